@@ -1,0 +1,252 @@
+//! Crash tests: a commit is cut wherever a crash could cut it, and the file that is left is examined.
+//!
+//! What a crash can leave, from the mildest:
+//!
+//! 1. **prefixes**: the steps up to some point are done, the rest is not (the process was killed);
+//! 2. **torn writes**: of the last write, only the sectors before some sector boundary of the file arrived;
+//! 3. **reordered writes**: of the writes since the last [`Step::Sync`], any subset arrived (power was lost).
+//!
+//! [`FullDisk`] and [`FailingDisk`] are storages that refuse on purpose.
+
+use super::{SECTOR, Step, apply};
+use crate::error::{Error, Result};
+use crate::storage::WriteAt;
+
+/// Where a commit was cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The first so many steps are done.
+    Prefix(usize),
+    /// The steps before this one are done, and of its write the first `bytes`.
+    Torn {
+        /// Index of the step.
+        step: usize,
+        /// Bytes of it that arrived.
+        bytes: usize,
+    },
+    /// The steps before `since` are done and durable; of the writes from there on only those in `arrived`.
+    Reordered {
+        /// Index of the first step that is not durable.
+        since: usize,
+        /// Indices of the later steps that took effect.
+        arrived: Vec<usize>,
+    },
+}
+
+/// How many cuts of each kind were tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// Whole steps.
+    pub prefixes: usize,
+    /// Torn last writes.
+    pub torn: usize,
+    /// Subsets of unsynced writes.
+    pub reordered: usize,
+}
+
+impl Cuts {
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.prefixes + self.torn + self.reordered
+    }
+}
+
+impl std::ops::AddAssign for Cuts {
+    fn add_assign(&mut self, other: Self) {
+        self.prefixes += other.prefixes;
+        self.torn += other.torn;
+        self.reordered += other.reordered;
+    }
+}
+
+/// Cuts `steps`, applied to `initial`, in every way above, and hands each file that is left to `check`.
+///
+/// Between two syncs with at most 8 writes every subset is tried; with more, each write alone missing and each alone
+/// present.
+pub fn every_cut(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&Cut, &[u8])) -> Cuts {
+    let mut cuts = Cuts::default();
+    let mut done = initial.to_vec();
+    check(&Cut::Prefix(0), &done);
+    cuts.prefixes += 1;
+    for (index, step) in steps.iter().enumerate() {
+        if let Step::Write { offset, bytes } = step {
+            for arrived in tears(*offset, bytes.len()) {
+                let mut file = done.clone();
+                run(&[Step::write(*offset, bytes.get(..arrived).unwrap_or_default())], &mut file);
+                check(&Cut::Torn { step: index, bytes: arrived }, &file);
+                cuts.torn += 1;
+            }
+        }
+        run(std::slice::from_ref(step), &mut done);
+        check(&Cut::Prefix(index + 1), &done);
+        cuts.prefixes += 1;
+    }
+    cuts.reordered = reorderings(initial, steps, &mut check);
+    cuts
+}
+
+/// The lengths at which a write from `offset` on can be torn.
+fn tears(offset: u64, len: usize) -> impl Iterator<Item = usize> {
+    let first = (SECTOR - offset % SECTOR) as usize;
+    (first..len).step_by(SECTOR as usize)
+}
+
+fn reorderings(initial: &[u8], steps: &[Step<'_>], check: &mut impl FnMut(&Cut, &[u8])) -> usize {
+    let mut tried = 0;
+    let mut durable = initial.to_vec();
+    let mut since = 0;
+    while since < steps.len() {
+        let rest = steps.get(since..).unwrap_or_default();
+        let epoch: Vec<usize> = (since..)
+            .zip(rest)
+            .take_while(|(_, step)| **step != Step::Sync)
+            .map(|(index, _)| index)
+            .collect();
+        for arrived in subsets(&epoch) {
+            let mut file = durable.clone();
+            arrived
+                .iter()
+                .filter_map(|&index| steps.get(index))
+                .for_each(|step| run(std::slice::from_ref(step), &mut file));
+            check(&Cut::Reordered { since, arrived }, &file);
+            tried += 1;
+        }
+        let end = since + epoch.len() + 1;
+        run(steps.get(since..end.min(steps.len())).unwrap_or_default(), &mut durable);
+        since = end;
+    }
+    tried
+}
+
+/// Subsets that are no prefix (those are tried anyway).
+fn subsets(epoch: &[usize]) -> Vec<Vec<usize>> {
+    let pick = |keep: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        epoch.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, &index)| index).collect()
+    };
+    let all: Vec<Vec<usize>> = if epoch.len() <= 8 {
+        (0..1usize << epoch.len()).map(|mask| pick(&|i| mask >> i & 1 == 1)).collect()
+    } else {
+        (0..epoch.len()).flat_map(|only| [pick(&|i| i == only), pick(&|i| i != only)]).collect()
+    };
+    all.into_iter().filter(|subset| !epoch.starts_with(subset)).collect()
+}
+
+fn run(steps: &[Step<'_>], file: &mut Vec<u8>) {
+    // Memory refuses only lengths that it cannot address, and a plan with such a length is a bug of its planner.
+    let result = apply(steps, file);
+    debug_assert!(result.is_ok(), "{result:?}");
+}
+
+/// A disk of a fixed size: the write that would pass it stores what fits and fails like a full device.
+#[derive(Clone, Debug)]
+pub struct FullDisk {
+    /// What has been stored.
+    pub bytes: Vec<u8>,
+    /// How much fits.
+    pub capacity: usize,
+}
+
+impl WriteAt for FullDisk {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let room = (self.capacity as u64).saturating_sub(offset);
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        if fits > 0 {
+            self.bytes.write_at(offset, bytes.get(..fits).unwrap_or_default())?;
+        }
+        if fits == bytes.len() {
+            Ok(())
+        } else {
+            Err(Error::io("write", std::io::ErrorKind::StorageFull.into()))
+        }
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        if size > self.capacity as u64 {
+            return Err(Error::io("resize", std::io::ErrorKind::StorageFull.into()));
+        }
+        self.bytes.set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A disk on which every operation from the given one on fails.
+#[derive(Clone, Debug)]
+pub struct FailingDisk {
+    /// What has been stored.
+    pub bytes: Vec<u8>,
+    /// Operations that still succeed.
+    pub operations: usize,
+}
+
+impl FailingDisk {
+    fn spend(&mut self) -> Result<()> {
+        let broken = || Error::io("write", std::io::Error::other("the device failed"));
+        self.operations = self.operations.checked_sub(1).ok_or_else(broken)?;
+        Ok(())
+    }
+}
+
+impl WriteAt for FailingDisk {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.spend()?;
+        self.bytes.write_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.spend()?;
+        self.bytes.set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.spend()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A commit that forgets the sync between the bytes and what refers to them must be caught.
+    #[test]
+    fn a_missing_sync_is_found() {
+        let safe = [Step::write(8, &b"data"[..]), Step::Sync, Step::write(0, &[1u8][..]), Step::Sync];
+        let unsafe_order = [Step::write(8, &b"data"[..]), Step::write(0, &[1u8][..]), Step::Sync];
+        let broken = |steps: &[Step<'_>]| {
+            let mut broken = 0;
+            every_cut(&[0; 8], steps, |_, file| {
+                broken += usize::from(file[0] == 1 && file.get(8..12) != Some(b"data"));
+            });
+            broken
+        };
+        assert_eq!(broken(&safe), 0);
+        assert_eq!(broken(&unsafe_order), 1);
+    }
+
+    #[test]
+    fn writes_tear_at_the_sectors_of_the_file() {
+        assert_eq!(tears(0, 1025).collect::<Vec<_>>(), [512, 1024]);
+        assert_eq!(tears(500, 600).collect::<Vec<_>>(), [12, 524]);
+        assert_eq!(tears(512, 512).collect::<Vec<_>>(), []);
+        let mut torn = Vec::new();
+        every_cut(&[9; 4], &[Step::write(510, &[1u8; 4][..])], |cut, file| {
+            if matches!(cut, Cut::Torn { .. }) {
+                torn.push(file.len());
+            }
+        });
+        assert_eq!(torn, [512]);
+    }
+
+    #[test]
+    fn a_full_disk_stores_what_fits() {
+        let mut disk = FullDisk { bytes: Vec::new(), capacity: 10 };
+        disk.write_at(0, &[1; 6]).unwrap();
+        let error = disk.write_at(6, &[2; 6]).unwrap_err();
+        assert!(
+            matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull)
+        );
+        assert_eq!(disk.bytes, [1, 1, 1, 1, 1, 1, 2, 2, 2, 2]);
+    }
+}

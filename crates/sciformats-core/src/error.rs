@@ -1,0 +1,229 @@
+//! One error type, its variants sorted by who is to blame.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::fault::Fault;
+
+/// A result whose error is [`Error`] unless said otherwise.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Who is to blame for an error, and so who can do something about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The operating system or the device.
+    Machine,
+    /// The file: its bytes contradict the standard.
+    File,
+    /// This library, or the features it was built with: the file may be fine.
+    Library,
+    /// The limits that the caller set.
+    Limit,
+    /// The caller's arguments.
+    Caller,
+}
+
+/// Why an operation could not be done. `Display` is one line without a full stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error(fmt = show_io)]
+    Io {
+        /// What was attempted, as a verb: `read`, `write`, `open`.
+        action: &'static str,
+        /// The file, where known.
+        path: Option<Box<Path>>,
+        /// The byte offset in it, where there is one.
+        offset: Option<u64>,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The bytes contradict the standard.
+    #[error("malformed {structure} at offset {offset:#x}: {fault}")]
+    Malformed {
+        /// The standard's name of the structure.
+        structure: &'static str,
+        /// Absolute byte offset of the fault in the file.
+        offset: u64,
+        /// The field and what is wrong with it.
+        fault: Fault,
+    },
+    /// The bytes may be right, but this library, as built, cannot do what they ask for.
+    #[error(fmt = show_unsupported)]
+    Unsupported {
+        /// The thing: `filter 32015 (zstd)`.
+        what: Cow<'static, str>,
+        /// The cargo feature that would help, if one would.
+        feature: Option<&'static str>,
+        /// Absolute byte offset of what asks for it, where there is one.
+        offset: Option<u64>,
+    },
+    /// A declared size passes a limit that the caller may raise.
+    #[error("{declared} {what} exceed the limit of {limit}")]
+    LimitExceeded {
+        /// What was declared: `bytes of the decoded array`.
+        what: &'static str,
+        /// Its size in the file.
+        declared: u64,
+        /// The limit it met.
+        limit: u64,
+    },
+    /// The named thing is not there.
+    #[error("no {what} named {name:?}")]
+    NotFound {
+        /// The kind of thing: `chunk`, `attribute`.
+        what: &'static str,
+        /// The name that was looked up.
+        name: Box<str>,
+    },
+    /// The arguments do not fit the object or each other.
+    #[error("{argument} {problem}")]
+    Usage {
+        /// The argument.
+        argument: &'static str,
+        /// Why it does not fit: the text completes "`argument` …".
+        problem: Cow<'static, str>,
+    },
+}
+
+impl Error {
+    /// An [`Error::Io`] without a place; [`Error::in_file`] adds it.
+    pub fn io(action: &'static str, source: io::Error) -> Self {
+        Self::Io { action, path: None, offset: None, source }
+    }
+
+    /// An [`Error::Unsupported`] that no cargo feature would cure.
+    pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::Unsupported { what: what.into(), feature: None, offset: None }
+    }
+
+    /// An [`Error::Unsupported`] that the named cargo feature would cure.
+    pub fn missing_feature(what: impl Into<Cow<'static, str>>, feature: &'static str) -> Self {
+        Self::Unsupported { what: what.into(), feature: Some(feature), offset: None }
+    }
+
+    /// An [`Error::NotFound`].
+    pub fn not_found(what: &'static str, name: impl Into<Box<str>>) -> Self {
+        Self::NotFound { what, name: name.into() }
+    }
+
+    /// An [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions, the array 2"`.
+    pub fn usage(argument: &'static str, problem: impl Into<Cow<'static, str>>) -> Self {
+        Self::Usage { argument, problem: problem.into() }
+    }
+
+    /// Adds the file and offset to an [`Error::Io`] that has none; leaves every other error as it is.
+    #[must_use]
+    pub fn in_file(mut self, at: &Path, position: impl Into<Option<u64>>) -> Self {
+        if let Self::Io { path, offset, .. } = &mut self {
+            path.get_or_insert_with(|| at.into());
+            *offset = offset.or(position.into());
+        }
+        self
+    }
+
+    /// Who is to blame.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Io { .. } => Blame::Machine,
+            Self::Malformed { .. } => Blame::File,
+            Self::Unsupported { .. } => Blame::Library,
+            Self::LimitExceeded { .. } => Blame::Limit,
+            Self::NotFound { .. } | Self::Usage { .. } => Blame::Caller,
+        }
+    }
+
+    /// The absolute byte offset that the error is about, if it is about one.
+    pub fn offset(&self) -> Option<u64> {
+        match *self {
+            Self::Malformed { offset, .. } => Some(offset),
+            Self::Io { offset, .. } | Self::Unsupported { offset, .. } => offset,
+            Self::LimitExceeded { .. } | Self::NotFound { .. } | Self::Usage { .. } => None,
+        }
+    }
+}
+
+fn show_io(
+    action: &str,
+    path: &Option<Box<Path>>,
+    offset: &Option<u64>,
+    source: &io::Error,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "cannot {action}")?;
+    if let Some(path) = path {
+        write!(f, " {}", path.display())?;
+    }
+    if let Some(offset) = offset {
+        write!(f, " at offset {offset:#x}")?;
+    }
+    write!(f, ": {source}")
+}
+
+fn show_unsupported(
+    what: &str,
+    feature: &Option<&'static str>,
+    offset: &Option<u64>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    write!(f, "{what} is not supported")?;
+    if let Some(feature) = feature {
+        write!(f, " without the cargo feature `{feature}`")?;
+    }
+    offset.map_or(Ok(()), |offset| write!(f, " (at offset {offset:#x})"))
+}
+
+/// For `?` in functions that return [`io::Result`]: the error keeps its kind and its text.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Io { source, .. } => source.kind(),
+            Error::Malformed { .. } => io::ErrorKind::InvalidData,
+            Error::Unsupported { .. } => io::ErrorKind::Unsupported,
+            Error::LimitExceeded { .. } => io::ErrorKind::OutOfMemory,
+            Error::NotFound { .. } => io::ErrorKind::NotFound,
+            Error::Usage { .. } => io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::FaultKind;
+
+    #[test]
+    fn one_line_that_says_what_where_and_why() {
+        let io = Error::io("read", io::Error::other("gone")).in_file(Path::new("a.ra"), 16);
+        assert_eq!(io.to_string(), "cannot read a.ra at offset 0x10: gone");
+        let bad = Fault::new("M", FaultKind::Truncated).at("index entry", 0x1018);
+        assert_eq!(bad.to_string(), "malformed index entry at offset 0x1018: M is truncated");
+        assert_eq!(
+            Error::missing_feature("compression zstd", "zstd").to_string(),
+            "compression zstd is not supported without the cargo feature `zstd`"
+        );
+        assert_eq!(Error::not_found("chunk", "a\nb").to_string(), r#"no chunk named "a\nb""#);
+    }
+
+    #[test]
+    fn blame_and_io_kind_agree() {
+        let table = [
+            (
+                Error::io("read", io::ErrorKind::StorageFull.into()),
+                Blame::Machine,
+                io::ErrorKind::StorageFull,
+            ),
+            (Fault::from(FaultKind::Loop).at("chain", 0), Blame::File, io::ErrorKind::InvalidData),
+            (Error::unsupported("x"), Blame::Library, io::ErrorKind::Unsupported),
+            (Error::usage("shape", "is empty"), Blame::Caller, io::ErrorKind::InvalidInput),
+        ];
+        for (error, blame, kind) in table {
+            assert_eq!(error.blame(), blame);
+            assert_eq!(io::Error::from(error).kind(), kind);
+        }
+    }
+}

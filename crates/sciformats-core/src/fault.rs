@@ -1,0 +1,328 @@
+//! Faults in bytes: what is wrong with which field, and where.
+//!
+//! Parsers are pure functions of a byte slice with the result [`Parsed`]. Their error counts its position from the
+//! *end* of the input, so it needs no lifetime and stays true while the parser advances. The layer that knows where
+//! the bytes came from calls [`locate`], which turns the position into an absolute offset.
+
+use std::fmt;
+
+use nom::Parser;
+use nom::error::ErrorKind;
+
+use crate::error::{Error, Result};
+
+/// The result of a parser: the rest of the input and the value, or a [`ParseError`].
+pub type Parsed<'a, T> = nom::IResult<&'a [u8], T, ParseError>;
+
+/// What is wrong, as a predicate of the field it stands beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// The bytes end before the field does.
+    Truncated,
+    /// A signature or magic number is not the one that the structure begins with.
+    Signature,
+    /// A value that the standard does not define.
+    Undefined {
+        /// The value found.
+        found: u64,
+    },
+    /// A value that must equal another one does not.
+    Mismatch {
+        /// What the rest of the file requires.
+        expected: u64,
+        /// What is stored.
+        found: u64,
+    },
+    /// An address, length or index beyond what it points into.
+    OutOfBounds {
+        /// The value, or the end that it implies.
+        found: u64,
+        /// The first value that is out of bounds.
+        end: u64,
+    },
+    /// The arithmetic that the field asks for leaves 64 bits.
+    Overflow,
+    /// A stored checksum differs from the one computed over the bytes.
+    Checksum {
+        /// The checksum in the file.
+        stored: u64,
+        /// The checksum of the bytes.
+        computed: u64,
+    },
+    /// Text in another encoding than the standard's.
+    Encoding,
+    /// Entries that must ascend do not.
+    Order,
+    /// A chain of references that comes back to where it was.
+    Loop,
+    /// Bytes remain where the structure should have ended.
+    Leftover {
+        /// How many.
+        bytes: u64,
+    },
+    /// A writer stopped before it finished; the rest of the structure is not there yet.
+    Unfinished,
+    /// A rule of the standard is broken: the text completes "`field` …".
+    Rule(&'static str),
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Truncated => f.write_str("is truncated"),
+            Self::Signature => f.write_str("is not the expected signature"),
+            Self::Undefined { found } => write!(f, "is {found} ({found:#x}), which is not defined"),
+            Self::Mismatch { expected, found } => write!(f, "is {found}, expected {expected}"),
+            Self::OutOfBounds { found, end } => write!(f, "is {found}, out of bounds (end {end})"),
+            Self::Overflow => f.write_str("overflows"),
+            Self::Checksum { stored, computed } => {
+                write!(f, "is {stored:#x}, but the bytes have {computed:#x}")
+            }
+            Self::Encoding => f.write_str("is not valid text"),
+            Self::Order => f.write_str("is out of order"),
+            Self::Loop => f.write_str("leads back to itself"),
+            Self::Leftover { bytes } => write!(f, "leaves {bytes} bytes unread"),
+            Self::Unfinished => f.write_str("is unfinished: its writer stopped early"),
+            Self::Rule(predicate) => f.write_str(predicate),
+        }
+    }
+}
+
+/// A fault: the standard's name of the field, and what is wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The field's name in the standard; `None` if the fault is the whole structure's.
+    pub field: Option<&'static str>,
+    /// What is wrong with it.
+    pub kind: FaultKind,
+}
+
+impl Fault {
+    /// A fault of a named field.
+    pub fn new(field: &'static str, kind: FaultKind) -> Self {
+        Self { field: Some(field), kind }
+    }
+
+    /// Places the fault: `structure` is the standard's name of what holds the field, `offset` the byte in the file.
+    pub fn at(self, structure: &'static str, offset: u64) -> Error {
+        Error::Malformed { structure, offset, fault: self }
+    }
+}
+
+impl From<FaultKind> for Fault {
+    fn from(kind: FaultKind) -> Self {
+        Self { field: None, kind }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field {
+            Some(field) => write!(f, "{field} {}", self.kind),
+            None => write!(f, "it {}", self.kind),
+        }
+    }
+}
+
+/// A parser's error: the fault, and how many bytes of the input were left where it was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// Bytes from the fault to the end of the input.
+    pub remaining: usize,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+impl nom::error::ParseError<&[u8]> for ParseError {
+    fn from_error_kind(input: &[u8], kind: ErrorKind) -> Self {
+        let kind = match kind {
+            ErrorKind::Eof => FaultKind::Truncated,
+            ErrorKind::Tag => FaultKind::Signature,
+            _ => FaultKind::Rule("does not parse"),
+        };
+        Self { remaining: input.len(), fault: kind.into() }
+    }
+
+    fn append(_: &[u8], _: ErrorKind, other: Self) -> Self {
+        other
+    }
+}
+
+impl<E> nom::error::FromExternalError<&[u8], E> for ParseError {
+    fn from_external_error(input: &[u8], kind: ErrorKind, _: E) -> Self {
+        nom::error::ParseError::from_error_kind(input, kind)
+    }
+}
+
+/// Fails at the start of `i`.
+///
+/// # Errors
+/// Always.
+pub fn fail<T>(i: &[u8], kind: FaultKind) -> Parsed<'_, T> {
+    Err(nom::Err::Error(ParseError { remaining: i.len(), fault: kind.into() }))
+}
+
+/// Names the field that `parser` reads, for the faults it finds.
+pub fn field<'a, P>(name: &'static str, mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    move |i| {
+        parser.parse(i).map_err(|e| {
+            e.map(|mut error| {
+                error.fault.field.get_or_insert(name);
+                error
+            })
+        })
+    }
+}
+
+/// Reads a field and checks its value: `check` returns what is wrong with it, if anything.
+pub fn checked<'a, P>(
+    name: &'static str,
+    mut parser: P,
+    check: impl Fn(&P::Output) -> Option<FaultKind>,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    move |i| {
+        let (rest, value) = field(name, |i| parser.parse(i))(i)?;
+        match check(&value) {
+            None => Ok((rest, value)),
+            Some(kind) => field(name, |i| fail(i, kind))(i),
+        }
+    }
+}
+
+/// Reads a field that has only one legal value.
+pub fn constant<'a, P, T>(name: &'static str, parser: P, expected: T) -> impl FnMut(&'a [u8]) -> Parsed<'a, T>
+where
+    P: Parser<&'a [u8], Output = T, Error = ParseError>,
+    T: Copy + PartialEq + Into<u64>,
+{
+    checked(name, parser, move |&found| {
+        (found != expected).then(|| FaultKind::Mismatch { expected: expected.into(), found: found.into() })
+    })
+}
+
+/// Takes exactly `size` bytes and runs `parser` on them; what it leaves unread is a fault.
+pub fn sized<'a, P>(size: usize, mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    move |i| {
+        let (rest, part) = nom::bytes::complete::take(size)(i)?;
+        match whole(part, &mut parser) {
+            Ok(value) => Ok((rest, value)),
+            Err(e) => {
+                Err(e.map(|error| ParseError {
+                    remaining: error.remaining.saturating_add(rest.len()),
+                    ..error
+                }))
+            }
+        }
+    }
+}
+
+/// Runs `parser` on `bytes`, which stand at `base` in the file, and returns its value; bytes after it are ignored.
+///
+/// # Errors
+/// [`Error::Malformed`] in `structure` at the absolute offset of the fault.
+pub fn locate<'a, P>(structure: &'static str, base: u64, bytes: &'a [u8], mut parser: P) -> Result<P::Output>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    parser.parse(bytes).map(|(_, value)| value).map_err(|e| place(structure, base, bytes, &e))
+}
+
+/// As [`locate`], and `parser` must consume all of `bytes`.
+///
+/// # Errors
+/// [`Error::Malformed`] in `structure` at the absolute offset of the fault.
+pub fn locate_all<'a, P>(
+    structure: &'static str,
+    base: u64,
+    bytes: &'a [u8],
+    mut parser: P,
+) -> Result<P::Output>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    whole(bytes, &mut parser).map_err(|e| place(structure, base, bytes, &e))
+}
+
+fn whole<'a, P>(bytes: &'a [u8], parser: &mut P) -> Result<P::Output, nom::Err<ParseError>>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    let (rest, value) = parser.parse(bytes)?;
+    if rest.is_empty() {
+        return Ok(value);
+    }
+    let fault = FaultKind::Leftover { bytes: rest.len() as u64 }.into();
+    Err(nom::Err::Error(ParseError { remaining: rest.len(), fault }))
+}
+
+fn place(structure: &'static str, base: u64, bytes: &[u8], e: &nom::Err<ParseError>) -> Error {
+    match e {
+        nom::Err::Error(e) | nom::Err::Failure(e) => {
+            let position = bytes.len().saturating_sub(e.remaining) as u64;
+            e.fault.at(structure, base.saturating_add(position))
+        }
+        nom::Err::Incomplete(_) => Fault::from(FaultKind::Truncated).at(structure, base),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nom::number::complete::{le_u16, le_u32};
+
+    use super::*;
+
+    fn pair(i: &[u8]) -> Parsed<'_, (u16, u32)> {
+        let (i, a) = constant("a", le_u16, 7)(i)?;
+        let (i, b) = checked("b", le_u32, |&b| {
+            (b > 9).then_some(FaultKind::OutOfBounds { found: b.into(), end: 10 })
+        })(i)?;
+        Ok((i, (a, b)))
+    }
+
+    #[track_caller]
+    fn shows(bytes: &[u8], expected: &str) {
+        assert_eq!(locate_all("pair", 0x100, bytes, pair).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn faults_name_field_and_absolute_offset() {
+        shows(&[7], "malformed pair at offset 0x100: a is truncated");
+        shows(&[8, 0, 1, 0, 0, 0], "malformed pair at offset 0x100: a is 8, expected 7");
+        shows(&[7, 0, 1, 0], "malformed pair at offset 0x102: b is truncated");
+        shows(&[7, 0, 10, 0, 0, 0], "malformed pair at offset 0x102: b is 10, out of bounds (end 10)");
+        shows(&[7, 0, 1, 0, 0, 0, 5, 5], "malformed pair at offset 0x106: it leaves 2 bytes unread");
+        assert_eq!(locate("pair", 0, &[7, 0, 1, 0, 0, 0, 5], pair).unwrap(), (7, 1));
+    }
+
+    #[test]
+    fn the_offset_survives_a_sub_slice() {
+        fn two(i: &[u8]) -> Parsed<'_, ((u16, u32), (u16, u32))> {
+            let (i, first) = sized(6, pair)(i)?;
+            let (i, second) = sized(6, pair)(i)?;
+            Ok((i, (first, second)))
+        }
+        let mut bytes = vec![7, 0, 1, 0, 0, 0, 7, 0, 2, 0, 0, 0];
+        assert_eq!(locate_all("two", 0, &bytes, two).unwrap(), ((7, 1), (7, 2)));
+        bytes[2] = 99;
+        assert_eq!(
+            locate_all("two", 0x40, &bytes, two).unwrap_err().to_string(),
+            "malformed two at offset 0x42: b is 99, out of bounds (end 10)"
+        );
+        let long = sized(7, pair);
+        bytes[2] = 1;
+        assert_eq!(
+            locate("long", 0, &bytes, long).unwrap_err().to_string(),
+            "malformed long at offset 0x6: it leaves 1 bytes unread"
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! The ground that the `sciformats` format crates stand on. It knows no format.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`storage`] | [`ReadAt`] and [`WriteAt`]: positioned, cursor-free access to memory, files, maps, windows and overlays |
+//! | [`fault`] | what is wrong with bytes, and where: nom parsers whose errors carry a field name and a position |
+//! | [`error`] | one [`Error`], its variants sorted by who is to blame |
+//! | [`limits`] | bounds that a declared size must pass before it selects an allocation |
+//! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
+//! | [`endian`] | byte order of packed elements |
+//! | [`commit`] | a commit is a list of [`Step`]s, computed purely and then applied; a journal for overwrites; crash replay |
+//!
+//! A format crate parses with the vocabulary of [`fault`], turns faults into errors where it knows the absolute
+//! offset, reads through [`ReadAt`], and writes by planning [`Step`]s:
+//!
+//! ```
+//! use sciformats_core::fault::{field, locate, Parsed};
+//! use nom::number::complete::{le_u16, le_u32};
+//!
+//! /// A made-up structure: a version and a count.
+//! fn header(i: &[u8]) -> Parsed<'_, (u16, u32)> {
+//!     let (i, version) = field("version", le_u16)(i)?;
+//!     let (i, count) = field("count", le_u32)(i)?;
+//!     Ok((i, (version, count)))
+//! }
+//!
+//! // The structure stands at offset 0x1000 of some file, which ends too early.
+//! let error = locate("header", 0x1000, &[1, 0, 9], header).unwrap_err();
+//! assert_eq!(error.to_string(), "malformed header at offset 0x1002: count is truncated");
+//! ```
+
+pub mod commit;
+pub mod endian;
+pub mod error;
+pub mod fault;
+pub mod limits;
+pub mod slab;
+pub mod storage;
+
+pub use commit::Step;
+pub use error::{Blame, Error, Result};
+pub use fault::{Fault, FaultKind};
+pub use limits::Limits;
+pub use slab::{Range, Slab};
+pub use storage::{ReadAt, WriteAt};

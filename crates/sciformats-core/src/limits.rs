@@ -1,0 +1,103 @@
+//! Bounds on what a file may ask for. A declared size passes one before it selects an allocation.
+
+use crate::error::{Error, Result};
+
+/// What a file may ask of the machine. Raise a bound for a file you trust, lower it for one you do not.
+///
+/// Bytes that are stored in the file as they are need no limit: the file has earned them by its own length.
+/// The limits bound what a few stored bytes can *unfold* to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of memory that decoding one object may take beyond the bytes stored for it.
+    /// Default: 16 GiB on 64-bit machines (a large array still opens), 1 GiB on others (half the address space).
+    pub memory: u64,
+    /// Levels of nesting that are followed: groups, types, trees.
+    /// Default: 128, several times what real files nest, and far below what a thread's stack holds.
+    pub depth: usize,
+    /// Entries that one list of names, links, headers or aliases may unfold to.
+    /// Default: 2^26, a hundred times the largest lists in use.
+    pub items: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let memory = if cfg!(target_pointer_width = "64") { 16 << 30 } else { 1 << 30 };
+        Self { memory, depth: 128, items: 1 << 26 }
+    }
+}
+
+impl Limits {
+    /// The same limits with another bound on memory, in bytes.
+    #[must_use]
+    pub fn with_memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The same limits with another bound on nesting.
+    #[must_use]
+    pub fn with_depth(self, depth: usize) -> Self {
+        Self { depth, ..self }
+    }
+
+    /// The same limits with another bound on list lengths.
+    #[must_use]
+    pub fn with_items(self, items: u64) -> Self {
+        Self { items, ..self }
+    }
+
+    /// Checks a declared number of bytes; `what` reads like `bytes of the decoded array`.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`].
+    pub fn memory(&self, what: &'static str, declared: u64) -> Result<usize> {
+        within(what, declared, self.memory)
+    }
+
+    /// Checks a declared number of entries; `what` reads like `names`.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`].
+    pub fn items(&self, what: &'static str, declared: u64) -> Result<usize> {
+        within(what, declared, self.items)
+    }
+
+    /// Checks a level of nesting; `what` reads like `levels of groups`.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`].
+    pub fn depth(&self, what: &'static str, level: usize) -> Result<()> {
+        within(what, level as u64, self.depth as u64).map(drop)
+    }
+}
+
+/// Checks `declared` against `limit`, and that this machine can address it.
+///
+/// # Errors
+/// [`Error::LimitExceeded`].
+pub fn within(what: &'static str, declared: u64, limit: u64) -> Result<usize> {
+    match usize::try_from(declared) {
+        Ok(size) if declared <= limit && isize::try_from(size).is_ok() => Ok(size),
+        _ => Err(Error::LimitExceeded { what, declared, limit: limit.min(isize::MAX as u64) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_itself_passes_and_one_more_does_not() {
+        let limits = Limits::default().with_memory(10).with_depth(2).with_items(3);
+        assert_eq!(limits.memory("bytes", 10).unwrap(), 10);
+        assert_eq!(limits.memory("bytes", 11).unwrap_err().to_string(), "11 bytes exceed the limit of 10");
+        assert!(limits.depth("levels", 2).is_ok() && limits.depth("levels", 3).is_err());
+        assert!(limits.items("names", 3).is_ok() && limits.items("names", 4).is_err());
+    }
+
+    #[test]
+    fn no_size_passes_that_an_allocation_cannot_have() {
+        assert!(within("bytes", u64::MAX, u64::MAX).is_err());
+        assert!(within("bytes", isize::MAX as u64 + 1, u64::MAX).is_err());
+    }
+}

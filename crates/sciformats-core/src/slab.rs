@@ -1,0 +1,364 @@
+//! Hyperslabs: selections of an n-dimensional array, and the runs of elements they consist of.
+//!
+//! Arrays here are in C order, the last dimension varying fastest; a column-major format passes its dimensions reversed.
+//! All arithmetic is in elements.
+
+use crate::error::{Error, Result};
+
+/// The indices `start, start + step, …` of one dimension, `count` of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// First index.
+    pub start: u64,
+    /// Number of indices.
+    pub count: u64,
+    /// Distance between indices, at least 1.
+    pub step: u64,
+}
+
+impl Range {
+    /// `count` adjacent indices from `start` on.
+    pub fn new(start: u64, count: u64) -> Self {
+        Self { start, count, step: 1 }
+    }
+
+    /// All indices of a dimension.
+    pub fn all(dimension: u64) -> Self {
+        Self::new(0, dimension)
+    }
+
+    /// The same indices, `step` apart.
+    #[must_use]
+    pub fn by(self, step: u64) -> Self {
+        Self { step, ..self }
+    }
+
+    fn fits(&self, dimension: u64) -> bool {
+        if self.count == 0 {
+            return self.step > 0 && self.start <= dimension;
+        }
+        let last =
+            self.step.checked_mul(self.count.saturating_sub(1)).and_then(|span| span.checked_add(self.start));
+        self.step > 0 && last.is_some_and(|last| last < dimension)
+    }
+}
+
+impl From<std::ops::Range<u64>> for Range {
+    fn from(range: std::ops::Range<u64>) -> Self {
+        Self::new(range.start, range.end.saturating_sub(range.start))
+    }
+}
+
+/// A rectangular selection of an array, one [`Range`] a dimension. Valid once built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slab {
+    shape: Vec<u64>,
+    ranges: Vec<Range>,
+}
+
+/// `len` elements that are `step` apart in the array and adjacent in the selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Linear index of the first element in the array.
+    pub from: u64,
+    /// Linear index of the first element in the selection.
+    pub to: u64,
+    /// Number of elements.
+    pub len: u64,
+    /// Distance of neighbours in the array.
+    pub step: u64,
+}
+
+impl Slab {
+    /// The selection `ranges` of an array of `shape`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the number of dimensions differs or a range leaves its dimension.
+    pub fn new(shape: &[u64], ranges: impl Into<Vec<Range>>) -> Result<Self> {
+        let ranges = ranges.into();
+        if ranges.len() != shape.len() {
+            let problem = format!("has {} dimensions, the array {}", ranges.len(), shape.len());
+            return Err(Error::usage("selection", problem));
+        }
+        for (axis, (range, &dimension)) in ranges.iter().zip(shape).enumerate() {
+            if !range.fits(dimension) {
+                let Range { start, count, step } = range;
+                let problem = format!(
+                    "leaves dimension {axis} of length {dimension} (start {start}, count {count}, step {step})"
+                );
+                return Err(Error::usage("selection", problem));
+            }
+        }
+        elements(shape).ok_or_else(|| Error::usage("shape", "has more than 2^64 elements"))?;
+        Ok(Self { shape: shape.into(), ranges })
+    }
+
+    /// The whole array.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the shape has more than 2^64 elements.
+    pub fn all(shape: &[u64]) -> Result<Self> {
+        Self::new(shape, shape.iter().map(|&dimension| Range::all(dimension)).collect::<Vec<_>>())
+    }
+
+    /// The shape of the array.
+    pub fn of(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The ranges, one a dimension.
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// The shape of the selection.
+    pub fn shape(&self) -> Vec<u64> {
+        self.ranges.iter().map(|range| range.count).collect()
+    }
+
+    /// The number of selected elements.
+    pub fn len(&self) -> u64 {
+        // A selection is no larger than its array, whose size was checked.
+        self.ranges.iter().map(|range| range.count).product()
+    }
+
+    /// Whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.iter().any(|range| range.count == 0)
+    }
+
+    /// Whether everything is selected.
+    pub fn is_all(&self) -> bool {
+        self.ranges.iter().zip(&self.shape).all(|(range, &dimension)| range.count == dimension)
+    }
+
+    /// Cuts the selection along its slowest dimensions into slabs of at most `elements` elements (at least one each),
+    /// in order: to read an array piece by piece.
+    pub fn pieces(&self, elements: u64) -> Pieces {
+        let counts: Vec<u64> = self.shape();
+        let mut axis = counts.len();
+        let mut inner = 1u64;
+        // The largest tail of whole dimensions that fits, and how many of the next dimension.
+        while let Some(count) = axis.checked_sub(1).and_then(|i| counts.get(i)) {
+            match inner.checked_mul(*count) {
+                Some(product) if product <= elements => inner = product,
+                _ => break,
+            }
+            axis -= 1;
+        }
+        let rows = elements.checked_div(inner).unwrap_or(1).max(1);
+        Pieces { slab: self.clone(), axis, rows, at: (!self.is_empty()).then(|| vec![0; axis]) }
+    }
+
+    /// The runs in ascending order. Whole trailing dimensions are joined, so a slab of rows is one run.
+    pub fn runs(&self) -> Runs {
+        // Dimensions from the fastest: stride in the array, count and step.
+        let mut inner = (1u64, 1u64); // (elements of the joined tail, stride of the next dimension)
+        let mut outer = Vec::new();
+        let mut first = 0u64;
+        let mut run = None;
+        for (range, &dimension) in self.ranges.iter().zip(&self.shape).rev() {
+            let (len, stride) = inner;
+            first = first.saturating_add(range.start.saturating_mul(stride));
+            let stride_of_range = range.step.saturating_mul(stride);
+            match run {
+                // Still contiguous: this dimension joins the run, and if it is whole so may the next.
+                None if range.step == 1 || range.count <= 1 => {
+                    inner.0 = len.saturating_mul(range.count);
+                    if range.count != dimension {
+                        run = Some((inner.0, 1));
+                    }
+                }
+                None if len == 1 => run = Some((range.count, stride_of_range)),
+                None => {
+                    run = Some((len, 1));
+                    outer.push((range.count, stride_of_range));
+                }
+                // Single elements so far: a column is one run with a step.
+                Some((1, _)) => run = Some((range.count, stride_of_range)),
+                Some(_) => outer.push((range.count, stride_of_range)),
+            }
+            inner.1 = stride.saturating_mul(dimension);
+        }
+        let (len, step) = run.unwrap_or((inner.0, 1));
+        // A dimension of which one index is taken moves nothing.
+        outer.retain(|&(count, _)| count != 1);
+        Runs {
+            len,
+            step,
+            position: vec![0; outer.len()],
+            outer,
+            next: (!self.is_empty()).then_some((first, 0)),
+        }
+    }
+}
+
+/// The number of elements of a shape, if it fits 64 bits; 1 for no dimensions.
+pub fn elements(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0); // whatever the other dimensions are
+    }
+    shape.iter().try_fold(1u64, |product, &dimension| product.checked_mul(dimension))
+}
+
+/// The iterator of [`Slab::runs`].
+#[derive(Clone, Debug)]
+pub struct Runs {
+    len: u64,
+    step: u64,
+    /// Count and stride of the dimensions outside the runs, fastest first.
+    outer: Vec<(u64, u64)>,
+    position: Vec<u64>,
+    next: Option<(u64, u64)>,
+}
+
+impl Iterator for Runs {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        let (from, to) = self.next.take()?;
+        let mut following = from;
+        for (index, &(count, stride)) in self.position.iter_mut().zip(&self.outer) {
+            *index = index.saturating_add(1);
+            if *index < count {
+                self.next = Some((following.saturating_add(stride), to.saturating_add(self.len)));
+                break;
+            }
+            // Back to the start of this dimension, and on with the next slower one.
+            *index = 0;
+            following = following.saturating_sub(stride.saturating_mul(count.saturating_sub(1)));
+        }
+        Some(Run { from, to, len: self.len, step: self.step })
+    }
+}
+
+/// The iterator of [`Slab::pieces`].
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    slab: Slab,
+    /// Dimensions before this one are walked; those from it on are whole in every piece.
+    axis: usize,
+    /// Indices of dimension `axis - 1` in one piece.
+    rows: u64,
+    /// Position in the walked dimensions, in indices of the selection.
+    at: Option<Vec<u64>>,
+}
+
+impl Iterator for Pieces {
+    type Item = Slab;
+
+    fn next(&mut self) -> Option<Slab> {
+        let at = self.at.as_mut()?;
+        let mut ranges = self.slab.ranges.clone();
+        for (i, (range, &index)) in ranges.iter_mut().zip(at.iter()).enumerate() {
+            let count = if i + 1 == self.axis { self.rows.min(range.count.saturating_sub(index)) } else { 1 };
+            *range = Range {
+                start: range.start.saturating_add(index.saturating_mul(range.step)),
+                count,
+                step: range.step,
+            };
+        }
+        let mut step = self.rows;
+        let mut more = false;
+        for (index, range) in at.iter_mut().zip(&self.slab.ranges).rev() {
+            *index = index.saturating_add(step);
+            step = 1;
+            if *index < range.count {
+                more = true;
+                break;
+            }
+            *index = 0;
+        }
+        if !more {
+            self.at = None;
+        }
+        Some(Slab { shape: self.slab.shape.clone(), ranges })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn runs(shape: &[u64], ranges: &[(u64, u64, u64)]) -> Vec<(u64, u64, u64, u64)> {
+        let ranges: Vec<_> =
+            ranges.iter().map(|&(start, count, step)| Range { start, count, step }).collect();
+        Slab::new(shape, ranges).unwrap().runs().map(|r| (r.from, r.to, r.len, r.step)).collect()
+    }
+
+    #[test]
+    fn whole_tails_are_one_run() {
+        assert_eq!(runs(&[], &[]), [(0, 0, 1, 1)]);
+        assert_eq!(runs(&[4, 3], &[(0, 4, 1), (0, 3, 1)]), [(0, 0, 12, 1)]);
+        assert_eq!(runs(&[4, 3], &[(1, 2, 1), (0, 3, 1)]), [(3, 0, 6, 1)]);
+        assert_eq!(runs(&[4, 3], &[(1, 2, 1), (1, 2, 1)]), [(4, 0, 2, 1), (7, 2, 2, 1)]);
+        assert_eq!(runs(&[4, 3], &[(0, 2, 2), (0, 3, 1)]), [(0, 0, 3, 1), (6, 3, 3, 1)]);
+        assert_eq!(runs(&[9], &[(1, 3, 3)]), [(1, 0, 3, 3)]);
+        assert_eq!(runs(&[4, 0], &[(0, 4, 1), (0, 0, 1)]), []);
+        assert_eq!(runs(&[3, 4], &[(0, 3, 1), (2, 1, 1)]), [(2, 0, 3, 4)]); // a column
+    }
+
+    #[test]
+    fn ranges_outside_are_refused() {
+        for (start, count, step) in
+            [(0, 5, 1), (4, 1, 1), (5, 0, 1), (0, 2, 4), (0, 1, 0), (u64::MAX, 2, u64::MAX)]
+        {
+            assert!(Slab::new(&[4], [Range { start, count, step }]).is_err(), "{start} {count} {step}");
+        }
+        assert!(Slab::new(&[4], []).is_err());
+        assert!(Slab::all(&[1 << 40, 1 << 40]).is_err());
+        assert!(Slab::all(&[1 << 40, 1 << 40, 0]).unwrap().is_empty());
+    }
+
+    fn selection() -> impl Strategy<Value = (Vec<u64>, Vec<Range>)> {
+        let dimension = (1u64..6).prop_flat_map(|length| {
+            (0..length, 1u64..4).prop_flat_map(move |(start, step)| {
+                (0..=(length - start).div_ceil(step))
+                    .prop_map(move |count| (length, Range { start, count, step }))
+            })
+        });
+        prop::collection::vec(dimension, 0..5).prop_map(|dimensions| dimensions.into_iter().unzip())
+    }
+
+    /// The selection's linear indices, by counting through it the slow way.
+    fn indices(shape: &[u64], ranges: &[Range]) -> Vec<u64> {
+        let mut all = vec![0u64];
+        for (range, dimension) in ranges.iter().zip(shape) {
+            all = all
+                .iter()
+                .flat_map(|base| {
+                    (0..range.count).map(move |i| base * dimension + range.start + i * range.step)
+                })
+                .collect();
+        }
+        all
+    }
+
+    fn expanded(slab: &Slab) -> Vec<u64> {
+        let mut to = 0;
+        slab.runs()
+            .flat_map(|run| {
+                assert_eq!(run.to, to);
+                to += run.len;
+                (0..run.len).map(move |i| run.from + i * run.step)
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn runs_and_pieces_cover_the_selection_in_order((shape, ranges) in selection(), elements in 1u64..40) {
+            let expected = indices(&shape, &ranges);
+            let slab = Slab::new(&shape, ranges).unwrap();
+            prop_assert_eq!(slab.len(), expected.len() as u64);
+            prop_assert_eq!(&expanded(&slab), &expected);
+
+            let pieces: Vec<Slab> = slab.pieces(elements).collect();
+            prop_assert!(pieces.iter().all(|piece| (1..=elements).contains(&piece.len())));
+            let joined: Vec<u64> = pieces.iter().flat_map(expanded).collect();
+            prop_assert_eq!(joined, expected);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading large ranges: in memory pages that cost little to touch, and with more than one thread.
+
+use super::ReadAt;
+use crate::error::Result;
+
+/// Ranges below this are read by one thread: starting another costs more than it saves.
+const PER_THREAD: usize = 8 << 20;
+
+/// Allocations from this size on are asked of the system in large pages.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 4 << 20;
+
+/// Fills `out` from `offset` on with up to `threads` threads, each reading a part of its own.
+///
+/// # Errors
+/// As [`ReadAt::read_into`], of the first part that fails.
+pub fn read_into_threads(
+    storage: &(impl ReadAt + ?Sized),
+    offset: u64,
+    out: &mut [u8],
+    threads: usize,
+) -> Result<()> {
+    let parts = if cfg!(target_family = "wasm") { 1 } else { threads.clamp(1, out.len() / PER_THREAD + 1) };
+    if parts == 1 {
+        return storage.read_into(offset, out);
+    }
+    super::check_range(storage.len(), offset, out.len() as u64)?;
+    let size = out.len().div_ceil(parts);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = out
+            .chunks_mut(size)
+            .enumerate()
+            .map(|(i, part)| {
+                scope.spawn(move || storage.read_into(offset.saturating_add((i * size) as u64), part))
+            })
+            .collect();
+        readers.into_iter().try_for_each(|reader| match reader.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}
+
+/// `len` zeroed elements. The system hands the pages out as they are touched, large ones where it can: for results of
+/// a gigabyte, touching fresh pages costs as much as reading into them.
+///
+/// The caller has checked `len`: it comes from bytes that are stored, or has passed a limit.
+pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
+    let elements = bytemuck::zeroed_vec(len);
+    advise_large_pages(&elements);
+    elements
+}
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn advise_large_pages<T>(elements: &[T]) {
+    const PAGE: usize = 4096;
+    let size = elements.len().saturating_mul(size_of::<T>());
+    if size < LARGE {
+        return;
+    }
+    let start = elements.as_ptr().cast_mut().cast::<u8>();
+    let skip = start.align_offset(PAGE);
+    let len = size.saturating_sub(skip) & !(PAGE - 1);
+    // SAFETY: `skip + len <= size`, so the range lies inside the live allocation of `elements`, and it starts on a page
+    // boundary. The advice changes how the kernel backs the pages, never what they hold, so it cannot affect any
+    // reference; a kernel that does not know the advice answers with an error, which is ignored because nothing
+    // depends on it.
+    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_large_pages<T>(_: &[T]) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_meet_without_gap_or_overlap() {
+        let bytes: Vec<u8> = (0..3 * PER_THREAD + 11).map(|i| (i / 7) as u8).collect();
+        for threads in [0, 1, 2, 3, 64] {
+            let mut out = zeroed::<u8>(bytes.len() - 5);
+            read_into_threads(&bytes, 2, &mut out, threads).unwrap();
+            assert!(out == bytes[2..bytes.len() - 3], "{threads} threads");
+        }
+        let mut out = zeroed::<u8>(bytes.len());
+        assert!(read_into_threads(&bytes, 1, &mut out, 2).is_err());
+    }
+
+    #[test]
+    fn advice_never_changes_the_elements() {
+        // The plain twin: the same allocation without advice.
+        for len in [0, 1, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 513] {
+            assert!(zeroed::<u64>(len) == vec![0; len]);
+        }
+    }
+}

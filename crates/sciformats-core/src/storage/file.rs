@@ -1,0 +1,202 @@
+//! A file, read and written at positions with the system's own calls.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{ReadAt, WriteAt, check_range};
+use crate::error::{Error, Result};
+
+/// An open file. Reading takes `&self` and moves no cursor, so threads do not disturb each other.
+///
+/// The length is the one at opening, or after the last write through this value.
+#[derive(Debug)]
+pub struct FileStorage {
+    file: File,
+    path: PathBuf,
+    len: u64,
+}
+
+impl FileStorage {
+    /// Opens an existing file for reading.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::with_options(path.as_ref(), OpenOptions::new().read(true), "open")
+    }
+
+    /// Opens an existing file for reading and writing.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn edit(path: impl AsRef<Path>) -> Result<Self> {
+        Self::with_options(path.as_ref(), OpenOptions::new().read(true).write(true), "open")
+    }
+
+    /// Creates a file that must not exist yet.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        Self::with_options(
+            path.as_ref(),
+            OpenOptions::new().read(true).write(true).create_new(true),
+            "create",
+        )
+    }
+
+    fn with_options(path: &Path, options: &OpenOptions, action: &'static str) -> Result<Self> {
+        let open = || {
+            let file = options.open(path)?;
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            Ok((file, metadata.len()))
+        };
+        let (file, len) = open().map_err(|e| Error::io(action, e).in_file(path, None))?;
+        Ok(Self { file, path: path.into(), len })
+    }
+
+    /// The path that it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Takes the length anew: another process may have appended.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn refresh(&mut self) -> Result<u64> {
+        self.len = self.file.metadata().map_err(|e| self.error("read the length of", e, None))?.len();
+        Ok(self.len)
+    }
+
+    /// Takes the advisory lock that one writer holds, without waiting; it is let go when this value is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if another holds it; `Io`.
+    pub fn try_lock(&self) -> Result<()> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::usage("file", format!("{} is locked by another writer", self.path.display())))
+            }
+            Err(TryLockError::Error(e)) => Err(self.error("lock", e, None)),
+        }
+    }
+
+    fn error(&self, action: &'static str, source: io::Error, offset: Option<u64>) -> Error {
+        Error::io(action, source).in_file(&self.path, offset)
+    }
+}
+
+impl ReadAt for FileStorage {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        check_range(self.len, offset, len as u64)?;
+        let mut out = super::zeroed(len);
+        self.read_into(offset, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_range(self.len, offset, out.len() as u64)?;
+        positioned::read_exact(&self.file, out, offset).map_err(|e| self.error("read", e, Some(offset)))
+    }
+}
+
+impl WriteAt for FileStorage {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        positioned::write_all(&self.file, bytes, offset).map_err(|e| self.error("write", e, Some(offset)))?;
+        self.len = self.len.max(offset.saturating_add(bytes.len() as u64));
+        Ok(())
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.file.set_len(size).map_err(|e| self.error("resize", e, None))?;
+        self.len = size;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.file.sync_data().map_err(|e| self.error("sync", e, None))
+    }
+}
+
+#[cfg(unix)]
+mod positioned {
+    use std::fs::File;
+    use std::io::Result;
+    use std::os::unix::fs::FileExt;
+
+    pub(super) fn read_exact(file: &File, out: &mut [u8], offset: u64) -> Result<()> {
+        file.read_exact_at(out, offset)
+    }
+
+    pub(super) fn write_all(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
+        file.write_all_at(bytes, offset)
+    }
+}
+
+#[cfg(windows)]
+mod positioned {
+    use std::fs::File;
+    use std::io::{ErrorKind, Result};
+    use std::os::windows::fs::FileExt;
+
+    // `seek_read` and `seek_write` take the position with the call; the cursor they also move is used by nobody.
+    pub(super) fn read_exact(file: &File, mut out: &mut [u8], mut offset: u64) -> Result<()> {
+        while !out.is_empty() {
+            match file.seek_read(out, offset) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(n) => {
+                    out = out.get_mut(n..).unwrap_or_default();
+                    offset = offset.saturating_add(n as u64);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_all(file: &File, mut bytes: &[u8], mut offset: u64) -> Result<()> {
+        while !bytes.is_empty() {
+            match file.seek_write(bytes, offset) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    bytes = bytes.get(n..).unwrap_or_default();
+                    offset = offset.saturating_add(n as u64);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
+mod positioned {
+    use std::fs::File;
+    use std::io::{ErrorKind, Result};
+
+    pub(super) fn read_exact(_: &File, _: &mut [u8], _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn write_all(_: &File, _: &[u8], _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}

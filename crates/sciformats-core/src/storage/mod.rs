@@ -1,0 +1,216 @@
+//! Positioned storage without a cursor.
+//!
+//! | storage | reads | writes | copies on read |
+//! |---|---|---|---|
+//! | `[u8]`, `Vec<u8>` | yes | `Vec` | no |
+//! | [`FileStorage`] | yes | yes | yes |
+//! | [`Mapped`] | yes | no | no |
+//! | [`Window`] of another | yes | no | as the other |
+//! | [`Overlay`] of another | yes | no | only what it patches |
+//! | [`Replacement`] of a file | no | yes | – |
+
+mod bulk;
+mod file;
+mod memory;
+mod mmap;
+mod overlay;
+mod replacement;
+mod window;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub use bulk::{read_into_threads, zeroed};
+pub use file::FileStorage;
+pub use mmap::Mapped;
+pub use overlay::{Overlay, Patch};
+pub use replacement::{Durability, Replacement};
+pub use window::Window;
+
+use crate::error::Result;
+use crate::fault::{Fault, FaultKind};
+
+/// Bytes that can be read at any position, from any number of threads.
+pub trait ReadAt: Send + Sync {
+    /// The number of bytes.
+    fn len(&self) -> u64;
+
+    /// Whether there are no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Exactly `len` bytes from `offset` on: borrowed where the storage has them in memory.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) if the range leaves the storage (checked before anything is allocated), `Io`.
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>>;
+
+    /// Fills `out` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// As [`read_at`](Self::read_at).
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        out.copy_from_slice(&self.read_at(offset, out.len())?);
+        Ok(())
+    }
+
+    /// All bytes at once, where they are in memory.
+    fn as_slice(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// Bytes that can be written at any position.
+pub trait WriteAt {
+    /// Writes all of `bytes` from `offset` on; writing past the end grows the storage, a gap reads as zeros.
+    ///
+    /// # Errors
+    /// `Io`; part of the bytes may have been written.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Cuts the storage to `size` bytes, or extends it with zeros.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn set_size(&mut self, size: u64) -> Result<()>;
+
+    /// Returns when everything written before will survive a loss of power.
+    ///
+    /// # Errors
+    /// `Io`; what was written may or may not survive.
+    fn sync(&mut self) -> Result<()>;
+}
+
+/// Checks that `offset .. offset + len` lies inside `size` bytes, and returns its end.
+///
+/// # Errors
+/// [`Error::Malformed`](crate::Error::Malformed) at `offset`.
+pub fn check_range(size: u64, offset: u64, len: u64) -> Result<u64> {
+    match offset.checked_add(len) {
+        Some(end) if end <= size => Ok(end),
+        Some(found) => {
+            Err(Fault::new("the end of a range", FaultKind::OutOfBounds { found, end: size })
+                .at("file", offset))
+        }
+        None => Err(Fault::new("the end of a range", FaultKind::Overflow).at("file", offset)),
+    }
+}
+
+macro_rules! forward_read_at {
+    ($($pointer:ty),*) => {$(
+        impl<S: ReadAt + ?Sized> ReadAt for $pointer {
+            fn len(&self) -> u64 {
+                (**self).len()
+            }
+            fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+                (**self).read_at(offset, len)
+            }
+            fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+                (**self).read_into(offset, out)
+            }
+            fn as_slice(&self) -> Option<&[u8]> {
+                (**self).as_slice()
+            }
+        }
+    )*};
+}
+forward_read_at!(&S, Box<S>, Arc<S>);
+
+impl<W: WriteAt + ?Sized> WriteAt for &mut W {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        (**self).write_at(offset, bytes)
+    }
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        (**self).set_size(size)
+    }
+    fn sync(&mut self) -> Result<()> {
+        (**self).sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every readable storage must answer alike.
+    fn behaves(storage: &dyn ReadAt, expected: &[u8]) {
+        assert_eq!(storage.len(), expected.len() as u64);
+        assert_eq!(storage.is_empty(), expected.is_empty());
+        for offset in 0..=expected.len() {
+            for end in offset..=expected.len() {
+                assert_eq!(*storage.read_at(offset as u64, end - offset).unwrap(), expected[offset..end]);
+                let mut out = vec![0xEE; end - offset];
+                storage.read_into(offset as u64, &mut out).unwrap();
+                assert_eq!(out, expected[offset..end]);
+            }
+        }
+        for (offset, len) in
+            [(0, expected.len() + 1), (expected.len() as u64, 1), (u64::MAX, 1), (1 << 40, usize::MAX)]
+        {
+            assert!(storage.read_at(offset, len).is_err(), "{offset} {len}");
+        }
+        assert!(storage.read_into(expected.len() as u64, &mut [0]).is_err());
+        if let Some(bytes) = storage.as_slice() {
+            assert_eq!(bytes, expected);
+        }
+    }
+
+    #[test]
+    fn all_storages_read_alike() {
+        let bytes: Vec<u8> = (0..23).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bytes");
+        std::fs::write(&path, &bytes).unwrap();
+
+        behaves(&bytes, &bytes);
+        behaves(&&bytes[..], &bytes);
+        behaves(&FileStorage::open(&path).unwrap(), &bytes);
+        behaves(&Mapped::open(&path).unwrap(), &bytes);
+        behaves(&Window::new(&bytes, 3, 9).unwrap(), &bytes[3..12]);
+        behaves(&Window::new(Mapped::open(&path).unwrap(), 23, 0).unwrap(), &[]);
+        assert!(Window::new(&bytes, 3, 21).is_err());
+
+        let patches =
+            vec![Patch { offset: 2, bytes: vec![91, 92, 93] }, Patch { offset: 20, bytes: vec![94; 6] }];
+        let mut patched = bytes.clone();
+        patched.resize(26, 0);
+        patched[2..5].copy_from_slice(&[91, 92, 93]);
+        patched[20..26].fill(94);
+        behaves(&Overlay::new(&bytes, 26, patches.clone()), &patched);
+        behaves(&Overlay::new(&bytes, 21, patches), &patched[..21]);
+        behaves(&Overlay::new(&bytes, 7, Vec::new()), &bytes[..7]);
+
+        std::fs::write(&path, b"").unwrap();
+        behaves(&Mapped::open(&path).unwrap(), &[]);
+        behaves(&FileStorage::open(&path).unwrap(), &[]);
+    }
+
+    #[test]
+    fn all_storages_write_alike() {
+        fn run(storage: &mut dyn WriteAt) {
+            storage.write_at(4, b"abc").unwrap();
+            storage.write_at(0, b"01").unwrap();
+            storage.set_size(6).unwrap();
+            storage.set_size(9).unwrap();
+            storage.sync().unwrap();
+        }
+        let expected = b"01\0\0ab\0\0\0";
+        let mut memory = Vec::new();
+        run(&mut memory);
+        assert_eq!(memory, expected);
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        run(&mut FileStorage::create_new(&path).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+
+        let path = dir.path().join("replaced");
+        let mut replacement = Replacement::create(&path).unwrap();
+        run(&mut replacement);
+        assert!(!path.exists());
+        replacement.finish(Durability::Process).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,88 @@
+//! A storage as it will be once some overwrites have been applied.
+
+use std::borrow::Cow;
+
+use super::{ReadAt, check_range};
+use crate::error::Result;
+
+/// Bytes that replace those of a storage from `offset` on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// Where the bytes belong.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Another storage, cut or extended to `len` and with patches laid over it; where no patch falls, reads go through.
+#[derive(Clone, Debug)]
+pub struct Overlay<S> {
+    storage: S,
+    len: u64,
+    patches: Vec<Patch>,
+}
+
+impl<S: ReadAt> Overlay<S> {
+    /// Lays `patches` over `storage` in their order. Bytes past the storage's end that no patch sets read as zeros.
+    pub fn new(storage: S, len: u64, patches: Vec<Patch>) -> Self {
+        Self { storage, len, patches }
+    }
+
+    /// The storage beneath.
+    pub fn into_inner(self) -> S {
+        self.storage
+    }
+
+    /// The patches that touch `offset .. end`, each with where it starts in the range and its part of the bytes.
+    fn touching(&self, offset: u64, end: u64) -> impl Iterator<Item = (usize, &[u8])> {
+        self.patches.iter().filter_map(move |patch| {
+            let from = patch.offset.max(offset);
+            let to = patch.offset.saturating_add(patch.bytes.len() as u64).min(end);
+            let part = |position: u64, base: u64| usize::try_from(position.checked_sub(base)?).ok();
+            let bytes = patch.bytes.get(part(from, patch.offset)?..part(to, patch.offset)?)?;
+            (!bytes.is_empty()).then_some((part(from, offset)?, bytes))
+        })
+    }
+
+    fn is_untouched(&self, offset: u64, end: u64) -> bool {
+        end <= self.storage.len() && self.touching(offset, end).next().is_none()
+    }
+}
+
+impl<S: ReadAt> ReadAt for Overlay<S> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        let end = check_range(self.len, offset, len as u64)?;
+        if self.is_untouched(offset, end) {
+            return self.storage.read_at(offset, len);
+        }
+        let mut out = super::zeroed(len);
+        self.read_into(offset, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let end = check_range(self.len, offset, out.len() as u64)?;
+        let stored = self.storage.len().clamp(offset, end).saturating_sub(offset);
+        let (below, beyond) = out.split_at_mut(usize::try_from(stored).unwrap_or(0).min(out.len()));
+        if !below.is_empty() {
+            self.storage.read_into(offset, below)?;
+        }
+        beyond.fill(0);
+        for (start, bytes) in self.touching(offset, end) {
+            if let Some(target) = out.get_mut(start..start.saturating_add(bytes.len())) {
+                target.copy_from_slice(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        self.is_untouched(0, self.len)
+            .then(|| self.storage.as_slice()?.get(..usize::try_from(self.len).ok()?))
+            .flatten()
+    }
+}

@@ -1,0 +1,52 @@
+//! A part of another storage, addressed from its own start.
+
+use std::borrow::Cow;
+
+use super::{ReadAt, check_range};
+use crate::error::Result;
+
+/// `len` bytes of `S` from `start` on: a format after a user block, or a file inside a file.
+#[derive(Clone, Debug)]
+pub struct Window<S> {
+    storage: S,
+    start: u64,
+    len: u64,
+}
+
+impl<S: ReadAt> Window<S> {
+    /// A window that lies inside the storage.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) if it does not.
+    pub fn new(storage: S, start: u64, len: u64) -> Result<Self> {
+        check_range(storage.len(), start, len)?;
+        Ok(Self { storage, start, len })
+    }
+
+    /// The storage behind it.
+    pub fn into_inner(self) -> S {
+        self.storage
+    }
+}
+
+impl<S: ReadAt> ReadAt for Window<S> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        check_range(self.len, offset, len as u64)?;
+        self.storage.read_at(self.start.saturating_add(offset), len)
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_range(self.len, offset, out.len() as u64)?;
+        self.storage.read_into(self.start.saturating_add(offset), out)
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        let start = usize::try_from(self.start).ok()?;
+        let end = usize::try_from(self.start.checked_add(self.len)?).ok()?;
+        self.storage.as_slice()?.get(start..end)
+    }
+}
