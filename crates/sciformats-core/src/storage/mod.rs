@@ -202,7 +202,10 @@ mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        run(&mut FileStorage::create_new(&path).unwrap());
+        let mut file = FileStorage::create_new(&path).unwrap();
+        file.reserve(1000).unwrap();
+        assert!(file.reserve(1 << 60).is_err() || !cfg!(target_os = "linux"));
+        run(&mut file);
         assert_eq!(std::fs::read(&path).unwrap(), expected);
 
         let path = dir.path().join("replaced");
