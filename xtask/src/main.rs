@@ -1,3 +1,99 @@
-//! Under construction.
+//! The project's tasks. `cargo xtask` prints what there is; [`TASKS`] is the table.
 
-fn main() {}
+// A task runner talks to the terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod args;
+mod conform;
+mod counts;
+mod fixtures;
+mod formats;
+mod lint;
+mod python;
+mod sh;
+mod test;
+
+use std::process::ExitCode;
+
+use args::Args;
+use sh::{Failure, Result};
+
+/// A verb: its name, the function behind it, and the line that the table shows.
+struct Task {
+    name: &'static str,
+    usage: &'static str,
+    run: fn(Args) -> Result,
+    help: &'static str,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "test",
+        usage: "",
+        run: test::task,
+        help: "unit, integration and doc tests with all features and with none; examples",
+    },
+    Task {
+        name: "lint",
+        usage: "",
+        run: lint::task,
+        help: "formatting, clippy and rustdoc, warnings being errors",
+    },
+    Task {
+        name: "fixtures",
+        usage: "[FORMAT] [--check]",
+        run: fixtures::task,
+        help: "write fixtures/ and its manifest anew, or check that nothing would differ",
+    },
+    Task {
+        name: "conform",
+        usage: "[FORMAT] [--allow-skip]",
+        run: conform::task,
+        help: "exchange files with independent implementations, both ways, and compare every value",
+    },
+    Task {
+        name: "python",
+        usage: "",
+        run: python::task,
+        help: "make the virtual environment of the Python peers and print its interpreter",
+    },
+];
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let Some(verb) = words.next() else {
+        print!("{}", table());
+        return ExitCode::SUCCESS;
+    };
+    let outcome = match TASKS.iter().find(|task| task.name == verb) {
+        Some(task) => (task.run)(Args::new(words)),
+        None => Err(Failure::setup(format!("no task `{verb}`\n\n{}", table()))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("cargo xtask {verb}: {failure}");
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+/// What `cargo xtask` prints.
+fn table() -> String {
+    let head = |task: &Task| format!("cargo xtask {} {}", task.name, task.usage).trim_end().to_owned();
+    let width = TASKS.iter().map(|task| head(task).len()).max().unwrap_or(0);
+    TASKS.iter().map(|task| format!("{:width$}  {}\n", head(task), task.help)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_a_line_for_each_task_and_names_are_unique() {
+        assert_eq!(table().lines().count(), TASKS.len());
+        for (i, task) in TASKS.iter().enumerate() {
+            assert!(TASKS.iter().skip(i + 1).all(|other| other.name != task.name), "{} twice", task.name);
+        }
+    }
+}

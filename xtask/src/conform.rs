@@ -1,0 +1,191 @@
+//! The conformance run: our program and an independent one write files for each other.
+//!
+//! For a format F, `examples/conformance.rs` of its crate is our side and `xtask/python/F_peer.py` the other. Both
+//! understand `write DIR` and `check DIR`, and print a line `{"case":"GROUP: detail",…}` for each check. Where the peer
+//! leaves a content manifest `NAME.jsonl` beside a file, the output of `sciformats manifest NAME` must agree with it.
+
+mod manifest;
+mod matrix;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::args::Args;
+use crate::counts::Counts;
+use crate::formats::{Format, with_script};
+use crate::python::Python;
+use crate::sh::{About, Result, cargo, root, shown, target_folder};
+use matrix::{Check, Column, Matrix, Outcome};
+
+/// The verb. The last line is `N passed, N failed, N skipped`.
+pub(crate) fn task(mut args: Args) -> Result {
+    let allow_skipped = args.flag("--allow-skip");
+    let format = args.word();
+    args.end()?;
+    let counts = conform(format.as_deref())?;
+    println!("{counts}");
+    counts.verdict(allow_skipped)
+}
+
+/// Runs the checks of all formats that have a peer (or of one) and prints a matrix for each.
+pub(crate) fn conform(asked: Option<&str>) -> Result<Counts> {
+    let formats = with_script("peer", asked)?;
+    let python = if formats.is_empty() { None } else { Some(Python::prepare()) };
+    let mut counts = Counts::default();
+    for format in formats {
+        let mut matrix = Matrix::default();
+        match &python {
+            Some(Ok(python)) => match python.lacks(format) {
+                None => exchange(format, python, &mut matrix)?,
+                Some(reason) => matrix.add(Column::WeReadTheirs, Check::skipped("everything", &reason)),
+            },
+            Some(Err(failure)) => {
+                matrix.add(Column::WeReadTheirs, Check::skipped("everything", &failure.message));
+            }
+            None => {}
+        }
+        print!("{}", matrix.render(format.name));
+        counts += matrix.counts();
+    }
+    Ok(counts)
+}
+
+/// The four steps and the manifests.
+fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
+    let place = target_folder()?.join("conform").join(format.name);
+    if place.exists() {
+        fs::remove_dir_all(&place).about(&place)?;
+    }
+    let (ours, theirs) = (place.join("ours"), place.join("theirs"));
+    for folder in [&ours, &theirs] {
+        fs::create_dir_all(folder).about(folder)?;
+    }
+    let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
+    let example = build(&["--package", format.package, "--example", "conformance"], "conformance", &place)?;
+    let peer = || python.script(&format.script("peer"));
+
+    step(Command::new(&example).arg("write").arg(&ours), Column::TheyReadOurs, Lines::Optional, matrix);
+    step(peer().arg("check").arg(&ours), Column::TheyReadOurs, Lines::Required, matrix);
+    step(peer().arg("write").arg(&theirs), Column::WeReadTheirs, Lines::Optional, matrix);
+    step(Command::new(&example).arg("check").arg(&theirs), Column::WeReadTheirs, Lines::Required, matrix);
+    for check in manifest::check_all(&program, &theirs)? {
+        matrix.add(Column::Manifest, check);
+    }
+    Ok(())
+}
+
+/// Whether a step without a single check is a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Optional,
+    Required,
+}
+
+/// Runs one side and takes down what it prints. A run that breaks off is itself a failed check.
+fn step(command: &mut Command, column: Column, lines: Lines, matrix: &mut Matrix) {
+    eprintln!("$ {}", shown(command));
+    let result = command.current_dir(root()).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    for check in judge(&shown(command), result, lines) {
+        matrix.add(column, check);
+    }
+}
+
+fn judge(name: &str, result: io::Result<std::process::Output>, lines: Lines) -> Vec<Check> {
+    let output = match result {
+        Ok(output) => output,
+        Err(error) => return vec![Check::failed("the run itself", &format!("`{name}`: {error}"))],
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut checks: Vec<Check> = text.lines().filter(|line| !line.trim().is_empty()).map(read_line).collect();
+    if !output.status.success() {
+        checks.push(Check::failed("the run itself", &format!("`{name}` ended with {}", output.status)));
+    } else if checks.is_empty() && lines == Lines::Required {
+        checks.push(Check::failed("the run itself", &format!("`{name}` checked nothing")));
+    }
+    checks
+}
+
+/// `{"case":"GROUP: detail","ok":true}`, `{…,"ok":false,"why":"…"}` or `{…,"skipped":"reason"}`.
+fn read_line(line: &str) -> Check {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    let Some(case) = value["case"].as_str() else {
+        return Check::failed("the run itself", &format!("this is no check: `{line}`"));
+    };
+    let outcome = match (value["ok"].as_bool(), value["skipped"].as_str()) {
+        (Some(true), None) => Outcome::Passed,
+        (None, Some(reason)) => Outcome::Skipped(reason.to_owned()),
+        (Some(false), None) => Outcome::Failed(value["why"].as_str().unwrap_or("no reason given").to_owned()),
+        _ => Outcome::Failed(format!("this is no check: `{line}`")),
+    };
+    Check { case: case.to_owned(), outcome }
+}
+
+/// Builds one target in release and copies it into `place`: a later build of the same name (each format has an
+/// example `conformance`) must not change the program under test.
+fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf> {
+    let mut command = cargo();
+    command
+        .args(["build", "--release", "--all-features", "--message-format=json-render-diagnostics"])
+        .args(which);
+    eprintln!("$ {}", shown(&command));
+    let text = crate::sh::output(&mut command)?;
+    let executable = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find_map(|message| {
+            if message["target"]["name"] != name {
+                return None;
+            }
+            message["executable"].as_str().map(PathBuf::from)
+        })
+        .ok_or_else(|| format!("cargo built no {name}"))?;
+    let copy = place.join(executable.file_name().unwrap_or_default());
+    fs::copy(&executable, &copy).about(&copy)?;
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_checks() {
+        assert_eq!(read_line(r#"{"case":"types: f4","ok":true}"#).outcome, Outcome::Passed);
+        assert_eq!(
+            read_line(r#"{"case":"types: f4","ok":false,"why":"3 is not 4"}"#).outcome,
+            Outcome::Failed("3 is not 4".to_owned())
+        );
+        assert_eq!(
+            read_line(r#"{"case":"types: f4","skipped":"no lz4"}"#).outcome,
+            Outcome::Skipped("no lz4".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_check_fails() {
+        for line in [
+            "Traceback",
+            r#"{"case":"a: b"}"#,
+            r#"{"ok":true}"#,
+            r#"{"case":"a: b","ok":true,"skipped":"x"}"#,
+        ] {
+            assert!(matches!(read_line(line).outcome, Outcome::Failed(_)), "{line}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_run_that_checks_nothing_or_breaks_off_fails() {
+        let run = |script: &str| Command::new("sh").args(["-c", script]).output();
+        assert!(judge("x", run("true"), Lines::Optional).is_empty());
+        assert_eq!(judge("x", run("true"), Lines::Required).len(), 1);
+        let line = r#"echo '{"case":"a: b","ok":true}'"#;
+        assert_eq!(judge("x", run(line), Lines::Required)[0].outcome, Outcome::Passed);
+        let broken = judge("x", run(&format!("{line}; exit 3")), Lines::Required);
+        assert!(matches!(broken[1].outcome, Outcome::Failed(_)));
+    }
+}

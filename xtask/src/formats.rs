@@ -1,0 +1,58 @@
+//! The formats, the crates that hold them, and which parts of the protocols each has.
+
+use std::path::PathBuf;
+
+use crate::sh::{Failure, Result, root};
+
+/// One format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    /// The name of its folder of fixtures, its Python scripts and its bench.
+    pub(crate) name: &'static str,
+    /// The crate that reads and writes it.
+    pub(crate) package: &'static str,
+}
+
+/// All formats of the project.
+pub(crate) const FORMATS: &[Format] = &[
+    Format { name: "hdf5", package: "hdf5-pure" },
+    Format { name: "asdf", package: "asdf-core" },
+    Format { name: "blosc2", package: "cframe" },
+    Format { name: "gsd", package: "gsd-rs" },
+    Format { name: "rawarray", package: "rawarray" },
+];
+
+impl Format {
+    /// `xtask/python/NAME_PART.py`
+    pub(crate) fn script(self, part: &str) -> PathBuf {
+        root().join("xtask").join("python").join(format!("{}_{part}.py", self.name))
+    }
+}
+
+/// The formats that have the Python script `NAME_PART.py`; of these the one that is asked for, if one is.
+pub(crate) fn with_script(part: &str, asked: Option<&str>) -> Result<Vec<Format>> {
+    let known: Vec<Format> = FORMATS.iter().copied().filter(|format| format.script(part).exists()).collect();
+    let Some(asked) = asked else { return Ok(known) };
+    match known.iter().find(|format| format.name == asked) {
+        Some(format) => Ok(vec![*format]),
+        None => {
+            let names: Vec<&str> = known.iter().map(|format| format.name).collect();
+            Err(Failure::setup(format!(
+                "no xtask/python/{asked}_{part}.py; formats that have one: {}",
+                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_format_is_named() {
+        let failure = with_script("peer", Some("png")).unwrap_err();
+        assert!(failure.message.contains("png_peer.py"));
+        assert_eq!(failure.status, 2);
+    }
+}

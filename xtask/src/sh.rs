@@ -1,0 +1,164 @@
+//! Running programs, and how a task fails.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a task gives.
+pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
+
+/// Why a task failed, and the exit status that this gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// For the reader; may have several lines.
+    pub(crate) message: String,
+    /// 1: something is wrong with the project. 2: the machine or the command line lacks something.
+    pub(crate) status: u8,
+}
+
+impl Failure {
+    /// Something that this machine lacks, or that the command line says wrongly.
+    pub(crate) fn setup(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: 2 }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { message, status: 1 }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        error.to_string().into()
+    }
+}
+
+/// Says which file or folder an I/O error is about.
+pub(crate) trait About<T> {
+    /// `path: error`
+    fn about(self, path: &Path) -> Result<T>;
+}
+
+impl<T, E: fmt::Display> About<T> for std::result::Result<T, E> {
+    fn about(self, path: &Path) -> Result<T> {
+        self.map_err(|error| format!("{}: {error}", path.display()).into())
+    }
+}
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    // `cargo run` says where the package is now; the built-in path is for a binary that is started by hand.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// The cargo that runs this program, in the workspace's folder.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// The command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program =
+        Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let words = command.get_args().map(|word| word.to_string_lossy().into_owned());
+    std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command, its output going where this program's goes.
+pub(crate) fn run(command: &mut Command) -> Result {
+    eprintln!("$ {}", shown(command));
+    let status = command.status().map_err(|error| not_started(command, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", shown(command)).into()) }
+}
+
+/// Runs a command and gives what it printed; its standard error goes where this program's goes.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| not_started(command, &error))?;
+    if !output.status.success() {
+        return Err(format!("`{}` failed ({})", shown(command), output.status).into());
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{}` printed no UTF-8", shown(command)).into())
+}
+
+/// Runs a command quietly; the error holds all that it printed.
+pub(crate) fn quiet(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| not_started(command, &error))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{}` failed ({})\n{text}{complaint}", shown(command), output.status).into())
+}
+
+fn not_started(command: &Command, error: &io::Error) -> Failure {
+    Failure::setup(format!("cannot start `{}`: {error}", command.get_program().to_string_lossy()))
+}
+
+/// What `cargo metadata` says of the workspace in `folder` (relative to the root; "" is the root).
+pub(crate) fn metadata(folder: &str, with_dependencies: bool) -> Result<serde_json::Value> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]);
+    command.current_dir(root().join(folder));
+    if !with_dependencies {
+        command.arg("--no-deps");
+    }
+    let text = output(&mut command)?;
+    serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}").into())
+}
+
+/// The folder that cargo builds into.
+pub(crate) fn target_folder() -> Result<PathBuf> {
+    let metadata = metadata("", false)?;
+    metadata["target_directory"]
+        .as_str()
+        .map(PathBuf::from)
+        .ok_or_else(|| "cargo metadata names no target folder".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_as_typed() {
+        let mut command = Command::new("/somewhere/bin/cargo");
+        command.args(["test", "--workspace"]);
+        assert_eq!(shown(&command), "cargo test --workspace");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_a_matter_of_setup() {
+        let failure = output(&mut Command::new("no-such-program-anywhere")).unwrap_err();
+        assert_eq!(failure.status, 2);
+        assert!(failure.message.contains("no-such-program-anywhere"));
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("xtask").join("src").join("main.rs").exists());
+    }
+}
