@@ -1,0 +1,74 @@
+//! One chunk of one frame, as the index describes it.
+
+use std::ops::Range;
+
+use sciformats_core::{Error, Fault, FaultKind, Result};
+
+use crate::ElementType;
+use crate::spec::IndexEntry;
+
+/// An N×M array in a frame: its name, type, shape and place. Its data is read through the
+/// [`Reader`](crate::Reader) that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// The frame that it belongs to.
+    pub frame: u64,
+    /// Its name.
+    pub name: &'a str,
+    /// The position of the name in the name list.
+    pub id: u16,
+    /// What it consists of.
+    pub element: ElementType,
+    /// Rows.
+    pub n: u64,
+    /// Columns; the column is the fast index.
+    pub m: u32,
+    /// The byte offset of its data.
+    pub location: u64,
+    /// The byte offset of its index entry.
+    pub(crate) entry: u64,
+}
+
+impl Chunk<'_> {
+    /// The number of elements; `None` if it leaves 64 bits, as only a damaged file has it.
+    pub fn elements(&self) -> Option<u64> {
+        self.n.checked_mul(self.m.into())
+    }
+
+    /// The size of the data in bytes; `None` if the type is unknown or the size leaves 64 bits.
+    pub fn size(&self) -> Option<u64> {
+        self.elements()?.checked_mul(self.element.size()? as u64)
+    }
+
+    /// Where the bytes of `rows` are, in a file of `file_size` bytes that must hold the whole chunk.
+    pub(crate) fn range(&self, rows: &Range<u64>, file_size: u64) -> Result<Range<u64>> {
+        let fault = |field, kind, offset: u64| {
+            Fault::new(field, kind).at("index entry", self.entry.saturating_add(offset))
+        };
+        let Some(element_size) = self.element.size() else {
+            return Err(Error::Unsupported {
+                what: format!("element type {}", self.element.code()).into(),
+                feature: None,
+                offset: Some(self.entry.saturating_add(IndexEntry::TYPE_OFFSET)),
+            });
+        };
+        let size = self.size().ok_or_else(|| fault("N × M", FaultKind::Overflow, 8))?;
+        let end = self
+            .location
+            .checked_add(size)
+            .ok_or_else(|| fault("end of the data", FaultKind::Overflow, IndexEntry::LOCATION_OFFSET))?;
+        if end > file_size {
+            let kind = FaultKind::OutOfBounds { found: end, end: file_size };
+            return Err(fault("end of the data", kind, IndexEntry::LOCATION_OFFSET));
+        }
+        if rows.start > rows.end || rows.end > self.n {
+            let problem =
+                format!("{}..{} leave the {} rows of {:?}", rows.start, rows.end, self.n, self.name);
+            return Err(Error::usage("rows", problem));
+        }
+        // Inside the chunk, whose size was checked.
+        let row = u64::from(self.m).saturating_mul(element_size as u64);
+        let at = |row_index: u64| self.location.saturating_add(row_index.saturating_mul(row));
+        Ok(at(rows.start)..at(rows.end))
+    }
+}

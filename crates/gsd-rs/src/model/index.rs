@@ -1,0 +1,206 @@
+//! The index block: entries in the order of their frames, found by bisection, read where they are.
+//!
+//! ```text
+//! ├─ entry 0 ─┤ … ├─ entry used-1 ─┤─ location 0 ─┤ … ├┄┄ allocated
+//! ```
+//!
+//! The first entry whose `location` is 0 ends the index; a full block has no such entry. Since 2.0 the entries of a
+//! frame are in the order of their ids; before, in the order in which they were written.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use sciformats_core::fault::locate;
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result};
+
+use crate::spec::{Header, IndexEntry};
+
+const SIZE: u64 = IndexEntry::SIZE as u64;
+
+/// What the index is sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Frame,
+    FrameAndId,
+}
+
+/// Where the entries in use are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub(crate) location: u64,
+    pub(crate) used: u64,
+    pub(crate) order: Order,
+}
+
+impl Index {
+    /// The index that the header names, which must lie inside the storage; bisects for its end.
+    pub(crate) fn new(storage: &dyn ReadAt, header: &Header) -> Result<Self> {
+        let fault = |kind| Fault::new("index block", kind).at("header", Header::INDEX_OFFSET);
+        let block = header.index;
+        let end = block.allocated.checked_mul(SIZE).and_then(|size| size.checked_add(block.location));
+        match end {
+            None => return Err(fault(FaultKind::Overflow)),
+            Some(end) if end > storage.len() => {
+                return Err(fault(FaultKind::OutOfBounds { found: end, end: storage.len() }));
+            }
+            Some(_) => {}
+        }
+        let mut index = Self { location: block.location, used: block.allocated, order: header.order() };
+        index.used = bisect(block.allocated, |position| {
+            let at = index.offset(position);
+            let bytes = storage.read_at(at, IndexEntry::SIZE)?;
+            Ok(locate("index entry", at, &bytes, IndexEntry::parse_location)? != 0)
+        })?;
+        Ok(index)
+    }
+
+    /// The byte offset of an entry of the block.
+    pub(crate) fn offset(&self, position: u64) -> u64 {
+        // The block lies inside the storage, so this does not saturate for its entries.
+        self.location.saturating_add(position.saturating_mul(SIZE))
+    }
+
+    /// The entry at `position`, which is less than `used`.
+    pub(crate) fn entry(&self, storage: &dyn ReadAt, position: u64) -> Result<IndexEntry> {
+        let at = self.offset(position);
+        locate("index entry", at, &storage.read_at(at, IndexEntry::SIZE)?, IndexEntry::parse)
+    }
+
+    /// The number of frames: one more than the last entry's.
+    pub(crate) fn frames(&self, storage: &dyn ReadAt) -> Result<u64> {
+        let Some(last) = self.used.checked_sub(1) else { return Ok(0) };
+        let at = self.offset(last).saturating_add(IndexEntry::FRAME_OFFSET);
+        let overflow = || Fault::new("frame", FaultKind::Overflow).at("index entry", at);
+        self.entry(storage, last)?.frame.checked_add(1).ok_or_else(overflow)
+    }
+
+    /// The position of the first entry that is not before `frame` and, where ids are sorted, `id`.
+    pub(crate) fn lower_bound(&self, storage: &dyn ReadAt, frame: u64, id: u16) -> Result<u64> {
+        let target = self.key(frame, id);
+        let (mut low, mut high) = (None, None);
+        bisect(self.used, |position| {
+            let entry = self.entry(storage, position)?;
+            let key = self.key(entry.frame, entry.id);
+            if low.is_some_and(|low| key < low) || high.is_some_and(|high| key > high) {
+                return Err(self.disorder(position));
+            }
+            let before = key < target;
+            *(if before { &mut low } else { &mut high }) = Some(key);
+            Ok(before)
+        })
+    }
+
+    /// Entries with one of `ids` in `frame`: the first in the order of the index.
+    pub(crate) fn find(
+        &self,
+        storage: &dyn ReadAt,
+        frame: u64,
+        ids: &[u16],
+    ) -> Result<Option<(u64, IndexEntry)>> {
+        if self.order == Order::FrameAndId {
+            for &id in ids {
+                let position = self.lower_bound(storage, frame, id)?;
+                if position < self.used {
+                    let entry = self.entry(storage, position)?;
+                    if (entry.frame, entry.id) == (frame, id) {
+                        return Ok(Some((position, entry)));
+                    }
+                }
+            }
+            return Ok(None);
+        }
+        self.of_frame(storage, frame)?
+            .find(|item| !item.as_ref().is_ok_and(|(_, entry)| !ids.contains(&entry.id)))
+            .transpose()
+    }
+
+    /// The entries of a frame, in the order of the index.
+    pub(crate) fn of_frame<'a>(
+        &self,
+        storage: &'a dyn ReadAt,
+        frame: u64,
+    ) -> Result<impl Iterator<Item = Result<(u64, IndexEntry)>> + use<'a>> {
+        let start = self.lower_bound(storage, frame, 0)?;
+        Ok(self
+            .entries(storage, start..self.used)
+            .take_while(move |item| !item.as_ref().is_ok_and(|(_, entry)| entry.frame != frame)))
+    }
+
+    /// The entries at these positions; one that is out of order is an error.
+    pub(crate) fn entries<'a>(&self, storage: &'a dyn ReadAt, positions: Range<u64>) -> Entries<'a> {
+        Entries { index: *self, storage, positions, block: Cow::Borrowed(&[]), previous: None }
+    }
+
+    /// What entries are sorted by.
+    fn key(&self, frame: u64, id: u16) -> (u64, u16) {
+        match self.order {
+            Order::Frame => (frame, 0),
+            Order::FrameAndId => (frame, id),
+        }
+    }
+
+    fn disorder(&self, position: u64) -> Error {
+        Fault::new("frame", FaultKind::Order)
+            .at("index entry", self.offset(position).saturating_add(IndexEntry::FRAME_OFFSET))
+    }
+}
+
+/// The first position below `end` for which `before` is false, if it is true for all before and false for all after.
+fn bisect(end: u64, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
+    let (mut low, mut high) = (0, end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if before(middle)? {
+            low = middle.saturating_add(1);
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}
+
+/// The iterator of [`Index::entries`]: reads a page of entries at a time. It ends after an error.
+pub(crate) struct Entries<'a> {
+    index: Index,
+    storage: &'a dyn ReadAt,
+    positions: Range<u64>,
+    /// The rest of the page.
+    block: Cow<'a, [u8]>,
+    previous: Option<(u64, u16)>,
+}
+
+/// Entries read at once.
+const PAGE: u64 = 128;
+
+impl Entries<'_> {
+    fn at(&mut self, position: u64) -> Result<IndexEntry> {
+        let at = self.index.offset(position);
+        let within = usize::try_from(position.checked_rem(PAGE).unwrap_or(0)).unwrap_or(0);
+        if self.block.is_empty() || within == 0 {
+            let page_start = position.saturating_sub(within as u64);
+            let count = self.index.used.saturating_sub(page_start).min(PAGE);
+            let size = usize::try_from(count.saturating_mul(SIZE)).unwrap_or(0);
+            self.block = self.storage.read_at(self.index.offset(page_start), size)?;
+        }
+        let bytes = self.block.get(within.saturating_mul(IndexEntry::SIZE)..).unwrap_or_default();
+        let entry = locate("index entry", at, bytes, IndexEntry::parse)?;
+        let key = self.index.key(entry.frame, entry.id);
+        if self.previous.replace(key).is_some_and(|previous| key < previous) {
+            return Err(self.index.disorder(position));
+        }
+        Ok(entry)
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Result<(u64, IndexEntry)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let position = self.positions.next()?;
+        let entry = self.at(position);
+        if entry.is_err() {
+            self.positions.start = self.positions.end;
+        }
+        Some(entry.map(|entry| (position, entry)))
+    }
+}

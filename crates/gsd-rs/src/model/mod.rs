@@ -1,0 +1,36 @@
+//! How the structures form a file: finding entries, names, what a commit writes and in which order.
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+pub(crate) mod index;
+pub(crate) mod names;
+pub(crate) mod open;
+
+use crate::spec::{Header, Version, name_list};
+
+/// The layer that this library writes unless told otherwise.
+pub(crate) const CURRENT: Version = Version::new(2, 1);
+/// The older layer that it also writes.
+pub(crate) const LEGACY: Version = Version::new(1, 0);
+
+/// Whether files of this layer can be read: 0.3, 1.x and 2.x. A minor version adds nothing that changes what is there.
+pub(crate) fn is_readable(version: Version) -> bool {
+    version == Version::new(0, 3) || matches!(version.major(), 1 | 2)
+}
+
+impl Header {
+    /// How the layer stores names.
+    pub(crate) fn encoding(&self) -> name_list::Encoding {
+        if self.version.major() < 2 { name_list::Encoding::Slots } else { name_list::Encoding::Packed }
+    }
+
+    /// How the layer sorts its index.
+    pub(crate) fn order(&self) -> index::Order {
+        if self.version.major() < 2 { index::Order::Frame } else { index::Order::FrameAndId }
+    }
+}

@@ -1,0 +1,58 @@
+//! Opening: the header, the end of the index and the names, as one consistent state.
+
+use std::io;
+
+use sciformats_core::fault::locate;
+use sciformats_core::{Error, ReadAt, Result};
+
+use super::index::Index;
+use super::is_readable;
+use super::names::Names;
+use crate::spec::Header;
+
+/// The state of a file at one instant.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened {
+    pub(crate) header: Header,
+    pub(crate) index: Index,
+    pub(crate) names: Names,
+    pub(crate) frames: u64,
+}
+
+/// How often a state is read anew because a writer changed it meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// Reads the state of a file, which another process may be appending to.
+///
+/// A writer of this library fills the index only beyond the end that the header declares, and then moves that end.
+/// The number of entries is therefore right if it was counted alike before and after reading a header that stayed the
+/// same: had the count met entries of an unfinished commit, the later one would have found more.
+pub(crate) fn open(storage: &dyn ReadAt) -> Result<Opened> {
+    let mut header = read_header(storage)?;
+    let mut index = Index::new(storage, &header)?;
+    for _ in 0..ATTEMPTS {
+        let next_header = read_header(storage)?;
+        let next_index = Index::new(storage, &next_header)?;
+        if (&header, &index) == (&next_header, &next_index) {
+            let names = Names::new(storage, &header)?;
+            let frames = index.frames(storage)?;
+            return Ok(Opened { header, index, names, frames });
+        }
+        (header, index) = (next_header, next_index);
+    }
+    Err(Error::io("read a file that never rests", io::ErrorKind::ResourceBusy.into()))
+}
+
+fn read_header(storage: &dyn ReadAt) -> Result<Header> {
+    let size = storage.len().min(Header::SIZE as u64);
+    let bytes = storage.read_at(0, usize::try_from(size).unwrap_or(Header::SIZE))?;
+    let header = locate("header", 0, &bytes, Header::parse)?;
+    if is_readable(header.version) {
+        return Ok(header);
+    }
+    Err(Error::Unsupported {
+        what: format!("GSD file layer {}", header.version).into(),
+        feature: None,
+        offset: Some(Header::VERSION_OFFSET),
+    })
+}

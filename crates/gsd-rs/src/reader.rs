@@ -1,0 +1,360 @@
+//! Reading a file.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::{Mapped, read_into_threads, zeroed};
+use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, limits};
+
+use crate::model::open::{Opened, open};
+use crate::spec::IndexEntry;
+use crate::{Chunk, Element, ElementType, Header};
+
+/// How a file is read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// What the file may ask of the machine. The file layer hands out bytes that are stored and needs few limits;
+    /// the schemas on top of it unfold defaults.
+    pub limits: Limits,
+}
+
+impl ReadOptions {
+    /// The same options with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits }
+    }
+}
+
+/// A file that is open for reading. Threads may share it.
+///
+/// ```no_run
+/// # fn main() -> gsd_rs::Result<()> {
+/// let reader = gsd_rs::Reader::open("trajectory.gsd")?;
+/// for frame in 0..reader.frames() {
+///     if let Some(chunk) = reader.find(frame, "particles/position")? {
+///         let positions = reader.read::<f32>(&chunk)?;
+///         println!("{frame}: {} particles, the first at {:?}", chunk.n, &positions[..3]);
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Reader {
+    storage: Box<dyn ReadAt>,
+    /// The file behind the storage, if it was opened by a path and can be mapped again.
+    file: Option<(File, PathBuf)>,
+    options: ReadOptions,
+    opened: Opened,
+}
+
+impl Reader {
+    /// Opens a file and maps it into memory, which takes the same time for every size. The file must not be cut
+    /// shorter meanwhile, see [`Mapped`]; use [`Reader::new`] with a
+    /// [`FileStorage`](sciformats_core::storage::FileStorage) if that may happen.
+    ///
+    /// # Errors
+    /// `Io`; [`Error::Malformed`] if this is no GSD file, or a block of it lies outside; [`Error::Unsupported`] for a
+    /// layer other than 0.3, 1.x and 2.x.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|e| Error::io("open", e).in_file(path, None))?;
+        let (storage, opened) = map(&file, path)?;
+        Ok(Self {
+            storage: Box::new(storage),
+            file: Some((file, path.into())),
+            options: ReadOptions::default(),
+            opened,
+        })
+    }
+
+    /// Reads from a storage of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn new(storage: impl ReadAt + 'static) -> Result<Self> {
+        Self::with_options(storage, &ReadOptions::default())
+    }
+
+    /// As [`new`](Self::new), with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn with_options(storage: impl ReadAt + 'static, options: &ReadOptions) -> Result<Self> {
+        let opened = open(&storage)?;
+        Ok(Self { storage: Box::new(storage), file: None, options: options.clone(), opened })
+    }
+
+    /// Sees what has been committed since the file was opened or last refreshed, by this process or another. A frame
+    /// is seen whole or not at all. Returns the number of frames.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); the reader then shows the state from before.
+    pub fn refresh(&mut self) -> Result<u64> {
+        match &self.file {
+            Some((file, path)) => {
+                let (storage, opened) = map(file, path)?;
+                (self.storage, self.opened) = (Box::new(storage), opened);
+            }
+            None => self.opened = open(&*self.storage)?,
+        }
+        Ok(self.opened.frames)
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.opened.header
+    }
+
+    /// The options that it was opened with.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// The number of frames: one more than that of the last chunk. Empty frames before it count; a file of 32 bytes
+    /// an entry can claim any number, so do not loop over frames of an untrusted file without a bound of your own:
+    /// [`all_chunks`](Self::all_chunks) is bounded by the file.
+    pub fn frames(&self) -> u64 {
+        self.opened.frames
+    }
+
+    /// The number of entries in the index: chunks in all frames.
+    pub fn entries(&self) -> u64 {
+        self.opened.index.used
+    }
+
+    /// The name list, by position. A name may be there without a chunk, or twice.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.opened.names.iter()
+    }
+
+    /// The name at a position of the name list.
+    pub fn name(&self, id: u16) -> Option<&[u8]> {
+        self.opened.names.get(id)
+    }
+
+    /// The names that begin with `prefix`, in byte order, each once. An empty prefix gives all.
+    pub fn names_with_prefix(&self, prefix: &str) -> impl Iterator<Item = &[u8]> {
+        let mut previous = None;
+        self.opened.names.with_prefix(prefix.as_bytes()).iter().filter_map(move |&id| {
+            let name = self.name(id)?;
+            (previous.replace(name) != Some(name)).then_some(name)
+        })
+    }
+
+    /// The chunks of a frame, in the order of the index: by id since layer 2.0, as written before.
+    pub fn chunks(&self, frame: u64) -> impl Iterator<Item = Result<Chunk<'_>>> {
+        let (entries, error) = match self.opened.index.of_frame(&*self.storage, frame) {
+            Ok(entries) => (Some(entries), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        let chunks = entries.into_iter().flatten();
+        chunks.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry))).chain(error)
+    }
+
+    /// All chunks of all frames, in the order of the index.
+    pub fn all_chunks(&self) -> impl Iterator<Item = Result<Chunk<'_>>> {
+        let index = self.opened.index;
+        let entries = index.entries(&*self.storage, 0..index.used);
+        entries.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry)))
+    }
+
+    /// The chunks with this name, over all frames.
+    pub fn history(&self, name: &str) -> impl Iterator<Item = Result<Chunk<'_>>> {
+        let ids = self.opened.names.ids(name.as_bytes());
+        let index = self.opened.index;
+        let end = if ids.is_empty() { 0 } else { index.used };
+        index
+            .entries(&*self.storage, 0..end)
+            .filter(move |item| !item.as_ref().is_ok_and(|(_, entry)| !ids.contains(&entry.id)))
+            .map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry)))
+    }
+
+    /// The chunk with this name in a frame, if it is there. Takes a number of steps that grows with the logarithm of
+    /// the number of entries (before layer 2.0, and with the chunks of the frame).
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if an entry on the way is damaged or out of order.
+    pub fn find(&self, frame: u64, name: &str) -> Result<Option<Chunk<'_>>> {
+        let ids = self.opened.names.ids(name.as_bytes());
+        if ids.is_empty() || frame >= self.opened.frames {
+            return Ok(None);
+        }
+        let found = self.opened.index.find(&*self.storage, frame, ids)?;
+        found.map(|(position, entry)| self.chunk(position, &entry)).transpose()
+    }
+
+    fn chunk(&self, position: u64, entry: &IndexEntry) -> Result<Chunk<'_>> {
+        let at = self.opened.index.offset(position);
+        let fault =
+            |field, kind, offset: u64| Fault::new(field, kind).at("index entry", at.saturating_add(offset));
+        let location = u64::try_from(entry.location).ok().filter(|&location| location > 0);
+        let location = location.ok_or_else(|| {
+            fault("location", FaultKind::Rule("is not positive"), IndexEntry::LOCATION_OFFSET)
+        })?;
+        let names = &self.opened.names;
+        let name = names.get(entry.id).ok_or_else(|| {
+            let kind = FaultKind::OutOfBounds { found: entry.id.into(), end: names.len() as u64 };
+            fault("id", kind, IndexEntry::ID_OFFSET)
+        })?;
+        let name = std::str::from_utf8(name)
+            .map_err(|_| Fault::new("name", FaultKind::Encoding).at("name list", names.offset(entry.id)))?;
+        let IndexEntry { frame, n, m, id, element, .. } = *entry;
+        Ok(Chunk { frame, name, id, element, n, m, location, entry: at })
+    }
+
+    /// The elements of a chunk, row after row. Borrowed from a mapped file where they are aligned, copied otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `T` is not the chunk's type (text is read as `u8` or `i8`, or with [`text`](Self::text));
+    /// [`Error::Malformed`] if the data lies outside the file; [`Error::Unsupported`] for an unknown type; `Io`.
+    pub fn read<T: Element>(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, [T]>> {
+        self.read_rows(chunk, 0..chunk.n)
+    }
+
+    /// The elements of some rows of a chunk; only their bytes are touched.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Error::Usage`] if the rows leave the chunk.
+    pub fn read_rows<T: Element>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
+        let range = chunk.range(&rows, self.storage.len())?;
+        if !T::reads(chunk.element) {
+            let problem = format!("is {}, and {:?} holds {}", T::TYPE, chunk.name, chunk.element);
+            return Err(Error::usage("element type", problem));
+        }
+        let size = size_of_range(&range)?;
+        if self.storage.as_slice().is_some() {
+            let bytes = self.storage.read_at(range.start, size)?;
+            if let Cow::Borrowed(bytes) = bytes
+                && ByteOrder::NATIVE == ByteOrder::Little
+                && let Ok(elements) = bytemuck::try_cast_slice(bytes)
+            {
+                return Ok(Cow::Borrowed(elements));
+            }
+        }
+        let mut elements = zeroed::<T>(size / size_of::<T>());
+        let bytes = bytemuck::cast_slice_mut(&mut elements);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        read_into_threads(&*self.storage, range.start, bytes, threads)?;
+        ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
+        Ok(Cow::Owned(elements))
+    }
+
+    /// The bytes of some rows of a chunk, as they are stored: little-endian.
+    ///
+    /// # Errors
+    /// As [`read_rows`](Self::read_rows).
+    pub fn read_bytes(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
+        let range = chunk.range(&rows, self.storage.len())?;
+        self.storage.read_at(range.start, size_of_range(&range)?)
+    }
+
+    /// The text of a chunk: of characters, or of bytes as older writers store text. Zeros at its end are cut off.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Error::Malformed`] if it is not UTF-8.
+    pub fn text(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, str>> {
+        if !matches!(chunk.element, ElementType::Character | ElementType::U8 | ElementType::I8) {
+            return Err(Error::usage("chunk", format!("{:?} holds {}, not text", chunk.name, chunk.element)));
+        }
+        let encoding = || Fault::new("text", FaultKind::Encoding).at("data chunk", chunk.location);
+        match self.read_bytes(chunk, 0..chunk.n)? {
+            Cow::Borrowed(bytes) => {
+                std::str::from_utf8(trim_zeros(bytes)).map(Cow::Borrowed).map_err(|_| encoding())
+            }
+            Cow::Owned(mut bytes) => {
+                bytes.truncate(trim_zeros(&bytes).len());
+                String::from_utf8(bytes).map(Cow::Owned).map_err(|_| encoding())
+            }
+        }
+    }
+
+    /// Looks at every entry of the index: that it is in order, that its name is there, and its data inside the file.
+    ///
+    /// # Errors
+    /// The first fault that is found.
+    pub fn verify(&self) -> Result<()> {
+        self.all_chunks()
+            .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.len())).map(drop))
+    }
+
+    /// What the bytes of the file are used for. Looks at every entry of the index.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn space(&self) -> Result<Space> {
+        let mut data = 0u64;
+        for chunk in self.all_chunks() {
+            let chunk = chunk?;
+            let range = chunk.range(&(0..chunk.n), self.storage.len())?;
+            data = data.saturating_add(range.end.saturating_sub(range.start));
+        }
+        let Header { index, names, .. } = self.header();
+        let index = index.allocated.saturating_mul(IndexEntry::SIZE as u64);
+        let names = names.allocated.saturating_mul(crate::spec::name_list::UNIT);
+        Ok(Space { file: self.storage.len(), index, names, data })
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader")
+            .field("header", &self.opened.header)
+            .field("entries", &self.opened.index.used)
+            .field("frames", &self.opened.frames)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the bytes of a file are used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// The size of the file.
+    pub file: u64,
+    /// The index block, entries not in use included.
+    pub index: u64,
+    /// The name list block, unused space included.
+    pub names: u64,
+    /// The data of all chunks.
+    pub data: u64,
+}
+
+impl Space {
+    /// Bytes that nothing refers to: blocks that were outgrown, data of frames that were never finished, and gaps.
+    pub fn unused(&self) -> u64 {
+        let used = [256, self.index, self.names, self.data];
+        used.iter().fold(self.file, |rest, part| rest.saturating_sub(*part))
+    }
+}
+
+fn size_of_range(range: &Range<u64>) -> Result<usize> {
+    limits::within("bytes of a chunk", range.end.saturating_sub(range.start), u64::MAX)
+}
+
+fn trim_zeros(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..end).unwrap_or_default()
+}
+
+/// Maps a file and reads its state.
+///
+/// Everything that a state refers to was in the file before the state was, so a map made after the state was read
+/// holds all of it, even if a writer moved the index in between.
+fn map(file: &File, path: &Path) -> Result<(Mapped, Opened)> {
+    let mut map = Mapped::of(file).map_err(|e| e.in_file(path, None))?;
+    loop {
+        let state = open(&map);
+        let now = file.metadata().map_err(|e| Error::io("read the length of", e).in_file(path, None))?.len();
+        let grown = now > map.len();
+        if grown {
+            map = Mapped::of(file).map_err(|e| e.in_file(path, None))?;
+        }
+        match state {
+            Err(_) if grown => {}
+            state => return Ok((map, state?)),
+        }
+    }
+}

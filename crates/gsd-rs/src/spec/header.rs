@@ -1,0 +1,228 @@
+//! The header: the first 256 bytes of the file.
+//!
+//! | offset | size | field |
+//! |--:|--:|---|
+//! | 0 | 8 | `magic`: 0x65DF65DF65DF65DF |
+//! | 8 | 8 | `index_location`: byte offset of the index block |
+//! | 16 | 8 | `index_allocated_entries`: its size in entries of 32 bytes |
+//! | 24 | 8 | `namelist_location`: byte offset of the name list block |
+//! | 32 | 8 | `namelist_allocated_entries`: its size in units of 64 bytes |
+//! | 40 | 4 | `schema_version` |
+//! | 44 | 4 | `gsd_version`: version of the file layer |
+//! | 48 | 64 | `application`: text, then zeros |
+//! | 112 | 64 | `schema`: text, then zeros |
+//! | 176 | 80 | `reserved`: zeros |
+//!
+//! How many entries and names are in use is not stored; the blocks tell. The header lies inside one sector, so it is
+//! replaced whole or not at all.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::number::complete::le_u64;
+use sciformats_core::FaultKind;
+use sciformats_core::fault::{Parsed, checked, field};
+
+use super::Version;
+
+const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
+
+/// Where a block of the file is and how much of it is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Byte offset in the file.
+    pub location: u64,
+    /// Allocated units: index entries of 32 bytes, or 64-byte units of the name list.
+    pub allocated: u64,
+}
+
+/// What the first 256 bytes say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The index block, in entries of 32 bytes.
+    pub index: Block,
+    /// The name list block, in units of 64 bytes.
+    pub names: Block,
+    /// The version of the schema.
+    pub schema_version: Version,
+    /// The version of the file layer.
+    pub version: Version,
+    /// The program that made the file.
+    pub application: Label,
+    /// The schema that says what the chunks mean.
+    pub schema: Label,
+    /// Bytes without a meaning yet.
+    pub reserved: [u8; 80],
+}
+
+impl Header {
+    /// Size in bytes.
+    pub(crate) const SIZE: usize = 256;
+    /// Where `gsd_version` stands.
+    pub(crate) const VERSION_OFFSET: u64 = 44;
+    /// Where `index_location` stands.
+    pub(crate) const INDEX_OFFSET: u64 = 8;
+    /// Where `namelist_location` stands.
+    pub(crate) const NAMES_OFFSET: u64 = 24;
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (i, _) = checked("magic", le_u64, |&magic| (magic != MAGIC).then_some(FaultKind::Signature))(i)?;
+        let (i, index_location) = field("index_location", le_u64)(i)?;
+        let (i, index_allocated) = field("index_allocated_entries", le_u64)(i)?;
+        let (i, names_location) = field("namelist_location", le_u64)(i)?;
+        let (i, names_allocated) = field("namelist_allocated_entries", le_u64)(i)?;
+        let (i, schema_version) = field("schema_version", Version::parse)(i)?;
+        let (i, version) = field("gsd_version", Version::parse)(i)?;
+        let (i, application) = field("application", bytes)(i)?;
+        let (i, schema) = field("schema", bytes)(i)?;
+        let (i, reserved) = field("reserved", bytes)(i)?;
+        Ok((
+            i,
+            Self {
+                index: Block { location: index_location, allocated: index_allocated },
+                names: Block { location: names_location, allocated: names_allocated },
+                schema_version,
+                version,
+                application: Label(application),
+                schema: Label(schema),
+                reserved,
+            },
+        ))
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let words =
+            [MAGIC, self.index.location, self.index.allocated, self.names.location, self.names.allocated];
+        words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+        self.schema_version.encode(out);
+        self.version.encode(out);
+        out.extend(self.application.0);
+        out.extend(self.schema.0);
+        out.extend(self.reserved);
+    }
+}
+
+fn bytes<const N: usize>(i: &[u8]) -> Parsed<'_, [u8; N]> {
+    take(N).map(|part: &[u8]| part.try_into().unwrap_or([0; N])).parse(i)
+}
+
+/// A text of at most 63 bytes in a field of 64, padded with zeros.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Label([u8; 64]);
+
+impl Label {
+    /// The longest text, in bytes.
+    pub const MAX: usize = 63;
+
+    /// A label; `None` if the text has more than 63 bytes or a NUL in it.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut bytes = [0; 64];
+        let target = bytes.get_mut(..text.len()).filter(|target| target.len() <= Self::MAX)?;
+        target.copy_from_slice(text.as_bytes());
+        (!text.contains('\0')).then_some(Self(bytes))
+    }
+
+    /// The bytes before the first zero.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+
+    /// The text, for display: bytes that are not UTF-8 are shown as `U+FFFD`.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.as_bytes())
+    }
+}
+
+impl fmt::Debug for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_text(), f)
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+    use sciformats_core::fault::locate_all;
+
+    use super::*;
+
+    fn example() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend([0xDF, 0x65, 0xDF, 0x65, 0xDF, 0x65, 0xDF, 0x65]); // magic
+        bytes.extend([0x00, 0x01, 0, 0, 0, 0, 0, 0]); // index_location: 256
+        bytes.extend([0x80, 0x00, 0, 0, 0, 0, 0, 0]); // index_allocated_entries: 128
+        bytes.extend([0x00, 0x11, 0, 0, 0, 0, 0, 0]); // namelist_location: 4352
+        bytes.extend([0x10, 0x00, 0, 0, 0, 0, 0, 0]); // namelist_allocated_entries: 16
+        bytes.extend([0x04, 0x00, 0x01, 0x00]); // schema_version: 1.4
+        bytes.extend([0x01, 0x00, 0x02, 0x00]); // gsd_version: 2.1
+        bytes.extend(*b"app\0");
+        bytes.extend([0; 60]); // application
+        bytes.extend(*b"hoomd\0");
+        bytes.extend([0; 58]); // schema
+        bytes.extend([0; 80]); // reserved
+        bytes
+    }
+
+    #[test]
+    fn fields_in_their_places() {
+        let bytes = example();
+        let header = locate_all("header", 0, &bytes, Header::parse).unwrap();
+        let expected = Header {
+            index: Block { location: 256, allocated: 128 },
+            names: Block { location: 4352, allocated: 16 },
+            schema_version: Version::new(1, 4),
+            version: Version::new(2, 1),
+            application: Label::new("app").unwrap(),
+            schema: Label::new("hoomd").unwrap(),
+            reserved: [0; 80],
+        };
+        assert_eq!(header, expected);
+        let mut out = Vec::new();
+        header.encode(&mut out);
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn faults_name_the_field() {
+        let fault = |bytes: &[u8]| locate_all("header", 0, bytes, Header::parse).unwrap_err().to_string();
+        let mut bytes = example();
+        assert_eq!(
+            fault(&bytes[..20]),
+            "malformed header at offset 0x10: index_allocated_entries is truncated"
+        );
+        bytes[3] = 0;
+        assert_eq!(fault(&bytes), "malformed header at offset 0x0: magic is not the expected signature");
+    }
+
+    #[test]
+    fn labels_have_63_bytes_at_most() {
+        assert_eq!(Label::new(&"x".repeat(63)).unwrap().as_bytes(), [b'x'; 63]);
+        assert_eq!(Label::new(&"x".repeat(64)), None);
+        assert_eq!(Label::new(&"x".repeat(65)), None);
+        assert_eq!(Label::new("a\0b"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parse_inverts_encode(bytes in prop::collection::vec(any::<u8>(), 248)) {
+            let bytes = [&MAGIC.to_le_bytes()[..], &bytes].concat();
+            let header = locate_all("header", 0, &bytes, Header::parse).unwrap();
+            let mut out = Vec::new();
+            header.encode(&mut out);
+            prop_assert_eq!(out, bytes);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Header::parse(&bytes);
+        }
+    }
+}

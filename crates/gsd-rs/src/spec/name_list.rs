@@ -1,0 +1,166 @@
+//! The name list block: the names of chunks; an index entry refers to one by its position.
+//!
+//! | layer | a name | ends at | unit |
+//! |---|---|---|---|
+//! | before 2.0 | a slot of 64 bytes: at most 63 of text, then zeros | the first empty slot | slot |
+//! | 2.0 and later | UTF-8 text and one zero byte, packed one after another | the first empty string | byte |
+//!
+//! In both the block is a multiple of 64 bytes, and what follows the end of the list has no meaning. A packed block
+//! ends in a zero byte.
+
+use nom::Parser;
+use nom::bytes::complete::{tag, take, take_till1};
+use nom::combinator::cut;
+use nom::multi::many_m_n;
+use nom::sequence::terminated;
+use sciformats_core::FaultKind;
+use sciformats_core::fault::{Parsed, checked, fail, field};
+
+/// How names are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// In slots of 64 bytes: layers before 2.0.
+    Slots,
+    /// One after another: layer 2.0 and later.
+    Packed,
+}
+
+/// The unit in which the header counts the block.
+pub(crate) const UNIT: u64 = 64;
+/// The longest name in a slot.
+pub(crate) const SLOT_TEXT: usize = 63;
+/// The most names that an `id` of 16 bits can refer to.
+pub(crate) const MAX_NAMES: usize = 1 << 16;
+
+impl Encoding {
+    /// The names in `i`, which is the whole block. What is left is the end mark and what follows it.
+    pub(crate) fn parse(self, i: &[u8]) -> Parsed<'_, Vec<&[u8]>> {
+        let name = match self {
+            Self::Slots => slot,
+            Self::Packed => {
+                ends_in_zero(i)?;
+                string
+            }
+        };
+        let (i, names) = many_m_n(0, MAX_NAMES, name).parse(i)?;
+        if names.len() == MAX_NAMES && name(i).is_ok() {
+            return field("name", |i| fail(i, FaultKind::Rule("is one more than an id can refer to")))(i);
+        }
+        Ok((i, names))
+    }
+
+    /// Appends one name, which is not empty, has no zero in it, and in a slot at most 63 bytes.
+    pub(crate) fn encode(self, name: &[u8], out: &mut Vec<u8>) {
+        let end = out.len().saturating_add(self.size(name));
+        out.extend(name);
+        out.resize(end, 0);
+    }
+
+    /// Bytes that the name takes in the block.
+    pub(crate) fn size(self, name: &[u8]) -> usize {
+        match self {
+            Self::Slots => 64,
+            Self::Packed => name.len().saturating_add(1),
+        }
+    }
+}
+
+/// A slot in use; an empty one is an error, which ends the list, one without its zero byte a failure.
+fn slot(i: &[u8]) -> Parsed<'_, &[u8]> {
+    let (rest, slot) = take(64usize)(i)?;
+    let (end, name) = take_till1(|byte| byte == 0)(slot)?;
+    if end.is_empty() {
+        return cut(field("name", |_| fail(i, FaultKind::Rule("has no zero byte at its end")))).parse(i);
+    }
+    Ok((rest, name))
+}
+
+/// A string that is not empty.
+fn string(i: &[u8]) -> Parsed<'_, &[u8]> {
+    terminated(take_till1(|byte| byte == 0), tag(&[0][..])).parse(i)
+}
+
+fn ends_in_zero(i: &[u8]) -> Parsed<'_, ()> {
+    let Some(before) = i.len().checked_sub(1) else { return Ok((i, ())) };
+    let (last, _) = take(before)(i)?;
+    checked("last byte", nom::number::complete::u8, |&byte| {
+        (byte != 0).then_some(FaultKind::Mismatch { expected: 0, found: byte.into() })
+    })
+    .map(drop)
+    .parse(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sciformats_core::fault::locate;
+
+    use super::*;
+
+    fn parse(encoding: Encoding, bytes: &[u8]) -> Result<(Vec<&[u8]>, usize), String> {
+        let with_rest = |i| encoding.parse(i).map(|(rest, names)| (rest, (names, rest.len())));
+        locate("name list", 0x1100, bytes, with_rest).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn packed_names() {
+        let mut bytes = b"a\0particles/position\0\0left over".to_vec();
+        bytes.resize(64, 0);
+        let (names, rest) = parse(Encoding::Packed, &bytes).unwrap();
+        assert_eq!(names, [&b"a"[..], b"particles/position"]);
+        assert_eq!(rest, 64 - 21);
+        assert_eq!(parse(Encoding::Packed, b"").unwrap(), (vec![], 0));
+        assert_eq!(parse(Encoding::Packed, b"ab\0").unwrap(), (vec![&b"ab"[..]], 0));
+        assert_eq!(
+            parse(Encoding::Packed, b"ab\0c").unwrap_err(),
+            "malformed name list at offset 0x1103: last byte is 99, expected 0"
+        );
+    }
+
+    #[test]
+    fn names_in_slots() {
+        let mut bytes = vec![0; 256];
+        bytes[..4].copy_from_slice(b"abc\0");
+        bytes[64..127].fill(b'x');
+        bytes[192] = b'z'; // after the empty slot
+        let (names, rest) = parse(Encoding::Slots, &bytes).unwrap();
+        assert_eq!(names, [&b"abc"[..], &[b'x'; 63]]);
+        assert_eq!(rest, 128);
+        bytes[127] = b'x';
+        assert_eq!(
+            parse(Encoding::Slots, &bytes).unwrap_err(),
+            "malformed name list at offset 0x1140: name has no zero byte at its end"
+        );
+    }
+
+    #[test]
+    fn no_more_names_than_ids() {
+        let mut bytes = b"n\0".repeat(MAX_NAMES);
+        assert_eq!(parse(Encoding::Packed, &bytes).unwrap().0.len(), MAX_NAMES);
+        bytes.extend(b"m\0");
+        assert_eq!(
+            parse(Encoding::Packed, &bytes).unwrap_err(),
+            "malformed name list at offset 0x21100: name is one more than an id can refer to"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn parse_inverts_encode(
+            names in prop::collection::vec(prop::collection::vec(1u8.., 1..64), 0..9),
+            slots in any::<bool>(),
+        ) {
+            let encoding = if slots { Encoding::Slots } else { Encoding::Packed };
+            let mut bytes = Vec::new();
+            names.iter().for_each(|name| encoding.encode(name, &mut bytes));
+            bytes.resize((bytes.len() + 1).next_multiple_of(64), 0);
+            prop_assert_eq!(parse(encoding, &bytes).unwrap().0, names);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Encoding::Packed.parse(&bytes);
+            let _ = Encoding::Slots.parse(&bytes);
+        }
+    }
+}

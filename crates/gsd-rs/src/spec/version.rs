@@ -1,0 +1,73 @@
+//! A version number: the major part in the high 16 bits, the minor part in the low 16 (`0xaaaabbbb` is `aaaa.bbbb`).
+
+use std::fmt;
+
+use nom::Parser;
+use nom::number::complete::le_u32;
+use sciformats_core::fault::Parsed;
+
+/// A version of the file layer or of a schema.
+///
+/// ```
+/// let version = gsd_rs::Version::new(2, 1);
+/// assert_eq!((version.major(), version.minor()), (2, 1));
+/// assert_eq!(version.to_string(), "2.1");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Version(u32);
+
+impl Version {
+    /// A version from its parts.
+    pub const fn new(major: u16, minor: u16) -> Self {
+        Self((major as u32) << 16 | minor as u32)
+    }
+
+    /// The part before the point.
+    pub const fn major(self) -> u16 {
+        let [_, _, low, high] = self.0.to_le_bytes();
+        u16::from_le_bytes([low, high])
+    }
+
+    /// The part after the point.
+    pub const fn minor(self) -> u16 {
+        let [low, high, _, _] = self.0.to_le_bytes();
+        u16::from_le_bytes([low, high])
+    }
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        le_u32.map(Self).parse(i)
+    }
+
+    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+        out.extend(self.0.to_le_bytes());
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major(), self.minor())
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_major_part_is_in_the_high_half() {
+        let bytes = [0x03, 0x00, 0x02, 0x00];
+        let (rest, version) = Version::parse(&bytes).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!(version, Version::new(2, 3));
+        assert!(Version::new(1, 9) < version && version < Version::new(2, 4));
+        let mut out = Vec::new();
+        version.encode(&mut out);
+        assert_eq!(out, bytes);
+    }
+}
