@@ -20,11 +20,13 @@ pub(crate) fn lint() -> Result {
     run(cargo()
         .args(["doc", "--workspace", "--all-features", "--no-deps", "--document-private-items"])
         .env("RUSTDOCFLAGS", "-D warnings"))?;
-    for beside in ["fuzz", "bench"] {
-        if root().join(beside).join("Cargo.toml").exists() {
-            run(cargo().args(["fmt", "--all", "--check"]).current_dir(root().join(beside)))?;
-            run(&mut clippy_beside(beside))?;
-        }
+    // `fmt --all` would look at the crates of the workspace once more, as dependencies.
+    for (beside, packages) in
+        [("fuzz", &["sciformats-fuzz"][..]), ("bench", &["harness", "sciformats-bench"])]
+    {
+        let packages = packages.iter().flat_map(|name| ["--package", name]);
+        run(cargo().arg("fmt").args(packages).arg("--check").current_dir(root().join(beside)))?;
+        run(&mut clippy_beside(beside))?;
     }
     Ok(())
 }

@@ -4,10 +4,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod bench;
 mod conform;
 mod counts;
 mod fixtures;
 mod formats;
+mod fuzz;
 mod lint;
 mod python;
 mod sh;
@@ -50,6 +52,18 @@ const TASKS: &[Task] = &[
         usage: "[FORMAT] [--allow-skip]",
         run: conform::task,
         help: "exchange files with independent implementations, both ways, and compare every value",
+    },
+    Task {
+        name: "bench",
+        usage: "[FORMAT]",
+        run: bench::task,
+        help: "compare speed and memory with the peers; fails where a goal is missed",
+    },
+    Task {
+        name: "fuzz",
+        usage: "[TARGET] [--seconds N]",
+        run: fuzz::task,
+        help: "run the fuzz targets, each 60 seconds unless told otherwise",
     },
     Task {
         name: "python",

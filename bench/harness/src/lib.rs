@@ -1,0 +1,253 @@
+//! Compares implementations of the same work.
+//!
+//! Each implementation runs in a worker process of its own, kept alive, and is asked in turn with its peer: ours, peer,
+//! ours, peer … So a machine that slows down for a moment slows both, and the ratio is taken pair by pair. One round warms
+//! up, [`ROUNDS`] count. The table shows the median ratio (ours ÷ peer: smaller is better) with the smallest and the
+//! largest, both median times, and the most memory that each took beyond what its idle process has.
+//!
+//! A bench is a program; the same program is the worker of its Rust implementations:
+//!
+//! ```no_run
+//! use harness::{Bench, Case};
+//!
+//! fn main() -> std::process::ExitCode {
+//!     Bench::new("rawarray", "python/rawarray.py")
+//!         .case(
+//!             Case::new("sum of a million numbers", 1.0)
+//!                 .prepare(|folder| Ok(std::fs::write(folder.join("numbers"), [1u8; 1_000_000])?))
+//!                 .ours(|folder, watch| {
+//!                     let bytes = std::fs::read(folder.join("numbers"))?;
+//!                     watch.time(|| std::hint::black_box(bytes.iter().map(|b| u64::from(*b)).sum::<u64>()));
+//!                     Ok(())
+//!                 })
+//!                 .python("numpy"),
+//!         )
+//!         .main()
+//! }
+//! ```
+
+mod memory;
+mod table;
+mod worker;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use table::Row;
+use worker::Worker;
+
+/// Rounds that count, after one that warms up.
+pub const ROUNDS: usize = 5;
+
+/// What an implementation gives; any error ends its case.
+pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Takes the time of the part that counts; opening and cleaning up may stay outside.
+#[derive(Debug, Default)]
+pub struct Watch {
+    total: Option<Duration>,
+}
+
+impl Watch {
+    /// Runs the work and adds its time. What it gives is dropped outside the measured time, if the caller drops it.
+    pub fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let result = work();
+        *self.total.get_or_insert_default() += begin.elapsed();
+        result
+    }
+}
+
+type Work = Box<dyn Fn(&Path, &mut Watch) -> Outcome>;
+type Prepare = Box<dyn Fn(&Path) -> Outcome>;
+
+/// Where an implementation runs.
+enum Implementation {
+    Rust(Work),
+    Python,
+}
+
+/// The name of our own implementation among the workers.
+const OURS: &str = "ours";
+
+/// One work, done by us and by peers.
+pub struct Case {
+    name: &'static str,
+    goal: f64,
+    prepare: Option<Prepare>,
+    implementations: Vec<(&'static str, Implementation)>,
+}
+
+impl Case {
+    /// A case; the goal is the largest ratio ours ÷ peer, in time, that is good enough against every peer.
+    pub fn new(name: &'static str, goal: f64) -> Self {
+        Self { name, goal, prepare: None, implementations: Vec::new() }
+    }
+
+    /// Runs once, before the workers start: writes what they read.
+    #[must_use]
+    pub fn prepare(mut self, work: impl Fn(&Path) -> Outcome + 'static) -> Self {
+        self.prepare = Some(Box::new(work));
+        self
+    }
+
+    /// What is compared with the peers. It may use the folder for its files.
+    #[must_use]
+    pub fn ours(self, work: impl Fn(&Path, &mut Watch) -> Outcome + 'static) -> Self {
+        self.rust(OURS, work)
+    }
+
+    /// A peer that is a Rust crate.
+    #[must_use]
+    pub fn rust(mut self, name: &'static str, work: impl Fn(&Path, &mut Watch) -> Outcome + 'static) -> Self {
+        self.implementations.push((name, Implementation::Rust(Box::new(work))));
+        self
+    }
+
+    /// A peer in the bench's Python script, which serves it under this name.
+    #[must_use]
+    pub fn python(mut self, name: &'static str) -> Self {
+        self.implementations.push((name, Implementation::Python));
+        self
+    }
+
+    fn work(&self, implementation: &str) -> Option<&Work> {
+        self.implementations.iter().find_map(|(name, how)| match how {
+            Implementation::Rust(work) if *name == implementation => Some(work),
+            _ => None,
+        })
+    }
+}
+
+/// All cases of a format.
+pub struct Bench {
+    name: &'static str,
+    script: &'static str,
+    cases: Vec<Case>,
+}
+
+impl Bench {
+    /// A bench and the script (relative to the folder `bench/`) with its Python peers.
+    pub fn new(name: &'static str, script: &'static str) -> Self {
+        Self { name, script, cases: Vec::new() }
+    }
+
+    /// One case more.
+    #[must_use]
+    pub fn case(mut self, case: Case) -> Self {
+        self.cases.push(case);
+        self
+    }
+
+    /// The program. Without arguments it runs all cases; a word chooses the cases whose names contain it.
+    ///
+    /// Status 0 if all goals are met, 1 if one is missed or a case could not run.
+    pub fn main(self) -> ExitCode {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["--worker", name, folder] => {
+                worker::serve(|case, watch| self.one(case, name, Path::new(folder), watch))
+            }
+            _ => self.compare(words.first().copied().unwrap_or("")),
+        }
+    }
+
+    fn one(&self, case: &str, implementation: &str, folder: &Path, watch: &mut Watch) -> Outcome {
+        let found = self.cases.iter().find(|candidate| candidate.name == case);
+        let work = found.and_then(|case| case.work(implementation));
+        work.ok_or_else(|| format!("{implementation} has no case `{case}`"))?(folder, watch)
+    }
+
+    fn compare(&self, filter: &str) -> ExitCode {
+        let folder = folder(self.name);
+        let mut rows = Vec::new();
+        for case in self.cases.iter().filter(|case| case.name.contains(filter)) {
+            eprintln!("{}: {}", self.name, case.name);
+            rows.extend(self.rows(case, &folder));
+        }
+        // What is left of it is rubbish in a folder for such; it does not change the result.
+        let _ = std::fs::remove_dir_all(&folder);
+        print!("{}", table::render(self.name, &rows));
+        if !rows.is_empty() && rows.iter().all(Row::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    /// One row for each peer of the case.
+    fn rows(&self, case: &Case, folder: &Path) -> Vec<Row> {
+        let peers = case.implementations.iter().filter(|(name, _)| *name != OURS);
+        let prepared = std::fs::create_dir_all(folder).map_err(|error| error.to_string()).and_then(|()| {
+            case.prepare.as_ref().map_or(Ok(()), |prepare| prepare(folder).map_err(|error| error.to_string()))
+        });
+        let row = |(name, how): &(&'static str, Implementation)| {
+            let pairs = prepared.clone().and_then(|()| self.pairs(case, name, how, folder));
+            Row { case: case.name.to_owned(), goal: case.goal, peer: (*name).to_owned(), pairs }
+        };
+        peers.map(row).collect()
+    }
+
+    fn pairs(
+        &self,
+        case: &Case,
+        name: &str,
+        how: &Implementation,
+        folder: &Path,
+    ) -> Result<Vec<table::Pair>, String> {
+        let mut ours = Worker::rust(OURS, folder)?;
+        let mut peer = match how {
+            Implementation::Rust(_) => Worker::rust(name, folder)?,
+            Implementation::Python => Worker::python(self.script, name, folder)?,
+        };
+        let mut pairs = Vec::new();
+        for _ in 0..=ROUNDS {
+            let ours = ours.run(case.name).map_err(|error| format!("ours: {error}"))?;
+            let peer = peer.run(case.name).map_err(|error| format!("{name}: {error}"))?;
+            pairs.push(table::Pair { ours, peer });
+        }
+        pairs.remove(0);
+        Ok(pairs)
+    }
+}
+
+/// A folder for the files of one run: in `SCIFORMATS_BENCH_DIR`, or where temporary files go.
+fn folder(name: &str) -> PathBuf {
+    let place = std::env::var_os("SCIFORMATS_BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    place.join(format!("sciformats-bench-{name}-{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench() -> Bench {
+        let case = Case::new("a", 1.0)
+            .ours(|_, watch| {
+                watch.time(|| ());
+                Ok(())
+            })
+            .rust("fails", |_, _| Err("on purpose".into()))
+            .python("numpy");
+        Bench::new("test", "none.py").case(case)
+    }
+
+    #[test]
+    fn a_worker_finds_its_work_by_case_and_name() {
+        let mut watch = Watch::default();
+        let here = Path::new(".");
+        assert!(bench().one("a", OURS, here, &mut watch).is_ok());
+        assert!(watch.total.is_some());
+        assert_eq!(bench().one("a", "fails", here, &mut watch).unwrap_err().to_string(), "on purpose");
+        assert!(bench().one("b", OURS, here, &mut watch).is_err());
+        assert!(bench().one("a", "numpy", here, &mut watch).is_err());
+    }
+
+    #[test]
+    fn a_watch_adds_up() {
+        let mut watch = Watch::default();
+        for _ in 0..2 {
+            watch.time(|| std::thread::sleep(Duration::from_millis(2)));
+        }
+        assert!(watch.total.unwrap() >= Duration::from_millis(4));
+    }
+}
