@@ -1,0 +1,90 @@
+//! The payload as one raw LZ4 block: no frame, no length, no checksum.
+
+use sciformats_core::fault::ParseError;
+use sciformats_core::{Error, Result};
+
+/// The most bytes that one stored byte of an LZ4 block can stand for.
+pub(crate) const EXPANSION: u64 = 255;
+
+/// The largest input of the reference implementation, whose lengths are C `int`s.
+#[cfg(feature = "lz4")]
+const LARGEST: usize = 0x7E00_0000;
+
+/// Decompresses `block` into exactly `out`. The outer error is about this build, the inner one about the bytes.
+#[cfg(feature = "lz4")]
+pub(crate) fn decompress(block: &[u8], out: &mut [u8]) -> Result<Result<(), ParseError>> {
+    use sciformats_core::{Fault, FaultKind};
+    let expected = out.len() as u64;
+    let fault: Fault = match lz4_flex::block::decompress_into(block, out) {
+        Ok(found) if found as u64 == expected => return Ok(Ok(())),
+        Ok(found) => {
+            Fault::new("its decompressed size", FaultKind::Mismatch { expected, found: found as u64 })
+        }
+        Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) => {
+            FaultKind::Rule("holds more than the dimensions say").into()
+        }
+        Err(_) => FaultKind::Rule("is no valid LZ4 block").into(),
+    };
+    Ok(Err(ParseError { remaining: block.len(), fault }))
+}
+
+/// Compresses `bytes` into one block.
+#[cfg(feature = "lz4")]
+pub(crate) fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
+    if bytes.len() > LARGEST {
+        return Err(Error::unsupported("LZ4 compression of more than 0x7e000000 bytes"));
+    }
+    Ok(lz4_flex::block::compress(bytes))
+}
+
+#[cfg(not(feature = "lz4"))]
+pub(crate) fn decompress(_: &[u8], _: &mut [u8]) -> Result<Result<(), ParseError>> {
+    Err(Error::missing_feature("LZ4 compression", "lz4"))
+}
+
+#[cfg(not(feature = "lz4"))]
+pub(crate) fn compress(_: &[u8]) -> Result<Vec<u8>> {
+    Err(Error::missing_feature("LZ4 compression", "lz4"))
+}
+
+#[cfg(all(test, feature = "lz4"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn too_much_too_little_and_nonsense_are_faults() {
+        #[rustfmt::skip]
+        let block = [
+            0x34,             // token: 3 literals, a match of 4 + 4
+            b'a', b'b', b'c', // the literals
+            3, 0,             // the match: 3 bytes back
+            0x10,             // token: 1 literal, the end
+            b'!',
+        ];
+        let mut out = [0; 12];
+        decompress(&block, &mut out).unwrap().unwrap();
+        assert_eq!(&out, b"abcabcabcab!");
+        let fault =
+            |bytes: &[u8], len| decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault.to_string();
+        assert_eq!(fault(&block, 11), "it holds more than the dimensions say");
+        assert_eq!(fault(&block, 13), "its decompressed size is 12, expected 13");
+        assert_eq!(fault(&block[..5], 12), "it is no valid LZ4 block");
+    }
+
+    proptest! {
+        #[test]
+        fn decompress_reverses_compress(bytes in prop::collection::vec(0u8..4, 0..3000)) {
+            let block = compress(&bytes).unwrap();
+            let mut out = vec![0; bytes.len()];
+            decompress(&block, &mut out).unwrap().unwrap();
+            prop_assert_eq!(out, bytes);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), len in 0usize..300) {
+            let _ = decompress(&bytes, &mut vec![0; len]).unwrap();
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Reading the runs of a hyperslab: long ones straight into the output, short neighbours together.
+
+use sciformats_core::slab::Run;
+use sciformats_core::storage::read_into_threads;
+use sciformats_core::{ReadAt, Result, Slab};
+
+use crate::codec::bits;
+
+/// Pieces of at least this many bytes are read on their own: the call is then cheap against the copy.
+const LONG: usize = 16 << 10;
+/// Pieces that are closer than this are read together: copying a gap costs less than a call of the system.
+const GAP: u64 = 4 << 10;
+/// At most this many bytes are read together.
+const BATCH: u64 = 64 << 10;
+
+/// Elements adjacent in the array, in bytes from its start.
+#[derive(Clone, Copy)]
+struct Piece {
+    from: u64,
+    len: usize,
+}
+
+impl Piece {
+    fn end(&self) -> u64 {
+        self.from.saturating_add(self.len as u64)
+    }
+}
+
+/// The contiguous pieces of a selection, in order; they fill the output without gaps.
+fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
+    slab.runs().flat_map(move |Run { from, len, step, .. }| {
+        let (times, len) = if step == 1 { (1, len) } else { (len, 1) };
+        let bytes = usize::try_from(len).unwrap_or(usize::MAX).saturating_mul(width);
+        (0..times).map(move |i| {
+            let element = from.saturating_add(i.saturating_mul(step));
+            Piece { from: element.saturating_mul(width as u64), len: bytes }
+        })
+    })
+}
+
+/// The first `len` bytes of what is left of the output.
+fn take<'a>(out: &mut &'a mut [u8], len: usize) -> &'a mut [u8] {
+    out.split_off_mut(..len).unwrap_or_default()
+}
+
+/// Reads the selected elements of `width` bytes of an array at `base` into `out`, which has their total size.
+pub(crate) fn read(
+    storage: &(impl ReadAt + ?Sized),
+    base: u64,
+    width: usize,
+    slab: &Slab,
+    mut out: &mut [u8],
+) -> Result<()> {
+    if width == 0 {
+        return Ok(());
+    }
+    let mut pieces = pieces(slab, width).peekable();
+    let mut buffer = Vec::new();
+    let mut batch = Vec::new();
+    let in_memory = storage.as_slice().is_some();
+    while let Some(first) = pieces.next() {
+        batch.clear();
+        batch.push(first);
+        let mut end = first.end();
+        while let Some(next) = pieces.next_if(|next| {
+            let near = next.from.saturating_sub(end) <= GAP && next.end().saturating_sub(first.from) <= BATCH;
+            near && !in_memory && first.len < LONG && next.len < LONG
+        }) {
+            end = next.end();
+            batch.push(next);
+        }
+        if batch.len() == 1 {
+            read_long(storage, base.saturating_add(first.from), take(&mut out, first.len))?;
+            continue;
+        }
+        buffer.resize(usize::try_from(end.saturating_sub(first.from)).unwrap_or(usize::MAX), 0);
+        storage.read_into(base.saturating_add(first.from), &mut buffer)?;
+        for piece in &batch {
+            let start = usize::try_from(piece.from.saturating_sub(first.from)).unwrap_or(usize::MAX);
+            let bytes = buffer.get(start..start.saturating_add(piece.len)).unwrap_or_default();
+            take(&mut out, piece.len).copy_from_slice(bytes);
+        }
+    }
+    Ok(())
+}
+
+/// Reads adjacent bytes, with as many threads as the machine has if that helps.
+pub(crate) fn read_long(storage: &(impl ReadAt + ?Sized), offset: u64, out: &mut [u8]) -> Result<()> {
+    const WORTH_ASKING: usize = 8 << 20;
+    if out.len() < WORTH_ASKING {
+        return storage.read_into(offset, out);
+    }
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    read_into_threads(storage, offset, out, threads)
+}
+
+/// Unpacks the selected bits of an array at `base`, a byte each. `swapped` words are big-endian.
+pub(crate) fn read_bits(
+    storage: &(impl ReadAt + ?Sized),
+    base: u64,
+    slab: &Slab,
+    swapped: bool,
+    mut out: &mut [u8],
+) -> Result<()> {
+    let Some((first, last)) = bounds(slab) else { return Ok(()) };
+    let from = first / 64;
+    let words = (last / 64).saturating_sub(from).saturating_add(1);
+    let size = usize::try_from(words.saturating_mul(bits::WORD as u64)).unwrap_or(usize::MAX);
+    let offset = base.saturating_add(from.saturating_mul(bits::WORD as u64));
+    let mut words = storage.read_at(offset, size)?;
+    if swapped {
+        sciformats_core::endian::swap(words.to_mut(), bits::WORD);
+    }
+    let bit = |element: u64| usize::try_from(element.saturating_sub(from.saturating_mul(64))).unwrap_or(0);
+    for run in slab.runs() {
+        let part = take(&mut out, usize::try_from(run.len).unwrap_or(usize::MAX));
+        if run.step == 1 {
+            bits::unpack(&words, bit(run.from), part);
+            continue;
+        }
+        for (i, value) in (0..).zip(part.chunks_mut(1)) {
+            bits::unpack(&words, bit(run.from.saturating_add(run.step.saturating_mul(i))), value);
+        }
+    }
+    Ok(())
+}
+
+/// The first and the last selected element.
+fn bounds(slab: &Slab) -> Option<(u64, u64)> {
+    let mut corners = (0u64, 0u64);
+    for (range, &dimension) in slab.ranges().iter().zip(slab.of()) {
+        let span = range.step.checked_mul(range.count.checked_sub(1)?)?;
+        corners.0 = corners.0.checked_mul(dimension)?.checked_add(range.start)?;
+        corners.1 = corners.1.checked_mul(dimension)?.checked_add(range.start)?.checked_add(span)?;
+    }
+    Some(corners)
+}

@@ -1,0 +1,21 @@
+//! What the bytes mean: element types, encodings, where the data stand, and how an edit is committed.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`element_type`] | the type of the elements, from the header's code and width and back |
+//! | [`layout`] | checks a header against itself and the file's length |
+//! | [`gather`] | reads the runs of a hyperslab |
+//! | [`payload`] | reads and decodes the data of an array |
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+pub(crate) mod element_type;
+pub(crate) mod gather;
+pub(crate) mod layout;
+pub(crate) mod payload;

@@ -1,0 +1,361 @@
+//! Reading a file whose element type is known only at run time.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::{FileStorage, Mapped, Window, zeroed};
+use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, Slab};
+
+use crate::element::Element;
+use crate::model::element_type::ElementType;
+use crate::model::layout::{self, Encoding, Layout};
+use crate::model::payload;
+use crate::spec::Header;
+use crate::spec::header::MAGIC;
+
+/// How to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// What a file may ask of the machine.
+    pub limits: Limits,
+    /// Read files with flags that the format does not define as if these were not set. Default: no, since such a flag
+    /// may say that the data mean something else.
+    pub ignore_undefined_flags: bool,
+}
+
+impl ReadOptions {
+    /// The same options with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same options, undefined flags ignored or not.
+    #[must_use]
+    pub fn with_undefined_flags_ignored(self, ignore_undefined_flags: bool) -> Self {
+        Self { ignore_undefined_flags, ..self }
+    }
+}
+
+/// Whether the storage begins as a RawArray file does. Nothing else of it is looked at.
+pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
+    storage.len() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
+}
+
+/// An open file. Opening reads the header and nothing else; all reading takes `&self` and may be done from any thread.
+///
+/// ```
+/// use rawarray::{ElementType, Range, RawArray, Reader, Slab};
+///
+/// let array = RawArray::new([3, 2], vec![1i16, 2, 3, 4, 5, 6])?;
+/// let reader = Reader::new(array.encode(&Default::default())?)?;
+/// assert_eq!(reader.element(), ElementType::Int(2));
+/// assert_eq!(reader.dims(), [3, 2]); // the fastest varying first
+/// assert_eq!(reader.shape(), [2, 3]); // the slowest varying first
+/// let slab = Slab::new(&reader.shape(), [Range::new(0, 2), Range::new(1, 2)])?;
+/// assert_eq!(reader.read_slab::<i16>(&slab)?, [2, 3, 5, 6]);
+/// # Ok::<(), rawarray::Error>(())
+/// ```
+pub struct Reader {
+    storage: Arc<dyn ReadAt>,
+    layout: Layout,
+    options: ReadOptions,
+    /// How many files of which this one is an element lie around it.
+    depth: usize,
+    /// The whole array, little-endian, once a part of an array was asked for that can only be decoded whole.
+    decoded: OnceLock<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    /// Opens a file. If an edit of it was interrupted, the reader sees the array before the edit or after it, whichever
+    /// the file holds.
+    ///
+    /// # Errors
+    /// `Io`; `Malformed` if the header contradicts itself or the file's length; `Unsupported` if it has a flag that the
+    /// format does not define.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::new(FileStorage::open(path)?)
+    }
+
+    /// Opens a file as a memory map: stored elements are borrowed, and opening costs the same for any size.
+    /// See [`Mapped`] for what to beware of.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn map(path: impl AsRef<Path>) -> Result<Self> {
+        Self::new(Mapped::open(path)?)
+    }
+
+    /// Reads from a storage.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn new(storage: impl ReadAt + 'static) -> Result<Self> {
+        Self::with_options(storage, &ReadOptions::default())
+    }
+
+    /// Reads from a storage, with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn with_options(storage: impl ReadAt + 'static, options: &ReadOptions) -> Result<Self> {
+        let (header, storage) = layout::open(storage)?;
+        Self::of(header, storage, *options, 0)
+    }
+
+    fn of(header: Header, storage: Arc<dyn ReadAt>, options: ReadOptions, depth: usize) -> Result<Self> {
+        let layout = Layout::new(header, storage.len(), options.ignore_undefined_flags)?;
+        Ok(Self { storage, layout, options, depth, decoded: OnceLock::new() })
+    }
+
+    /// The header, as it is stored.
+    pub fn header(&self) -> &Header {
+        &self.layout.header
+    }
+
+    /// The dimensions as the format has them: the fastest varying first. Empty for a single element.
+    pub fn dims(&self) -> &[u64] {
+        &self.layout.header.dims
+    }
+
+    /// The dimensions in C order: the slowest varying first. This is the shape of every [`Slab`] here.
+    pub fn shape(&self) -> Vec<u64> {
+        self.layout.shape()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> u64 {
+        self.layout.count
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.layout.count == 0
+    }
+
+    /// The type of the elements.
+    pub fn element(&self) -> ElementType {
+        self.layout.element
+    }
+
+    /// How the elements are stored.
+    pub fn encoding(&self) -> Encoding {
+        self.layout.encoding
+    }
+
+    /// The byte order in which the elements are stored.
+    pub fn byte_order(&self) -> ByteOrder {
+        self.layout.order
+    }
+
+    /// The number of bytes that the data occupy in the file.
+    pub fn stored_size(&self) -> u64 {
+        self.layout.stored
+    }
+
+    /// The number of bytes after the data.
+    pub fn metadata_len(&self) -> u64 {
+        self.layout.file_len.saturating_sub(self.layout.metadata())
+    }
+
+    /// The bytes after the data, which the format leaves to the user. None follow a LEB128 payload, which ends with the file.
+    ///
+    /// # Errors
+    /// `Io`; `LimitExceeded` if this machine cannot address them.
+    pub fn metadata(&self) -> Result<Cow<'_, [u8]>> {
+        let len = sciformats_core::limits::within("bytes of metadata", self.metadata_len(), u64::MAX)?;
+        self.storage.read_at(self.layout.metadata(), len)
+    }
+
+    /// The whole array, in the order of the file: the first of [`dims`](Self::dims) varies fastest.
+    ///
+    /// # Errors
+    /// `Usage` if `T` is not the type of the elements; `Malformed`; `LimitExceeded` if an encoded array is larger than
+    /// the limit; `Io`.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.check_type::<T>()?;
+        payload::checked_size(&self.layout, &self.options.limits)?;
+        let mut out = zeroed(self.count()?);
+        self.read_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// The whole array, read into `out`, which has [`len`](Self::len) elements.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); `Usage` if `out` has another length.
+    pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
+        self.check_type::<T>()?;
+        check_len(out.len(), self.layout.count)?;
+        self.fill(out, |bytes| {
+            payload::read_all(&self.storage, &self.layout, ByteOrder::NATIVE, bytes)?;
+            Ok(ByteOrder::NATIVE)
+        })
+    }
+
+    /// The whole array, borrowed from the storage where that has it in memory, aligned, unencoded and in the machine's
+    /// byte order, as a mapped file usually has; else as [`read`](Self::read).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn view<T: Element>(&self) -> Result<Cow<'_, [T]>> {
+        self.check_type::<T>()?;
+        match self.stored_elements().and_then(T::view) {
+            Some(elements) => Ok(Cow::Borrowed(elements)),
+            None => self.read().map(Cow::Owned),
+        }
+    }
+
+    /// The stored bytes of the elements, if they are in memory and need no conversion.
+    fn stored_elements(&self) -> Option<&[u8]> {
+        let layout = &self.layout;
+        let plain = layout.encoding == Encoding::Raw
+            && (layout.order == ByteOrder::NATIVE || layout.element.component() == 1);
+        let bytes = self.storage.as_slice().filter(|_| plain)?;
+        let (start, end) = (usize::try_from(layout.data).ok()?, usize::try_from(layout.metadata()).ok()?);
+        bytes.get(start..end)
+    }
+
+    /// The selected elements, the last dimension of [`shape`](Self::shape) varying fastest. Of an unencoded array only
+    /// these are read, and gaps between them that are too short to skip.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); `Usage` if the slab is not one of this array's [`shape`](Self::shape).
+    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        self.check_type::<T>()?;
+        self.check_slab(slab)?;
+        payload::checked_size(&self.layout, &self.options.limits)?;
+        let mut out = zeroed(usize::try_from(slab.len()).map_err(|_| too_large(slab.len()))?);
+        self.read_slab_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// The selected elements, read into `out`, which has as many.
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        self.check_type::<T>()?;
+        self.check_slab(slab)?;
+        check_len(out.len(), slab.len())?;
+        self.fill(out, |bytes| self.gather(slab, bytes))
+    }
+
+    /// The selected elements as bytes, decoded and little-endian, read into `out`, which has their total size. A truth
+    /// value is one byte.
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    pub fn read_slab_bytes(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        self.check_slab(slab)?;
+        check_len(out.len(), slab.len().saturating_mul(self.element().size()))?;
+        let order = self.gather(slab, out)?;
+        order.convert(ByteOrder::Little, out, self.component());
+        Ok(())
+    }
+
+    /// All elements as bytes, decoded and little-endian. A truth value is one byte.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_bytes(&self) -> Result<Vec<u8>> {
+        payload::decode(&self.storage, &self.layout, &self.options.limits)
+    }
+
+    /// The element with this number, in the order of the file, as a RawArray file of its own. Offsets in its errors count
+    /// from its start.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Usage` if there is no such element; `Unsupported` if the elements are encoded;
+    /// `LimitExceeded` if files lie in files deeper than the limit.
+    pub fn nested(&self, index: u64) -> Result<Self> {
+        let depth = self.depth.saturating_add(1);
+        self.options.limits.depth("levels of files in files", depth)?;
+        if index >= self.layout.count {
+            return Err(Error::usage("index", format!("is {index}, the array has {} elements", self.len())));
+        }
+        if self.layout.encoding != Encoding::Raw {
+            return Err(Error::unsupported("opening an element of an encoded array"));
+        }
+        let size = self.element().size();
+        let start = self.layout.data.saturating_add(index.saturating_mul(size));
+        let window = Window::new(Arc::clone(&self.storage), start, size)?;
+        Self::of(layout::read_header(&window)?, Arc::new(window), self.options, depth)
+    }
+
+    /// Reads into `out` with `read`, which returns the byte order that it leaves.
+    fn fill<T: Element>(
+        &self,
+        out: &mut [T],
+        read: impl FnOnce(&mut [u8]) -> Result<ByteOrder>,
+    ) -> Result<()> {
+        if let Some(bytes) = T::bytes_mut(out) {
+            let order = read(bytes)?;
+            order.convert(ByteOrder::NATIVE, bytes, self.component());
+            return Ok(());
+        }
+        let mut bytes: Vec<u8> = zeroed(size_of_val(out));
+        let order = read(&mut bytes)?;
+        order.convert(ByteOrder::NATIVE, &mut bytes, self.component());
+        let rule = Fault::new("element", FaultKind::Rule("is neither 0 nor 1"));
+        let elements = T::view(&bytes).ok_or_else(|| rule.at("array", self.layout.data))?;
+        out.copy_from_slice(elements);
+        Ok(())
+    }
+
+    fn gather(&self, slab: &Slab, out: &mut [u8]) -> Result<ByteOrder> {
+        payload::read_slab(&self.storage, &self.layout, slab, || self.decoded(), out)
+    }
+
+    fn decoded(&self) -> Result<&[u8]> {
+        if self.decoded.get().is_none() {
+            let bytes = payload::decode(&self.storage, &self.layout, &self.options.limits)?;
+            // If another thread was faster, its bytes are the same.
+            let _ = self.decoded.set(bytes);
+        }
+        Ok(self.decoded.get().map(Vec::as_slice).unwrap_or_default())
+    }
+
+    fn component(&self) -> usize {
+        usize::try_from(self.element().component()).unwrap_or(usize::MAX)
+    }
+
+    fn count(&self) -> Result<usize> {
+        usize::try_from(self.layout.count).map_err(|_| too_large(self.layout.count))
+    }
+
+    fn check_type<T: Element>(&self) -> Result<()> {
+        let stored = self.element();
+        if T::TYPE == stored {
+            return Ok(());
+        }
+        Err(Error::usage("element type", format!("is {}, the array holds {stored}", T::TYPE)))
+    }
+
+    fn check_slab(&self, slab: &Slab) -> Result<()> {
+        if slab.of().iter().eq(self.dims().iter().rev()) {
+            return Ok(());
+        }
+        Err(Error::usage("slab", format!("selects from {:?}, the array is {:?}", slab.of(), self.shape())))
+    }
+}
+
+fn too_large(count: u64) -> Error {
+    Error::LimitExceeded { what: "elements", declared: count, limit: usize::MAX as u64 }
+}
+
+fn check_len(found: usize, expected: u64) -> Result<()> {
+    if found as u64 == expected {
+        return Ok(());
+    }
+    Err(Error::usage("out", format!("has a length of {found}, not {expected}")))
+}

@@ -1,0 +1,70 @@
+//! "Elemental Type Specification": the code of the kind of element. The width stands in a field of its own.
+//!
+//! | code | kind |
+//! |---|---|
+//! | 0 | user-defined: a structure whose fields the format does not know |
+//! | 1 | signed integer |
+//! | 2 | unsigned integer |
+//! | 3 | floating point, IEEE 754 |
+//! | 4 | complex: two floats, the real part first |
+//! | 5 | brain float; in files from Julia a truth value |
+
+/// The header's `eltype`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElementKind {
+    /// A structure of the user's: bytes that the format does not interpret.
+    User,
+    /// A signed integer in two's complement.
+    Int,
+    /// An unsigned integer.
+    UInt,
+    /// An IEEE 754 float.
+    Float,
+    /// A pair of IEEE 754 floats, the real part first.
+    Complex,
+    /// A brain float, or in files from Julia a truth value; the width tells them apart.
+    Brain,
+    /// A code that the format does not define. Never one of the codes above.
+    Unknown(u64),
+}
+
+impl ElementKind {
+    /// The kind of a code.
+    pub fn from_code(code: u64) -> Self {
+        match code {
+            0 => Self::User,
+            1 => Self::Int,
+            2 => Self::UInt,
+            3 => Self::Float,
+            4 => Self::Complex,
+            5 => Self::Brain,
+            code => Self::Unknown(code),
+        }
+    }
+
+    /// The code of a kind.
+    pub fn code(self) -> u64 {
+        match self {
+            Self::User => 0,
+            Self::Int => 1,
+            Self::UInt => 2,
+            Self::Float => 3,
+            Self::Complex => 4,
+            Self::Brain => 5,
+            Self::Unknown(code) => code,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_survives() {
+        for code in (0..20).chain([u64::MAX]) {
+            assert_eq!(ElementKind::from_code(code).code(), code);
+        }
+        assert_eq!(ElementKind::from_code(6), ElementKind::Unknown(6));
+    }
+}

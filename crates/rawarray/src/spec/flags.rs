@@ -1,0 +1,73 @@
+//! The header's `flags`.
+//!
+//! | bit | meaning |
+//! |---|---|
+//! | 0 | the elements are big-endian (the header never is) |
+//! | 1 | the payload is encoded: LZ4 in files from C, LEB128 in files from Julia |
+//! | 2 | the elements are single bits, packed into words of 64 |
+//! | 3–63 | undefined |
+
+use std::ops::BitOr;
+
+/// A set of flags. Undefined bits are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Flags(u64);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Self = Self(0);
+    /// Bit 0: the elements are big-endian.
+    pub const BIG_ENDIAN: Self = Self(1);
+    /// Bit 1: the payload is encoded.
+    pub const ENCODED: Self = Self(1 << 1);
+    /// Bit 2: the elements are single bits.
+    pub const BITS: Self = Self(1 << 2);
+
+    /// The flags of a word.
+    pub fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The word.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether all of `other` is in the set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The number of the lowest bit that the format does not define.
+    pub fn undefined_bit(self) -> Option<u32> {
+        let undefined = self.0 & !(Self::BIG_ENDIAN | Self::ENCODED | Self::BITS).0;
+        (undefined != 0).then(|| undefined.trailing_zeros())
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_undefined_bit_is_named() {
+        assert_eq!(Flags::from_bits(0b111).undefined_bit(), None);
+        assert_eq!(Flags::from_bits(0b1001_0001).undefined_bit(), Some(4));
+        assert_eq!(Flags::from_bits(1 << 63).undefined_bit(), Some(63));
+    }
+
+    #[test]
+    fn sets() {
+        let both = Flags::BIG_ENDIAN | Flags::BITS;
+        assert!(both.contains(Flags::BITS) && !both.contains(Flags::ENCODED));
+        assert_eq!(both.bits(), 5);
+    }
+}
