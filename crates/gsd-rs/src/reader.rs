@@ -200,8 +200,9 @@ impl Reader {
             let kind = FaultKind::OutOfBounds { found: entry.id.into(), end: names.len() as u64 };
             fault("id", kind, IndexEntry::ID_OFFSET)
         })?;
-        let name = std::str::from_utf8(name)
-            .map_err(|_| Fault::new("name", FaultKind::Encoding).at("name list", names.offset(entry.id)))?;
+        let name = std::str::from_utf8(name).map_err(|_| {
+            Fault::new("name", FaultKind::Encoding).at("name list", names.offset(entry.id.into()))
+        })?;
         let IndexEntry { frame, n, m, id, element, .. } = *entry;
         Ok(Chunk { frame, name, id, element, n, m, location, entry: at })
     }

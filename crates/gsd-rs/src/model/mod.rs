@@ -7,6 +7,7 @@
     clippy::cast_possible_wrap
 )]
 
+pub(crate) mod commit;
 pub(crate) mod index;
 pub(crate) mod names;
 pub(crate) mod open;

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 
 use sciformats_core::fault::locate;
-use sciformats_core::{Fault, FaultKind, ReadAt, Result};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, Step};
 
-use crate::spec::Header;
-use crate::spec::name_list::{Encoding, UNIT};
+use crate::spec::name_list::{Encoding, SLOT_TEXT, UNIT};
+use crate::spec::{Block, Header};
 
 /// The list of names. A name may occur more than once: old writers did that.
 #[derive(Clone, Debug)]
@@ -19,7 +19,14 @@ pub(crate) struct Names {
     ends: Vec<usize>,
     /// Ids in the order of their names; equal names in the order of their ids.
     sorted: Vec<u16>,
+    /// How many of the names are in the block.
+    stored: usize,
+    /// The end of what is not zero in the block: behind the list there may be remains of a commit that was cut.
+    soiled: u64,
 }
+
+/// The most names that are written: some readers take the id 65535 as "there is no such name".
+const MAX_WRITTEN: usize = 65535;
 
 impl Names {
     /// Reads the list that the header names.
@@ -42,6 +49,12 @@ impl Names {
             bytes: Vec::new(),
             ends: Vec::with_capacity(list.len()),
             sorted: (0..=u16::MAX).take(list.len()).collect(),
+            stored: list.len(),
+            soiled: stored
+                .iter()
+                .rposition(|&byte| byte != 0)
+                .map_or(0, |last| last as u64)
+                .saturating_add(1),
         };
         for name in list {
             names.bytes.extend(name);
@@ -53,20 +66,32 @@ impl Names {
         Ok(names)
     }
 
+    /// No names in a block of zeros, of the current layer.
+    pub(crate) fn empty(block: Block) -> Self {
+        Self {
+            location: block.location,
+            encoding: Encoding::Packed,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            sorted: Vec::new(),
+            stored: 0,
+            soiled: 0,
+        }
+    }
+
     /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    fn start(&self, id: u16) -> usize {
-        let before = usize::from(id).checked_sub(1).and_then(|i| self.ends.get(i));
-        before.copied().unwrap_or(0)
+    fn start(&self, index: usize) -> usize {
+        index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
     }
 
     /// The name at a position of the list.
     pub(crate) fn get(&self, id: u16) -> Option<&[u8]> {
         let end = *self.ends.get(usize::from(id))?;
-        self.bytes.get(self.start(id)..end)
+        self.bytes.get(self.start(id.into())..end)
     }
 
     /// All names, by position.
@@ -79,11 +104,12 @@ impl Names {
         })
     }
 
-    /// The byte offset of a name in the file.
-    pub(crate) fn offset(&self, id: u16) -> u64 {
+    /// The byte offset in the file of the name at a position of the list; one past the last gives the end.
+    pub(crate) fn offset(&self, index: usize) -> u64 {
+        let index_of_64 = index as u64;
         let within = match self.encoding {
-            Encoding::Slots => UNIT.saturating_mul(id.into()),
-            Encoding::Packed => (self.start(id) as u64).saturating_add(id.into()),
+            Encoding::Slots => UNIT.saturating_mul(index_of_64),
+            Encoding::Packed => (self.start(index) as u64).saturating_add(index_of_64),
         };
         self.location.saturating_add(within)
     }
@@ -107,5 +133,92 @@ impl Names {
             true => Ordering::Equal,
             false => other.cmp(prefix),
         })
+    }
+
+    /// The same names in the other encoding, none of them stored yet.
+    pub(crate) fn repacked(&self, encoding: Encoding) -> Self {
+        Self { encoding, stored: 0, ..self.clone() }
+    }
+
+    /// The id of a name, which is added if it is new.
+    pub(crate) fn intern(&mut self, name: &str) -> Result<u16> {
+        if let Some(&id) = self.ids(name.as_bytes()).first() {
+            return Ok(id);
+        }
+        self.check(name)?;
+        let limit = || Error::LimitExceeded {
+            what: "names",
+            declared: (self.len() as u64).saturating_add(1),
+            limit: MAX_WRITTEN as u64,
+        };
+        let id = u16::try_from(self.len()).ok().filter(|_| self.len() < MAX_WRITTEN).ok_or_else(limit)?;
+        let place = self.sorted.partition_point(|&other| self.get(other) < Some(name.as_bytes()));
+        self.bytes.extend(name.as_bytes());
+        self.ends.push(self.bytes.len());
+        self.sorted.insert(place, id);
+        Ok(id)
+    }
+
+    fn check(&self, name: &str) -> Result<()> {
+        let problem = if name.is_empty() {
+            "is empty".into()
+        } else if name.contains('\0') {
+            format!("{name:?} has a NUL in it")
+        } else if self.encoding == Encoding::Slots && name.len() > SLOT_TEXT {
+            format!("{name:?} has {} bytes, and layers before 2.0 store at most {SLOT_TEXT}", name.len())
+        } else {
+            return Ok(());
+        };
+        Err(Error::usage("chunk name", problem))
+    }
+
+    /// What stores the names that are not stored yet: a write behind those that are or, if the block has no room for
+    /// them, a larger block at `fresh`. With the block that the header then names.
+    pub(crate) fn plan(&self, block: Block, fresh: u64) -> (Option<Step<'static>>, Block) {
+        if self.stored == self.len() {
+            return (None, block);
+        }
+        let start = self.offset(self.stored);
+        let mut bytes = self.encoded(self.stored);
+        let end = start.saturating_add(bytes.len() as u64).saturating_add(self.end_mark());
+        if end > block.location.saturating_add(block.allocated.saturating_mul(UNIT)) {
+            let (step, block) = self.plan_block(block.allocated, fresh);
+            return (Some(step), block);
+        }
+        let clean = end.max(block.location.saturating_add(self.soiled)).saturating_sub(start);
+        bytes.resize(usize::try_from(clean).unwrap_or(bytes.len()), 0);
+        (Some(Step::write(start, bytes)), block)
+    }
+
+    /// A block at `fresh` with all names, of at least `allocated` units.
+    pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> (Step<'static>, Block) {
+        let mut bytes = self.encoded(0);
+        let needed = (bytes.len() as u64).saturating_add(self.end_mark());
+        let mut allocated = allocated.max(1);
+        while allocated.saturating_mul(UNIT) < needed {
+            allocated = allocated.saturating_mul(2);
+        }
+        bytes.resize(usize::try_from(allocated.saturating_mul(UNIT)).unwrap_or(bytes.len()), 0);
+        (Step::write(fresh, bytes), Block { location: fresh, allocated })
+    }
+
+    fn end_mark(&self) -> u64 {
+        self.encoding.size(&[]) as u64
+    }
+
+    /// The names from the id `first` on as they stand in the file.
+    fn encoded(&self, first: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.iter().skip(first).for_each(|name| self.encoding.encode(name, &mut out));
+        out
+    }
+
+    /// All names are now stored in `block`.
+    pub(crate) fn store(&mut self, block: Block) {
+        if block.location != self.location {
+            (self.location, self.soiled) = (block.location, 0);
+        }
+        self.stored = self.len();
+        self.soiled = self.soiled.max(self.offset(self.len()).saturating_sub(block.location));
     }
 }

@@ -1,0 +1,318 @@
+//! Commits: what is written when frames become part of the file, and in which order.
+//!
+//! The header is the only place where a commit happens. It lies in one sector, and how many entries of the index
+//! count is bounded by the number that it declares. While a writer has the file open, that number is exactly the
+//! number of entries in use: the file is *sealed*, and whatever is behind them does not count.
+//!
+//! | step | in place | with a new index block |
+//! |---|---|---|
+//! | 1, once | seal: header, sync | – |
+//! | 2 | data, names, entries behind the sealed end, sync | data, names, all entries in a block at the end, sync |
+//! | 3 | header: the new number of entries (and a new name block), sync | header: the new block, sync |
+//! | 4, at the end | header: all that is allocated, the rest of it zeros, sync | the same |
+//!
+//! Cut anywhere, in any part and order of the sectors between two syncs, the file has the entries of step 1 or all
+//! those of step 3: no frame is ever there by half, for any reader, as each stops at the declared number. An index
+//! cannot be sealed at no entries, as some readers look at the first entry unasked; an empty one is sealed by
+//! declaring its last entry alone, which is zeros.
+//!
+//! A writer that was killed leaves the file sealed. The next one finds the index full and moves it once; how much
+//! room was behind it is not written anywhere. Names behind those in use harm nobody.
+
+use sciformats_core::{Error, ReadAt, Result, Step};
+
+use super::index::{Index, Order};
+use super::names::Names;
+use super::open::Opened;
+use super::{CURRENT, LEGACY};
+use crate::spec::{Block, Header, IndexEntry, Version};
+
+const SIZE: u64 = IndexEntry::SIZE as u64;
+
+/// Blocks that are added begin at a multiple of this, so that no entry lies in two sectors.
+const ALIGNMENT: u64 = 64;
+
+/// The state of a file that is being written, as of the last commit.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The header in the file.
+    pub(crate) header: Header,
+    pub(crate) index: Index,
+    /// Entries that the index block has room for; the header may declare fewer.
+    pub(crate) capacity: u64,
+    pub(crate) frames: u64,
+    /// A commit failed on its way, so that the header in the file may be another.
+    pub(crate) uncertain: bool,
+}
+
+/// What the next commit adds.
+#[derive(Debug)]
+pub(crate) struct Pending<'a> {
+    /// Where `data` belongs.
+    pub(crate) data_at: u64,
+    /// Chunks that are not in the file yet; the end of these is the end of what is used.
+    pub(crate) data: &'a [u8],
+    /// Entries of finished frames, in the order of their frames.
+    pub(crate) entries: &'a [IndexEntry],
+    pub(crate) names: &'a Names,
+    /// The number of frames then.
+    pub(crate) frames: u64,
+}
+
+/// A commit: its steps, and what holds once they are done.
+pub(crate) struct Commit<'a> {
+    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) state: State,
+    pub(crate) names: Block,
+    /// The end of what is used.
+    pub(crate) end: u64,
+}
+
+impl State {
+    /// The state of a file that was opened. If something is left behind the entries in use, as a loss of power may
+    /// leave it, the block counts as full.
+    pub(crate) fn new(opened: &Opened, storage: &dyn ReadAt) -> Result<Self> {
+        let Opened { header, index, frames, .. } = opened;
+        let end = index.offset(header.index.allocated);
+        let clean = is_zero(storage, index.offset(index.used), end)?;
+        let capacity = if clean { header.index.allocated } else { index.used };
+        Ok(Self { header: header.clone(), index: *index, capacity, frames: *frames, uncertain: false })
+    }
+
+    /// The block that declares what is in use and nothing else.
+    fn sealed(&self) -> Block {
+        match (self.index.used, self.capacity.checked_sub(1)) {
+            (0, Some(last)) => Block { location: self.index.offset(last), allocated: 1 },
+            (used, _) => Block { location: self.index.location, allocated: used },
+        }
+    }
+
+    /// The block that declares all that is allocated.
+    fn whole(&self) -> Block {
+        Block { location: self.index.location, allocated: self.capacity }
+    }
+
+    /// Plans a commit; with `last`, it also leaves room for others to append. `storage` holds the file.
+    pub(crate) fn plan<'a>(
+        &self,
+        pending: &Pending<'a>,
+        last: bool,
+        storage: &dyn ReadAt,
+    ) -> Result<Commit<'a>> {
+        let mut next = Self { frames: pending.frames, uncertain: false, ..self.clone() };
+        next.header.version = written_version(next.header.version);
+        let mut end = pending.data_at.saturating_add(pending.data.len() as u64);
+        let mut steps = Vec::new();
+        if !pending.data.is_empty() {
+            steps.push(Step::write(pending.data_at, pending.data));
+        }
+
+        let (names, block) = pending.names.plan(self.header.names, align(end));
+        next.header.names = block;
+        end = end.max(names.as_ref().map_or(0, end_of));
+        steps.extend(names);
+
+        next.index.used = self.index.used.saturating_add(pending.entries.len() as u64);
+        let capacity = capacity_for(next.index.used, next.frames, self.capacity);
+        let entries = self.encode(pending.entries);
+        let mut declared = self.header.clone();
+        if entries.is_empty() {
+            // The index stays as it is.
+        } else if capacity == self.capacity {
+            if self.uncertain || self.header.index != self.sealed() {
+                declared.index = self.sealed();
+                steps.splice(0..0, [Step::write(0, encode(&declared)), Step::Sync]);
+            }
+            steps.push(Step::write(self.index.offset(self.index.used), entries));
+        } else {
+            next.capacity = capacity;
+            next.index.location = align(end);
+            let old = stored_entries(&self.index, storage)?;
+            steps.extend(block_steps(next.index.location, capacity, [old, entries]));
+            end = next.index.location.saturating_add(capacity.saturating_mul(SIZE));
+        }
+        if i64::try_from(end).is_err() {
+            return Err(Error::usage("file", "would be longer than 2^63 bytes"));
+        }
+
+        if !steps.is_empty() {
+            steps.push(Step::Sync);
+        }
+        next.header.index = if last { next.whole() } else { next.sealed() };
+        if self.uncertain || next.header != declared {
+            steps.extend([Step::write(0, encode(&next.header)), Step::Sync]);
+        }
+        Ok(Commit { steps, state: next, names: block, end })
+    }
+
+    fn encode(&self, entries: &[IndexEntry]) -> Vec<u8> {
+        let mut entries = entries.to_vec();
+        if self.index.order == Order::FrameAndId {
+            entries.sort_by_key(|entry| (entry.frame, entry.id));
+        }
+        encode_entries(&entries)
+    }
+
+    /// Plans the change of a file of an older layer into one of the current layer: the same data, with the index
+    /// sorted and the names packed in new blocks behind `end`.
+    pub(crate) fn plan_upgrade(
+        &self,
+        names: &Names,
+        end: u64,
+        storage: &dyn ReadAt,
+    ) -> Result<Commit<'static>> {
+        let entries = self.index.entries(storage, 0..self.index.used);
+        let mut entries = entries.map(|item| item.map(|(_, entry)| entry)).collect::<Result<Vec<_>>>()?;
+        entries.sort_by_key(|entry| (entry.frame, entry.id));
+
+        let (names, block) = names.plan_block(1, align(end));
+        let location = align(end_of(&names));
+        let mut next = Self {
+            index: Index { location, order: Order::FrameAndId, ..self.index },
+            capacity: capacity_for(self.index.used, self.frames, self.capacity),
+            uncertain: false,
+            ..self.clone()
+        };
+        next.header = Header { index: next.whole(), names: block, version: CURRENT, ..next.header };
+
+        let mut steps = vec![names];
+        steps.extend(block_steps(location, next.capacity, [encode_entries(&entries), Vec::new()]));
+        steps.extend([Step::Sync, Step::write(0, encode(&next.header)), Step::Sync]);
+        let end = location.saturating_add(next.capacity.saturating_mul(SIZE));
+        Ok(Commit { steps, state: next, names: block, end })
+    }
+
+    /// Plans the removal of all frames. The header first points at empty blocks behind `end`, then at those where a
+    /// new file has them, once they are empty.
+    pub(crate) fn plan_truncation(&self, end: u64) -> Commit<'static> {
+        let header = Header { version: CURRENT, ..self.header.clone() };
+        let (blank, empty) = new_file(&header);
+        let temporary = align(end.max(empty.end));
+        let shift = temporary.saturating_sub(Header::SIZE as u64);
+        let moved = |block: Block| Block { location: block.location.saturating_add(shift), ..block };
+        let aside = Header {
+            index: moved(empty.state.header.index),
+            names: moved(empty.state.header.names),
+            ..empty.state.header.clone()
+        };
+        let blocks = blank.get(Header::SIZE..).unwrap_or_default().to_vec();
+        let steps = vec![
+            Step::write(temporary, blocks.clone()),
+            Step::Sync,
+            Step::write(0, encode(&aside)),
+            Step::Sync,
+            Step::write(Header::SIZE as u64, blocks),
+            Step::Sync,
+            Step::write(0, encode(&empty.state.header)),
+            Step::Sync,
+            Step::SetSize { size: empty.end },
+            Step::Sync,
+        ];
+        Commit { steps, ..empty }
+    }
+}
+
+/// The bytes of a file without frames, and its state.
+pub(crate) fn new_file(header: &Header) -> (Vec<u8>, Commit<'static>) {
+    let index = Block { location: Header::SIZE as u64, allocated: 128 };
+    // The sizes that other writers use: 128 slots, or 1 KiB of packed names.
+    let units = if header.version < Version::new(2, 0) { 128 } else { 16 };
+    let names_at = index.location.saturating_add(index.allocated.saturating_mul(SIZE));
+    let names = Block { location: names_at, allocated: units };
+    let end = names_at.saturating_add(units.saturating_mul(crate::spec::name_list::UNIT));
+    let header = Header { index, names, ..header.clone() };
+    let mut bytes = encode(&header);
+    bytes.resize(usize::try_from(end).unwrap_or_default(), 0);
+    let state = State {
+        index: Index { location: index.location, used: 0, order: header.order() },
+        capacity: index.allocated,
+        frames: 0,
+        uncertain: false,
+        header,
+    };
+    (bytes, Commit { steps: Vec::new(), state, names, end })
+}
+
+/// The layer that a file has after a commit: 2.0 gains what 2.1 added, all others stay.
+fn written_version(version: Version) -> Version {
+    if version == Version::new(2, 0) { CURRENT } else { version }
+}
+
+/// Whether new files of this layer can be written.
+pub(crate) fn is_writable(version: Version) -> bool {
+    version == CURRENT || version == LEGACY
+}
+
+/// Frames up to which a block is made larger for readers that refuse a frame number beyond its entries.
+const SPARSE: u64 = 1 << 20;
+
+/// The size of the block: doubled until an entry stays free.
+fn capacity_for(used: u64, frames: u64, capacity: u64) -> u64 {
+    let needed = if frames <= SPARSE { used.max(frames) } else { used };
+    let mut capacity = capacity.max(1);
+    while capacity <= needed {
+        capacity = capacity.saturating_mul(2);
+    }
+    capacity
+}
+
+/// Writes a block of `capacity` entries that begins with `parts`; the rest of it is zeros.
+fn block_steps(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Vec<Step<'static>> {
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    let mut steps = Vec::new();
+    let mut at = location;
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        let start = at;
+        at = at.saturating_add(part.len() as u64);
+        steps.push(Step::write(start, part));
+    }
+    let end = location.saturating_add(capacity.saturating_mul(SIZE));
+    while at < end {
+        let size = usize::try_from(end.saturating_sub(at)).unwrap_or(ZEROS.len()).min(ZEROS.len());
+        steps.push(Step::write(at, ZEROS.get(..size).unwrap_or(&ZEROS)));
+        at = at.saturating_add(size as u64);
+    }
+    steps
+}
+
+fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
+    const PART: usize = 1 << 16;
+    while at < end {
+        let size = usize::try_from(end.saturating_sub(at)).unwrap_or(PART).min(PART);
+        if storage.read_at(at, size)?.iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+        at = at.saturating_add(size as u64);
+    }
+    Ok(true)
+}
+
+fn stored_entries(index: &Index, storage: &dyn ReadAt) -> Result<Vec<u8>> {
+    let size = index.used.saturating_mul(SIZE);
+    let size = sciformats_core::limits::within("bytes of the index", size, u64::MAX)?;
+    Ok(storage.read_at(index.location, size)?.into_owned())
+}
+
+fn encode_entries(entries: &[IndexEntry]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(entries.len().saturating_mul(IndexEntry::SIZE));
+    entries.iter().for_each(|entry| entry.encode(&mut out));
+    out
+}
+
+fn encode(header: &Header) -> Vec<u8> {
+    let mut out = Vec::with_capacity(Header::SIZE);
+    header.encode(&mut out);
+    out
+}
+
+/// The end of a write.
+fn end_of(step: &Step<'_>) -> u64 {
+    match step {
+        Step::Write { offset, bytes } => offset.saturating_add(bytes.len() as u64),
+        Step::Sync | Step::SetSize { .. } => 0,
+    }
+}
+
+fn align(offset: u64) -> u64 {
+    offset.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,102 @@
+//! A chunk that several threads or processes fill.
+
+use std::path::Path;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Error, Result, WriteAt};
+
+use crate::{Element, ElementType};
+
+/// Where a reserved chunk is: what the process that [reserved](crate::Writer::reserve) it tells the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The byte offset of the data in the file.
+    pub location: u64,
+    /// Rows.
+    pub n: u64,
+    /// Columns.
+    pub m: u32,
+    /// What it consists of.
+    pub element: ElementType,
+}
+
+/// Fills rows of a reserved chunk. Each thread or process opens its own; they need no order among themselves, and
+/// the frame is committed by the one who reserved it, after all are done.
+///
+/// ```
+/// # fn main() -> gsd_rs::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = &dir.path().join("shared.gsd");
+/// use gsd_rs::{CreateOptions, Reader, RegionWriter, Version, Writer};
+///
+/// let mut writer = Writer::create(path, &CreateOptions::new("docs", "none", Version::new(1, 0)))?;
+/// let region = writer.reserve::<f64>("position", 8, 3)?;
+/// std::thread::scope(|scope| {
+///     for part in 0..4 {
+///         scope.spawn(move || -> gsd_rs::Result<()> {
+///             RegionWriter::open(path, region)?.write(2 * part, &[part as f64; 6])
+///         });
+///     }
+/// });
+/// writer.end_frame()?;
+/// writer.finish()?;
+///
+/// let reader = Reader::open(path)?;
+/// let chunk = reader.find(0, "position")?.expect("it was reserved");
+/// assert_eq!(reader.read_rows::<f64>(&chunk, 5..6)?, [2.0; 3].as_slice());
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct RegionWriter {
+    storage: FileStorage,
+    region: Region,
+}
+
+impl RegionWriter {
+    /// Opens the file to fill a region of it.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open(path: impl AsRef<Path>, region: Region) -> Result<Self> {
+        Ok(Self { storage: FileStorage::edit(path)?, region })
+    }
+
+    /// Writes whole rows, from `row` on.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `T` is not the region's type, the values are no whole rows or leave the region; `Io`.
+    pub fn write<T: Element>(&mut self, row: u64, values: &[T]) -> Result<()> {
+        let Region { location, n, m, element } = self.region;
+        if T::TYPE != element {
+            return Err(Error::usage("element type", format!("is {}, the region's {element}", T::TYPE)));
+        }
+        let count = values.len() as u64;
+        let rows = match (count.checked_rem(m.into()), count.checked_div(m.into())) {
+            (Some(0), Some(rows)) => rows,
+            _ => return Err(Error::usage("values", format!("are {count}, no whole number of rows of {m}"))),
+        };
+        if row.checked_add(rows).is_none_or(|end| end > n) {
+            return Err(Error::usage("rows", format!("{rows} from {row} on leave the {n} of the region")));
+        }
+        let offset = row
+            .checked_mul(m.into())
+            .and_then(|elements| elements.checked_mul(size_of::<T>() as u64)?.checked_add(location));
+        let offset = offset.ok_or_else(|| Error::usage("region", "lies beyond 2^64 bytes"))?;
+        if ByteOrder::NATIVE == ByteOrder::Little {
+            return self.storage.write_at(offset, bytemuck::cast_slice(values));
+        }
+        let mut bytes: Vec<u8> = bytemuck::cast_slice(values).to_vec();
+        ByteOrder::NATIVE.convert(ByteOrder::Little, &mut bytes, size_of::<T>());
+        self.storage.write_at(offset, &bytes)
+    }
+
+    /// Waits until the rows written here are durable. Needed only if the process that commits runs on another
+    /// machine, as its own sync covers all writers of this one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn sync(&mut self) -> Result<()> {
+        self.storage.sync()
+    }
+}

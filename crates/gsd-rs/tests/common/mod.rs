@@ -1,0 +1,103 @@
+//! What the tests share: storages that record, and frames whose content follows from their number.
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use std::borrow::Cow;
+
+use gsd_rs::{CreateOptions, Element, Reader, Result, Version, Writer};
+use sciformats_core::commit::SECTOR;
+use sciformats_core::{ReadAt, Step, WriteAt};
+
+pub fn options() -> CreateOptions {
+    CreateOptions::new("test", "none", Version::new(1, 2))
+}
+
+/// The number of chunks in a frame: 1 to 9, so that frames end at all kinds of places.
+pub fn chunks_in(frame: u64) -> u64 {
+    1 + frame * 7 % 9
+}
+
+/// The name of a frame's chunk. Ids are given in the order of first use, so those of a frame are not ascending.
+pub fn name(frame: u64, chunk: u64) -> String {
+    format!("chunk/{}", (chunk * 5 + frame) % 9)
+}
+
+/// 0 to 4 rows of 2.
+pub fn values(frame: u64, chunk: u64) -> Vec<u32> {
+    (0..(frame + chunk) % 5 * 2).map(|i| (frame * 1000 + chunk * 10 + i) as u32).collect()
+}
+
+pub fn write_frame<S: ReadAt + WriteAt>(writer: &mut Writer<S>) -> Result<()> {
+    let frame = writer.frames();
+    for chunk in 0..chunks_in(frame) {
+        writer.write(&name(frame, chunk), 2, &values(frame, chunk))?;
+    }
+    writer.end_frame()
+}
+
+/// Checks every frame of a file against the formula, and that nothing else is there. Returns their number.
+#[track_caller]
+pub fn check(reader: &Reader) -> u64 {
+    examine(reader).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+/// As [`check`], telling what is wrong.
+pub fn examine(reader: &Reader) -> Result<u64, String> {
+    reader.verify().map_err(|e| e.to_string())?;
+    for frame in 0..reader.frames() {
+        let count = reader.chunks(frame).count() as u64;
+        if count != chunks_in(frame) {
+            return Err(format!("{count} chunks in frame {frame}"));
+        }
+        for chunk in 0..chunks_in(frame) {
+            let found = reader.find(frame, &name(frame, chunk)).map_err(|e| e.to_string())?;
+            let found = found.ok_or_else(|| format!("chunk {chunk} is not in frame {frame}"))?;
+            let read = reader.read::<u32>(&found).map_err(|e| e.to_string())?;
+            if (found.m, &*read) != (2, &values(frame, chunk)) {
+                return Err(format!("frame {frame}, chunk {chunk}: {read:?}"));
+            }
+        }
+    }
+    Ok(reader.frames())
+}
+
+pub fn read<T: Element>(reader: &Reader, chunk: &gsd_rs::Chunk<'_>) -> Vec<T> {
+    reader.read::<T>(chunk).unwrap().into_owned()
+}
+
+/// A file in memory that records what is done to it, each write sector by sector.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    pub bytes: Vec<u8>,
+    pub steps: Vec<Step<'static>>,
+}
+
+impl ReadAt for Recorder {
+    fn len(&self) -> u64 {
+        ReadAt::len(&self.bytes)
+    }
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.bytes.read_at(offset, len)
+    }
+}
+
+impl WriteAt for Recorder {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.bytes.write_at(offset, bytes)?;
+        let (mut at, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let (part, after) = rest.split_at(rest.len().min((SECTOR - at % SECTOR) as usize));
+            self.steps.push(Step::write(at, part.to_vec()));
+            at += part.len() as u64;
+            rest = after;
+        }
+        Ok(())
+    }
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.steps.push(Step::SetSize { size });
+        self.bytes.set_size(size)
+    }
+    fn sync(&mut self) -> Result<()> {
+        self.steps.push(Step::Sync);
+        Ok(())
+    }
+}

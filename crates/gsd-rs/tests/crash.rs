@@ -1,0 +1,289 @@
+//! A writer is cut at every step, in every sector and in other orders; a device is full, or fails. No committed frame
+//! is lost, no frame is there by half, and the file can be appended to.
+
+mod common;
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+
+use common::{Recorder, check, examine, options, write_frame};
+use gsd_rs::{Reader, Result, Version, Writer};
+use sciformats_core::commit::replay::{Cut, Cuts, FailingDisk, FullDisk, every_cut};
+use sciformats_core::{ReadAt, Step, WriteAt};
+
+/// A device that the test keeps when the writer is gone.
+struct Kept<D>(Arc<Mutex<D>>);
+
+impl<D> Kept<D> {
+    fn new(device: D) -> (Self, Arc<Mutex<D>>) {
+        let device = Arc::new(Mutex::new(device));
+        (Self(device.clone()), device)
+    }
+}
+
+trait Device: WriteAt + Send {
+    fn bytes(&self) -> &Vec<u8>;
+}
+impl Device for Recorder {
+    fn bytes(&self) -> &Vec<u8> {
+        &self.bytes
+    }
+}
+impl Device for FullDisk {
+    fn bytes(&self) -> &Vec<u8> {
+        &self.bytes
+    }
+}
+impl Device for FailingDisk {
+    fn bytes(&self) -> &Vec<u8> {
+        &self.bytes
+    }
+}
+
+impl<D: Device> ReadAt for Kept<D> {
+    fn len(&self) -> u64 {
+        self.0.lock().unwrap().bytes().len() as u64
+    }
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        let device = self.0.lock().unwrap();
+        Ok(Cow::Owned(device.bytes().read_at(offset, len)?.into_owned()))
+    }
+}
+impl<D: Device> WriteAt for Kept<D> {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.0.lock().unwrap().write_at(offset, bytes)
+    }
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.0.lock().unwrap().set_size(size)
+    }
+    fn sync(&mut self) -> Result<()> {
+        self.0.lock().unwrap().sync()
+    }
+}
+
+fn blank(layer: Version) -> Vec<u8> {
+    let (kept, device) = Kept::new(Recorder::default());
+    Writer::create_on(kept, &options().with_layer(layer)).unwrap().finish().unwrap();
+    let bytes = device.lock().unwrap().bytes.clone();
+    bytes
+}
+
+fn with_frames(layer: Version, frames: u64) -> Vec<u8> {
+    let (kept, device) = Kept::new(Recorder { bytes: blank(layer), ..Recorder::default() });
+    let mut writer = Writer::append_on(kept).unwrap();
+    for _ in 0..frames {
+        write_frame(&mut writer).unwrap();
+    }
+    writer.finish().unwrap();
+    let bytes = device.lock().unwrap().bytes.clone();
+    bytes
+}
+
+fn reader(file: &[u8]) -> Reader {
+    Reader::new(file.to_vec()).unwrap()
+}
+
+/// What is left can be appended to, and then has one frame more.
+fn append_one(file: &[u8], frames: u64) {
+    let (kept, device) = Kept::new(Recorder { bytes: file.to_vec(), ..Recorder::default() });
+    let mut writer = Writer::append_on(kept).unwrap();
+    assert_eq!(writer.frames(), frames);
+    write_frame(&mut writer).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(check(&reader(&device.lock().unwrap().bytes)), frames + 1);
+}
+
+/// The first step that may not have happened.
+fn undone(cut: &Cut) -> usize {
+    match cut {
+        Cut::Prefix(done) => *done,
+        Cut::Torn { step, .. } => *step,
+        Cut::Reordered { since, .. } => *since,
+    }
+}
+
+/// Appends `frames` frames to `initial`, a flush after every `group`, and cuts everywhere.
+fn cut_session(initial: &[u8], frames: u64, group: u64) -> Cuts {
+    let (kept, device) = Kept::new(Recorder { bytes: initial.to_vec(), ..Recorder::default() });
+    let mut writer = Writer::append_on(kept).unwrap();
+    writer.set_buffer(64); // so that some chunks are written at once
+    let first = writer.frames();
+    // After this many steps, so many frames are committed.
+    let mut commits = vec![(0, first)];
+    for frame in first..first + frames {
+        write_frame(&mut writer).unwrap();
+        if (frame + 1) % group == 0 {
+            writer.flush().unwrap();
+            commits.push((device.lock().unwrap().steps.len(), writer.committed()));
+        }
+    }
+    writer.finish().unwrap();
+    let steps = device.lock().unwrap().steps.clone();
+    commits.push((steps.len(), first + frames));
+
+    every_cut(initial, &steps, |cut, file| {
+        let seen = check(&reader(file));
+        let safe = commits.iter().rfind(|(end, _)| *end <= undone(cut)).unwrap().1;
+        let begun =
+            commits.iter().find(|(end, _)| *end > undone(cut)).map_or(first + frames, |commit| commit.1);
+        assert!(seen == safe || seen == begun, "{cut:?}: {seen} frames, {safe} committed, {begun} begun");
+        append_one(file, seen);
+    })
+}
+
+#[test]
+fn every_cut_leaves_whole_frames_and_a_file_to_append_to() {
+    let mut cuts = Cuts::default();
+    for layer in [Version::new(2, 1), Version::new(1, 0)] {
+        // A new file; one whose index and names grow; one that is opened in the middle.
+        cuts += cut_session(&blank(layer), 4, 1);
+        cuts += cut_session(&with_frames(layer, 21), 12, 4);
+        cuts += cut_session(&with_frames(layer, 40), 3, 2);
+    }
+    println!("cuts: {cuts:?}, {} in all", cuts.total());
+    assert!(cuts.prefixes > 100 && cuts.reordered > 100, "{cuts:?}");
+}
+
+#[test]
+fn a_cut_upgrade_leaves_the_old_layer_or_the_new_one() {
+    let initial = with_frames(Version::new(1, 0), 30);
+    let (kept, device) = Kept::new(Recorder { bytes: initial.clone(), ..Recorder::default() });
+    let mut writer = Writer::append_on(kept).unwrap();
+    writer.upgrade().unwrap();
+    writer.finish().unwrap();
+    let steps = device.lock().unwrap().steps.clone();
+    let cuts = every_cut(&initial, &steps, |_, file| {
+        assert_eq!(check(&reader(file)), 30);
+        append_one(file, 30);
+    });
+    println!("upgrade: {cuts:?}");
+    let upgraded = reader(&device.lock().unwrap().bytes);
+    assert_eq!(upgraded.header().version, Version::new(2, 1));
+    let ids: Vec<u16> = upgraded.chunks(5).map(|chunk| chunk.unwrap().id).collect();
+    assert!(ids.is_sorted() && ids.len() == 9, "{ids:?}");
+}
+
+#[test]
+fn a_cut_truncation_leaves_all_frames_or_none() {
+    for layer in [Version::new(1, 0), Version::new(2, 1)] {
+        let initial = with_frames(layer, 30);
+        let (kept, device) = Kept::new(Recorder { bytes: initial.clone(), ..Recorder::default() });
+        let mut writer = Writer::append_on(kept).unwrap();
+        writer.truncate().unwrap();
+        writer.finish().unwrap();
+        let steps = device.lock().unwrap().steps.clone();
+        every_cut(&initial, &steps, |cut, file| {
+            let frames = check(&reader(file));
+            assert!(frames == 30 || frames == 0, "{cut:?}: {frames}");
+            append_one(file, frames);
+        });
+        let bytes = device.lock().unwrap().bytes.clone();
+        assert_eq!(bytes.len(), 5376);
+        assert_eq!(bytes, blank(Version::new(2, 1)));
+    }
+}
+
+#[test]
+fn a_full_device_costs_nothing_that_was_committed_and_can_be_freed() {
+    let initial = with_frames(Version::new(2, 1), 25);
+    // From no room at all to room for everything.
+    for room in (0..20_000).step_by(97) {
+        let disk = FullDisk { bytes: initial.clone(), capacity: initial.len() + room };
+        let (kept, device) = Kept::new(disk);
+        let mut writer = Writer::append_on(kept).unwrap();
+        writer.set_buffer(100);
+        let mut acknowledged = 25;
+        let mut refused = false;
+        while writer.frames() < 40 {
+            if write_frame(&mut writer).is_err() {
+                writer.discard_frame();
+                refused = true;
+                break;
+            }
+            match writer.flush() {
+                Ok(()) => acknowledged = writer.committed(),
+                Err(_) => {
+                    refused = true;
+                    break;
+                }
+            }
+        }
+        let now = reader(&device.lock().unwrap().bytes);
+        assert_eq!(check(&now), acknowledged, "{room} bytes of room");
+        append_one(&device.lock().unwrap().bytes, acknowledged);
+        // With more room, the same writer goes on where it was.
+        device.lock().unwrap().capacity = usize::MAX;
+        let complete = writer.frames();
+        assert!(refused || complete == 40);
+        write_frame(&mut writer).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(check(&reader(&device.lock().unwrap().bytes)), complete + 1);
+    }
+}
+
+#[test]
+fn a_device_that_fails_keeps_what_was_committed() {
+    let initial = with_frames(Version::new(2, 1), 25);
+    for operations in 0..60 {
+        let (kept, device) = Kept::new(FailingDisk { bytes: initial.clone(), operations });
+        let mut writer = Writer::append_on(kept).unwrap();
+        let mut acknowledged = 25;
+        while writer.frames() < 40 && write_frame(&mut writer).is_ok() && writer.flush().is_ok() {
+            acknowledged = writer.committed();
+        }
+        drop(writer);
+        let bytes = device.lock().unwrap().bytes.clone();
+        let seen = check(&reader(&bytes));
+        // The header may be there although the sync after it failed.
+        assert!(seen == acknowledged || seen == acknowledged + 1, "{seen} {acknowledged}");
+        append_one(&bytes, seen);
+    }
+}
+
+#[test]
+fn after_a_failed_sync_nothing_more_is_written() {
+    struct NoSync(Vec<u8>);
+    impl ReadAt for NoSync {
+        fn len(&self) -> u64 {
+            self.0.len() as u64
+        }
+        fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+            self.0.read_at(offset, len)
+        }
+    }
+    impl WriteAt for NoSync {
+        fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+            self.0.write_at(offset, bytes)
+        }
+        fn set_size(&mut self, size: u64) -> Result<()> {
+            self.0.set_size(size)
+        }
+        fn sync(&mut self) -> Result<()> {
+            Err(gsd_rs::Error::io("sync", std::io::Error::other("gone")))
+        }
+    }
+    let mut writer = Writer::append_on(NoSync(with_frames(Version::new(2, 1), 3))).unwrap();
+    write_frame(&mut writer).unwrap();
+    assert_eq!(writer.flush().unwrap_err().to_string(), "cannot sync: gone");
+    assert_eq!(
+        writer.flush().unwrap_err().to_string(),
+        "writer has lost bytes: the device failed to sync them"
+    );
+}
+
+/// The order of a commit is what makes it safe: without its first sync, some cut must show half a frame.
+#[test]
+fn the_test_itself_finds_a_wrong_order() {
+    let initial = with_frames(Version::new(2, 1), 3);
+    let (kept, device) = Kept::new(Recorder { bytes: initial.clone(), ..Recorder::default() });
+    let mut writer = Writer::append_on(kept).unwrap();
+    write_frame(&mut writer).unwrap();
+    writer.finish().unwrap();
+    let steps: Vec<Step<'_>> =
+        device.lock().unwrap().steps.iter().filter(|step| **step != Step::Sync).cloned().collect();
+    let mut broken = 0;
+    every_cut(&initial, &steps, |_, file| {
+        broken += usize::from(!matches!(examine(&reader(file)), Ok(3 | 4)));
+    });
+    assert!(broken > 0);
+}
