@@ -13,6 +13,7 @@ use crate::model::element_type::ElementType;
 /// | `num_complex::Complex` of these | complex numbers (eltype 4) |
 /// | `half::bf16` | brain floats (eltype 5, 2 bytes) |
 /// | `bool` | truth values (eltype 5, 1 byte) |
+/// | `[u8; N]` | user-defined (eltype 0), N bytes |
 /// | structures given to [`user_element!`](crate::user_element) | user-defined (eltype 0), their bytes as they are |
 pub trait Element: NoUninit + CheckedBitPattern + Zeroable {
     /// The type in the file.
@@ -92,6 +93,18 @@ plain_elements! {
 
 #[cfg(all(feature = "half", feature = "num-complex"))]
 plain_elements! { num_complex::Complex<half::f16> => ElementType::Complex(4) }
+
+impl<const N: usize> Element for [u8; N] {
+    const TYPE: ElementType = ElementType::Opaque(N as u64);
+
+    fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]> {
+        Some(bytemuck::cast_slice_mut(elements))
+    }
+
+    fn view(bytes: &[u8]) -> Option<&[Self]> {
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+}
 
 impl Element for bool {
     const TYPE: ElementType = ElementType::Bool;

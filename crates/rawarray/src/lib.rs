@@ -15,20 +15,30 @@
 //! }
 //! ```
 
+mod array;
 mod codec;
+mod editor;
 mod element;
 mod model;
+#[cfg(feature = "ndarray")]
+mod nd;
 mod reader;
 pub mod spec;
+mod stream;
+mod writer;
 
 #[doc(hidden)]
 pub use bytemuck;
 
+pub use array::RawArray;
+pub use editor::Editor;
 pub use element::Element;
 pub use model::element_type::ElementType;
 pub use model::layout::Encoding;
 pub use reader::{ReadOptions, Reader, is_rawarray};
 pub use sciformats_core::endian::ByteOrder;
-pub use sciformats_core::storage::Durability;
+pub use sciformats_core::storage::{Durability, FileStorage};
 pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::{ElementKind, Flags, Header};
+pub use stream::StreamWriter;
+pub use writer::{WriteOptions, Writer};

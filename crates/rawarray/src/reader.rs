@@ -259,7 +259,7 @@ impl Reader {
         self.check_slab(slab)?;
         check_len(out.len(), slab.len().saturating_mul(self.element().size()))?;
         let order = self.gather(slab, out)?;
-        order.convert(ByteOrder::Little, out, self.component());
+        order.convert(ByteOrder::Little, out, self.element().swap_width());
         Ok(())
     }
 
@@ -300,12 +300,12 @@ impl Reader {
     ) -> Result<()> {
         if let Some(bytes) = T::bytes_mut(out) {
             let order = read(bytes)?;
-            order.convert(ByteOrder::NATIVE, bytes, self.component());
+            order.convert(ByteOrder::NATIVE, bytes, self.element().swap_width());
             return Ok(());
         }
         let mut bytes: Vec<u8> = zeroed(size_of_val(out));
         let order = read(&mut bytes)?;
-        order.convert(ByteOrder::NATIVE, &mut bytes, self.component());
+        order.convert(ByteOrder::NATIVE, &mut bytes, self.element().swap_width());
         let rule = Fault::new("element", FaultKind::Rule("is neither 0 nor 1"));
         let elements = T::view(&bytes).ok_or_else(|| rule.at("array", self.layout.data))?;
         out.copy_from_slice(elements);
@@ -323,10 +323,6 @@ impl Reader {
             let _ = self.decoded.set(bytes);
         }
         Ok(self.decoded.get().map(Vec::as_slice).unwrap_or_default())
-    }
-
-    fn component(&self) -> usize {
-        usize::try_from(self.element().component()).unwrap_or(usize::MAX)
     }
 
     fn count(&self) -> Result<usize> {

@@ -49,6 +49,11 @@ impl ElementType {
         }
     }
 
+    /// As [`component`](Self::component), for [`swap`](sciformats_core::endian::swap).
+    pub(crate) fn swap_width(self) -> usize {
+        usize::try_from(self.component()).unwrap_or(usize::MAX)
+    }
+
     /// The kind that the header states for this type. The width it states is the size.
     pub fn kind(self) -> ElementKind {
         match self {

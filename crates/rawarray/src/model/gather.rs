@@ -1,5 +1,7 @@
 //! Reading the runs of a hyperslab: long ones straight into the output, short neighbours together.
 
+use std::iter::Peekable;
+
 use sciformats_core::slab::Run;
 use sciformats_core::storage::read_into_threads;
 use sciformats_core::{ReadAt, Result, Slab};
@@ -14,20 +16,20 @@ const GAP: u64 = 4 << 10;
 const BATCH: u64 = 64 << 10;
 
 /// Elements adjacent in the array, in bytes from its start.
-#[derive(Clone, Copy)]
-struct Piece {
-    from: u64,
-    len: usize,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) from: u64,
+    pub(crate) len: usize,
 }
 
 impl Piece {
-    fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.from.saturating_add(self.len as u64)
     }
 }
 
 /// The contiguous pieces of a selection, in order; they fill the output without gaps.
-fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
+pub(crate) fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
     slab.runs().flat_map(move |Run { from, len, step, .. }| {
         let (times, len) = if step == 1 { (1, len) } else { (len, 1) };
         let bytes = usize::try_from(len).unwrap_or(usize::MAX).saturating_mul(width);
@@ -36,6 +38,31 @@ fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
             Piece { from: element.saturating_mul(width as u64), len: bytes }
         })
     })
+}
+
+/// Takes a piece and those after it that are near in the sense of `near(first, end so far, next)` into `batch`, and
+/// returns the bytes from the first to the last.
+pub(crate) fn next_batch(
+    pieces: &mut Peekable<impl Iterator<Item = Piece>>,
+    near: impl Fn(&Piece, u64, &Piece) -> bool,
+    batch: &mut Vec<Piece>,
+) -> Option<Piece> {
+    let first = pieces.next()?;
+    batch.clear();
+    batch.push(first);
+    let mut end = first.end();
+    while let Some(next) = pieces.next_if(|next| near(&first, end, next)) {
+        end = next.end();
+        batch.push(next);
+    }
+    let len = usize::try_from(end.saturating_sub(first.from)).unwrap_or(usize::MAX);
+    Some(Piece { from: first.from, len })
+}
+
+/// The place of `piece` in the bytes that start at `base`.
+pub(crate) fn within(piece: &Piece, base: u64) -> std::ops::Range<usize> {
+    let start = usize::try_from(piece.from.saturating_sub(base)).unwrap_or(usize::MAX);
+    start..start.saturating_add(piece.len)
 }
 
 /// The first `len` bytes of what is left of the output.
@@ -54,30 +81,23 @@ pub(crate) fn read(
     if width == 0 {
         return Ok(());
     }
-    let mut pieces = pieces(slab, width).peekable();
-    let mut buffer = Vec::new();
-    let mut batch = Vec::new();
     let in_memory = storage.as_slice().is_some();
-    while let Some(first) = pieces.next() {
-        batch.clear();
-        batch.push(first);
-        let mut end = first.end();
-        while let Some(next) = pieces.next_if(|next| {
-            let near = next.from.saturating_sub(end) <= GAP && next.end().saturating_sub(first.from) <= BATCH;
-            near && !in_memory && first.len < LONG && next.len < LONG
-        }) {
-            end = next.end();
-            batch.push(next);
-        }
+    let near = |first: &Piece, end: u64, next: &Piece| {
+        let close = next.from.saturating_sub(end) <= GAP && next.end().saturating_sub(first.from) <= BATCH;
+        close && !in_memory && first.len < LONG && next.len < LONG
+    };
+    let mut pieces = pieces(slab, width).peekable();
+    let (mut batch, mut buffer) = (Vec::new(), Vec::new());
+    while let Some(all) = next_batch(&mut pieces, near, &mut batch) {
+        let offset = base.saturating_add(all.from);
         if batch.len() == 1 {
-            read_long(storage, base.saturating_add(first.from), take(&mut out, first.len))?;
+            read_long(storage, offset, take(&mut out, all.len))?;
             continue;
         }
-        buffer.resize(usize::try_from(end.saturating_sub(first.from)).unwrap_or(usize::MAX), 0);
-        storage.read_into(base.saturating_add(first.from), &mut buffer)?;
+        buffer.resize(all.len, 0);
+        storage.read_into(offset, &mut buffer)?;
         for piece in &batch {
-            let start = usize::try_from(piece.from.saturating_sub(first.from)).unwrap_or(usize::MAX);
-            let bytes = buffer.get(start..start.saturating_add(piece.len)).unwrap_or_default();
+            let bytes = buffer.get(within(piece, all.from)).unwrap_or_default();
             take(&mut out, piece.len).copy_from_slice(bytes);
         }
     }

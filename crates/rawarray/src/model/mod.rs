@@ -6,6 +6,8 @@
 //! | [`layout`] | checks a header against itself and the file's length |
 //! | [`gather`] | reads the runs of a hyperslab |
 //! | [`payload`] | reads and decodes the data of an array |
+//! | [`image`] | the bytes of a new file |
+//! | [`edit`] | plans appending, overwriting and the change of metadata |
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -15,7 +17,9 @@
     clippy::cast_possible_wrap
 )]
 
+pub(crate) mod edit;
 pub(crate) mod element_type;
 pub(crate) mod gather;
+pub(crate) mod image;
 pub(crate) mod layout;
 pub(crate) mod payload;

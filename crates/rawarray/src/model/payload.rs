@@ -85,6 +85,5 @@ pub(crate) fn checked_size(layout: &Layout, limits: &Limits) -> Result<usize> {
 
 /// Brings elements in the file's byte order into another.
 fn convert(layout: &Layout, target: ByteOrder, bytes: &mut [u8]) {
-    let width = usize::try_from(layout.element.component()).unwrap_or(usize::MAX);
-    layout.order.convert(target, bytes, width);
+    layout.order.convert(target, bytes, layout.element.swap_width());
 }

@@ -1,0 +1,215 @@
+//! Changing a file in place.
+
+use std::path::Path;
+
+use sciformats_core::commit::{Step, apply, journal};
+use sciformats_core::storage::{Durability, FileStorage};
+use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt};
+
+use crate::element::Element;
+use crate::model::edit::{self, Edit};
+use crate::model::element_type::ElementType;
+use crate::model::image::Elements;
+use crate::model::layout::{Layout, read_header};
+use crate::spec::Header;
+use crate::writer::{little, typed};
+
+/// Appends rows to a file, overwrites elements, and changes its metadata, without writing the rest anew.
+///
+/// Every call is a commit of its own: if it is cut, by the end of the process or a loss of power, the file holds the array
+/// before or the array after, and readers see the one or the other. While it is under way the file ends in a journal,
+/// and what is overwritten is in memory once more.
+///
+/// ```
+/// use rawarray::{Editor, Range, RawArray, Slab};
+///
+/// # let dir = tempfile::tempdir().map_err(|e| rawarray::Error::io("create", e))?;
+/// # let path = dir.path().join("rows.ra");
+/// RawArray::new([2, 1], vec![1u16, 2])?.write(&path)?;
+/// let mut editor = Editor::open(&path)?;
+/// editor.append(&[3u16, 4, 5, 6])?;
+/// let second_column = Slab::new(&editor.shape(), [Range::all(3), Range::new(1, 1)])?;
+/// editor.write_slab(&second_column, &[20u16, 40, 60])?;
+/// editor.set_metadata(b"edited")?;
+///
+/// let array = RawArray::<u16>::read(&path)?;
+/// assert_eq!((array.dims(), array.data()), (&[2, 3][..], &[1, 20, 3, 40, 5, 60][..]));
+/// # Ok::<(), rawarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Editor<S = FileStorage> {
+    storage: S,
+    layout: Layout,
+    durability: Durability,
+    /// An edit failed and could not be taken back yet.
+    interrupted: bool,
+}
+
+impl Editor {
+    /// Opens a file, after finishing an edit that was interrupted. Only one editor can have a file open.
+    ///
+    /// # Errors
+    /// As [`Reader::open`](crate::Reader::open); `Usage` if another editor has it open.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let mut storage = FileStorage::edit(path)?;
+        storage.try_lock()?;
+        // Its length may have changed before the lock was taken.
+        storage.refresh()?;
+        Self::new(storage)
+    }
+}
+
+impl<S: ReadAt + WriteAt> Editor<S> {
+    /// Edits a storage, after finishing an edit that was interrupted.
+    ///
+    /// # Errors
+    /// As [`Reader::open`](crate::Reader::open).
+    pub fn new(mut storage: S) -> Result<Self> {
+        let layout = recover(&mut storage)?;
+        Ok(Self { storage, layout, durability: Durability::default(), interrupted: false })
+    }
+
+    /// The same editor with another durability of what it writes.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// The header, as it is stored.
+    pub fn header(&self) -> &Header {
+        &self.layout.header
+    }
+
+    /// The dimensions, the fastest varying first.
+    pub fn dims(&self) -> &[u64] {
+        &self.layout.header.dims
+    }
+
+    /// The dimensions in C order: the slowest varying first.
+    pub fn shape(&self) -> Vec<u64> {
+        self.layout.shape()
+    }
+
+    /// The type of the elements.
+    pub fn element(&self) -> ElementType {
+        self.layout.element
+    }
+
+    /// The storage.
+    pub fn into_storage(self) -> S {
+        self.storage
+    }
+
+    /// Appends rows along the slowest dimension, the last of [`dims`](Self::dims). The metadata stay behind the data.
+    ///
+    /// # Errors
+    /// `Usage` if `T` is not the type of the elements, they are not whole rows, or the array has no dimensions;
+    /// `Unsupported` if the array is encoded; `Io`, after which the file holds the array before or the array after.
+    pub fn append<T: Element>(&mut self, rows: &[T]) -> Result<()> {
+        self.check_type::<T>()?;
+        self.append_elements(typed(rows))
+    }
+
+    /// As [`append`](Self::append), of elements given as little-endian bytes.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
+        self.append_elements(little(self.layout.element, rows))
+    }
+
+    /// Overwrites the selected elements, the last dimension of [`shape`](Self::shape) varying fastest.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append); `Usage` if the slab is not one of this array, or has another number of elements.
+    pub fn write_slab<T: Element>(&mut self, slab: &Slab, elements: &[T]) -> Result<()> {
+        self.check_type::<T>()?;
+        self.overwrite(slab, typed(elements))
+    }
+
+    /// As [`write_slab`](Self::write_slab), of elements given as little-endian bytes.
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab).
+    pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        self.overwrite(slab, little(self.layout.element, bytes))
+    }
+
+    /// Puts `metadata` in the place of what follows the data.
+    ///
+    /// # Errors
+    /// `Usage` if the data are a LEB128 payload, which ends with the file; `Io`.
+    pub fn set_metadata(&mut self, metadata: &[u8]) -> Result<()> {
+        self.settle()?;
+        let edit = edit::set_metadata(&self.layout, metadata)?;
+        self.commit(edit)
+    }
+
+    fn append_elements(&mut self, rows: Elements<'_>) -> Result<()> {
+        self.settle()?;
+        let rows = rows.in_order(self.layout.order);
+        let edit = edit::append(&self.storage, &self.layout, rows)?;
+        self.commit(edit)
+    }
+
+    fn overwrite(&mut self, slab: &Slab, elements: Elements<'_>) -> Result<()> {
+        self.settle()?;
+        if slab.of() != self.shape() {
+            let problem = format!("selects from {:?}, the array is {:?}", slab.of(), self.shape());
+            return Err(Error::usage("slab", problem));
+        }
+        let expected = slab.len().saturating_mul(self.element().size());
+        if elements.bytes.len() as u64 != expected {
+            let problem = format!("have {} bytes, the slab has {expected}", elements.bytes.len());
+            return Err(Error::usage("elements", problem));
+        }
+        let bytes = elements.in_order(self.layout.order);
+        let edit = edit::overwrite(&self.storage, &self.layout, slab, &bytes)?;
+        self.commit(edit)
+    }
+
+    fn commit(&mut self, edit: Edit<'_>) -> Result<()> {
+        let Edit { mut steps, header, len } = edit;
+        let layout = Layout::new(header, len, true)?;
+        if self.durability == Durability::Process {
+            // The syncs before keep what was stored; the last one is for what is new.
+            steps.pop_if(|step| *step == Step::Sync);
+        }
+        if let Err(error) = apply(&steps, &mut self.storage) {
+            self.interrupted = true;
+            // If this fails as well, the next call tries again, and until then readers see through the journal.
+            let _ = self.settle();
+            return Err(error);
+        }
+        self.layout = layout;
+        Ok(())
+    }
+
+    /// Finishes or takes back an edit that failed.
+    fn settle(&mut self) -> Result<()> {
+        if self.interrupted {
+            self.layout = recover(&mut self.storage)?;
+            self.interrupted = false;
+        }
+        Ok(())
+    }
+
+    fn check_type<T: Element>(&self) -> Result<()> {
+        let stored = self.element();
+        if T::TYPE == stored {
+            return Ok(());
+        }
+        Err(Error::usage("element type", format!("is {}, the array holds {stored}", T::TYPE)))
+    }
+}
+
+/// Finishes an interrupted edit, if there is one, and reads the layout.
+fn recover<S: ReadAt + WriteAt>(storage: &mut S) -> Result<Layout> {
+    let header = read_header(storage)?;
+    if !crate::model::layout::may_have_journal(&header, storage.len()) {
+        return Layout::new(header, storage.len(), false);
+    }
+    let steps = journal::recover(storage)?;
+    apply(&steps, storage)?;
+    Layout::new(read_header(storage)?, storage.len(), false)
+}

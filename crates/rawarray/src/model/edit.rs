@@ -1,0 +1,149 @@
+//! Plans of changes to a file that is there: rows appended, elements overwritten, metadata exchanged.
+//!
+//! All of them overwrite bytes in use, so all are committed through the journal at the end of the file: a cut leaves
+//! the array before or the array after, with its metadata.
+
+use std::borrow::Cow;
+
+use sciformats_core::commit::{Step, journal};
+use sciformats_core::storage::Patch;
+use sciformats_core::{Error, ReadAt, Result, Slab, slab};
+
+use super::gather::{Piece, next_batch, pieces, within};
+use super::layout::{Encoding, Layout};
+use crate::spec::Header;
+use crate::spec::header::{DIMS_AT, SIZE_AT};
+
+/// Overwritten pieces that are closer than this become one patch: a patch costs 16 bytes more than it holds.
+const GAP: u64 = 64;
+/// At most so many bytes become one patch, unless they are adjacent.
+const BATCH: u64 = 1 << 20;
+
+/// A planned edit: what to do, and the header and length of the file afterwards.
+#[derive(Debug)]
+pub(crate) struct Edit<'a> {
+    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) header: Header,
+    pub(crate) len: u64,
+}
+
+/// Plans to append whole rows, which are in the file's byte order, along the slowest dimension. The metadata move on.
+pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [u8]>) -> Result<Edit<'a>> {
+    check_raw(layout, "appending to")?;
+    let mut header = layout.header.clone();
+    let too_long = || Error::usage("rows", "make the array longer than 2^64 bytes");
+    let row = row_size(&header, layout.element.size())?;
+    let added = rows.len() as u64;
+    if added.checked_rem(row) != Some(0) {
+        return Err(Error::usage("rows", format!("have {added} bytes, but each row has {row}")));
+    }
+    let slowest = header.dims.last_mut().ok_or_else(no_row)?;
+    *slowest = slowest.checked_add(added.checked_div(row).unwrap_or(0)).ok_or_else(too_long)?;
+    let slowest = *slowest;
+    header.size = header.size.checked_add(added).ok_or_else(too_long)?;
+    let len = layout.file_len.checked_add(added).ok_or_else(too_long)?;
+
+    let at = layout.metadata();
+    let tail_len = layout.file_len.saturating_sub(at);
+    let tail = storage.read_at(at, usize::try_from(tail_len).unwrap_or(usize::MAX))?.into_owned();
+    let slowest_at = layout.data.saturating_sub(8).max(DIMS_AT);
+    let mut patches = vec![
+        Patch { offset: SIZE_AT, bytes: header.size.to_le_bytes().to_vec() },
+        Patch { offset: slowest_at, bytes: slowest.to_le_bytes().to_vec() },
+    ];
+    // The new rows and then the metadata go where the metadata were, and on from there into fresh space.
+    let overlap = rows.len().min(tail.len());
+    let (over, tail_over) = (overlap, tail.len().saturating_sub(overlap));
+    let mut first = rows.get(..over).unwrap_or_default().to_vec();
+    first.extend_from_slice(tail.get(..tail_over).unwrap_or_default());
+    let mut fresh_at = layout.file_len;
+    let mut fresh = Vec::new();
+    for bytes in [cut(rows, over), cut(Cow::Owned(tail), tail_over)] {
+        let end = fresh_at.saturating_add(bytes.len() as u64);
+        fresh.push(Step::write(fresh_at, bytes));
+        fresh_at = end;
+    }
+    patches.push(Patch { offset: at, bytes: first });
+    Ok(Edit { steps: journal::plan(layout.file_len, len, fresh, &patches)?, header, len })
+}
+
+/// The bytes without the first `start`.
+fn cut(bytes: Cow<'_, [u8]>, start: usize) -> Cow<'_, [u8]> {
+    match bytes {
+        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(start..).unwrap_or_default()),
+        Cow::Owned(mut bytes) => Cow::Owned(bytes.split_off(start.min(bytes.len()))),
+    }
+}
+
+/// Plans to overwrite the selected elements with `bytes`, which have their total size and the file's byte order.
+pub(crate) fn overwrite(
+    storage: &impl ReadAt,
+    layout: &Layout,
+    slab: &Slab,
+    mut bytes: &[u8],
+) -> Result<Edit<'static>> {
+    check_raw(layout, "overwriting a part of")?;
+    let width = usize::try_from(layout.element.size()).unwrap_or(usize::MAX);
+    let near = |first: &Piece, end: u64, next: &Piece| {
+        let gap = next.from.saturating_sub(end);
+        gap == 0 || gap <= GAP && next.end().saturating_sub(first.from) <= BATCH
+    };
+    let mut patches = Vec::new();
+    let mut batch = Vec::new();
+    let mut pieces = pieces(slab, width).peekable();
+    while let Some(all) = next_batch(&mut pieces, near, &mut batch).filter(|_| width > 0) {
+        let offset = layout.data.saturating_add(all.from);
+        let mut patch = storage.read_at(offset, all.len)?.into_owned();
+        for piece in &batch {
+            let source = bytes.split_off(..piece.len).unwrap_or_default();
+            if let Some(target) = patch.get_mut(within(piece, all.from)) {
+                target.copy_from_slice(source);
+            }
+        }
+        patches.push(Patch { offset, bytes: patch });
+    }
+    let len = layout.file_len;
+    Ok(Edit { steps: journal::plan(len, len, Vec::new(), &patches)?, header: layout.header.clone(), len })
+}
+
+/// Plans to put `metadata` in the place of what follows the data.
+pub(crate) fn set_metadata<'a>(layout: &Layout, metadata: &'a [u8]) -> Result<Edit<'a>> {
+    if layout.encoding == Encoding::Leb128 {
+        return Err(Error::usage("metadata", "cannot follow a LEB128 payload, which ends with the file"));
+    }
+    let at = layout.metadata();
+    let too_long = || Error::usage("metadata", "make the file longer than 2^64 bytes");
+    let len = at.checked_add(metadata.len() as u64).ok_or_else(too_long)?;
+    let old = usize::try_from(layout.file_len.saturating_sub(at)).unwrap_or(usize::MAX);
+    let (over, fresh) = metadata.split_at_checked(old).unwrap_or((metadata, &[]));
+    let patches = [Patch { offset: at, bytes: over.to_vec() }];
+    let fresh = if fresh.is_empty() { Vec::new() } else { vec![Step::write(layout.file_len, fresh)] };
+    Ok(Edit {
+        steps: journal::plan(layout.file_len, len, fresh, &patches)?,
+        header: layout.header.clone(),
+        len,
+    })
+}
+
+/// Bytes of one index of the slowest dimension.
+pub(crate) fn row_size(header: &Header, element: u64) -> Result<u64> {
+    let (_, row) = header.dims.split_last().ok_or_else(no_row)?;
+    slab::elements(row)
+        .and_then(|count| count.checked_mul(element))
+        .filter(|&size| size > 0)
+        .ok_or_else(no_row)
+}
+
+fn no_row() -> Error {
+    Error::usage("array", "has no rows that could be appended to: it has no dimension, or its rows no bytes")
+}
+
+fn check_raw(layout: &Layout, what: &str) -> Result<()> {
+    let encoding = match layout.encoding {
+        Encoding::Raw => return Ok(()),
+        Encoding::Lz4 => "an LZ4 block",
+        Encoding::Leb128 => "LEB128",
+        Encoding::Bits => "bits",
+    };
+    Err(Error::unsupported(format!("{what} an array encoded as {encoding}")))
+}

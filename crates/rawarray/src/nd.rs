@@ -1,0 +1,90 @@
+//! `ndarray` arrays.
+//!
+//! The format's first dimension varies fastest, that of an array in `ndarray`'s standard order slowest. As the same
+//! elements lie in the same order, a file with `dims` [b, a] is an array of shape (a, b), and no element moves: this is
+//! what `From`, [`RawArray::into_ndarray`] and [`RawArray::ndarray`] do, and what NumPy users of C order expect.
+//!
+//! Julia and MATLAB call the same file an array of size (b, a). [`RawArray::into_fortran_ndarray`] gives that view: shape
+//! (b, a), column-major strides, so that indices are as there. It moves no element either.
+
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
+use sciformats_core::{Error, Result};
+
+use crate::array::RawArray;
+
+impl<T> RawArray<T> {
+    /// The array in C order: its shape is [`shape`](Self::shape). No element moves; the metadata are dropped.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let array = RawArray::new([3, 2], vec![1, 2, 3, 4, 5, 6])?.into_ndarray()?;
+    /// assert_eq!(array, ndarray::array![[1, 2, 3], [4, 5, 6]].into_dyn());
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if this machine cannot address such dimensions.
+    pub fn into_ndarray(self) -> Result<ArrayD<T>> {
+        let shape = IxDyn(&sizes(&self.shape())?);
+        ArrayD::from_shape_vec(shape, self.into_data()).map_err(refused)
+    }
+
+    /// The array as Julia and MATLAB index it: its shape is [`dims`](Self::dims), the first index varying fastest. No
+    /// element moves; the metadata are dropped.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let array = RawArray::new([3, 2], vec![1, 2, 3, 4, 5, 6])?.into_fortran_ndarray()?;
+    /// assert_eq!(array, ndarray::array![[1, 4], [2, 5], [3, 6]].into_dyn());
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`into_ndarray`](Self::into_ndarray).
+    pub fn into_fortran_ndarray(self) -> Result<ArrayD<T>> {
+        let shape = IxDyn(&sizes(self.dims())?).f();
+        ArrayD::from_shape_vec(shape, self.into_data()).map_err(refused)
+    }
+
+    /// A view of the array in C order.
+    ///
+    /// # Errors
+    /// As [`into_ndarray`](Self::into_ndarray).
+    pub fn ndarray(&self) -> Result<ArrayViewD<'_, T>> {
+        let shape = IxDyn(&sizes(&self.shape())?);
+        ArrayViewD::from_shape(shape, self.data()).map_err(refused)
+    }
+}
+
+/// An array of shape (a, b) becomes one of dims [b, a], whatever its strides: element (i, j) stays element (i, j).
+impl<T: Clone, S: Data<Elem = T>, D: Dimension> From<ArrayBase<S, D>> for RawArray<T> {
+    fn from(array: ArrayBase<S, D>) -> Self {
+        let dims: Vec<u64> = array.shape().iter().rev().map(|&dimension| dimension as u64).collect();
+        let standard = array.is_standard_layout();
+        let data = if standard {
+            let (mut data, offset) = array.into_owned().into_raw_vec_and_offset();
+            let start = offset.unwrap_or(0);
+            data.drain(..start.min(data.len()));
+            let len: usize = dims.iter().product::<u64>() as usize;
+            data.truncate(len);
+            data
+        } else {
+            array.iter().cloned().collect()
+        };
+        Self::of_parts(dims, data)
+    }
+}
+
+fn sizes(dims: &[u64]) -> Result<Vec<usize>> {
+    dims.iter()
+        .map(|&dimension| usize::try_from(dimension))
+        .collect::<Result<_, _>>()
+        .map_err(|_| Error::usage("dims", "are larger than this machine can address"))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "the signature of `map_err`")]
+fn refused(error: ndarray::ShapeError) -> Error {
+    Error::usage("dims", format!("are no shape of an array here: {error}"))
+}

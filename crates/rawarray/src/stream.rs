@@ -1,0 +1,240 @@
+//! Writing an array row by row, larger than memory.
+
+use std::path::Path;
+
+use sciformats_core::commit::{SECTOR, Step, apply};
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::{Durability, FileStorage};
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use crate::element::Element;
+use crate::model::edit::row_size;
+use crate::model::element_type::ElementType;
+use crate::model::image::{Elements, order_flag};
+use crate::model::layout::{Encoding, read_header};
+use crate::spec::header::SIZE_AT;
+use crate::spec::{Flags, Header};
+use crate::writer::{WriteOptions, little, typed};
+
+/// Rows are collected up to this size before they are written; more is written at once.
+const BUFFER: usize = 1 << 20;
+
+/// Writes an array of which only the dimensions of one row are known beforehand; the slowest dimension is the number of
+/// rows that were written.
+///
+/// Until [`finish`](Self::finish) the header says that the file is unfinished, and readers refuse it with a fault that
+/// says so. What a writer that did not come to its end left behind, whatever ended it, [`resume`](StreamWriter::resume)
+/// takes up after the last whole row.
+///
+/// ```
+/// use rawarray::{RawArray, StreamWriter, WriteOptions};
+///
+/// # let dir = tempfile::tempdir().map_err(|e| rawarray::Error::io("create", e))?;
+/// # let path = dir.path().join("frames.ra");
+/// let mut stream = StreamWriter::create::<f32>(&path, &[640, 480], &WriteOptions::default())?;
+/// for i in 0..3 {
+///     stream.write(&vec![i as f32; 640 * 480])?;
+/// }
+/// stream.finish()?;
+/// assert_eq!(RawArray::<f32>::read(&path)?.dims(), [640, 480, 3]);
+/// # Ok::<(), rawarray::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct StreamWriter<W> {
+    storage: W,
+    /// The header of the file as it is: unfinished, without rows.
+    header: Header,
+    element: ElementType,
+    order: ByteOrder,
+    durability: Durability,
+    /// Bytes of a row.
+    row: u64,
+    /// Bytes of the data that are in the storage.
+    written: u64,
+    buffer: Vec<u8>,
+}
+
+impl StreamWriter<FileStorage> {
+    /// Creates a file, which must not be there yet, for rows of these dimensions, the fastest varying first.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); `Io` if the file exists.
+    pub fn create<T: Element>(path: impl AsRef<Path>, row: &[u64], options: &WriteOptions) -> Result<Self> {
+        check_options(T::TYPE, row, options)?;
+        let storage = FileStorage::create_new(path)?;
+        storage.try_lock()?;
+        Self::new(storage, T::TYPE, row, options)
+    }
+
+    /// Takes up an unfinished file after its last whole row; what was written of the next one is cut off.
+    ///
+    /// If power was lost, rows since the last [`sync`](Self::sync) may be missing or zero.
+    ///
+    /// # Errors
+    /// `Usage` if the file is finished, or another writer has it open; `Malformed`, `Io`.
+    pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
+        let storage = FileStorage::edit(path)?;
+        storage.try_lock()?;
+        Self::continue_from(storage)
+    }
+}
+
+impl<W: ReadAt + WriteAt> StreamWriter<W> {
+    /// Takes up an unfinished storage, as [`resume`](StreamWriter::resume) does with a file.
+    ///
+    /// # Errors
+    /// As [`resume`](StreamWriter::resume).
+    pub fn continue_from(mut storage: W) -> Result<Self> {
+        let header = read_header(&storage)?;
+        if header.size != Header::UNFINISHED {
+            return Err(Error::usage("file", "is finished, so there is nothing to resume"));
+        }
+        let order = if header.flags == Flags::NONE { ByteOrder::Little } else { ByteOrder::Big };
+        if header.flags != order_flag(order) {
+            return Err(Error::unsupported("resuming an encoded stream"));
+        }
+        let element = ElementType::of(&header)?;
+        let row = row_size(&header, element.size())?;
+        let stored = storage.len().saturating_sub(header.end());
+        let written = stored - stored % row;
+        storage.set_size(header.end().saturating_add(written))?;
+        let (durability, buffer) = (Durability::default(), Vec::new());
+        Ok(Self { storage, header, element, order, durability, row, written, buffer })
+    }
+}
+
+impl<W: WriteAt> StreamWriter<W> {
+    /// Begins a file in an empty storage, for rows of these dimensions, the fastest varying first.
+    ///
+    /// # Errors
+    /// `Usage` if a row has no bytes, or the options ask for an encoding: a stream is always raw; `Io`.
+    pub fn new(mut storage: W, element: ElementType, row: &[u64], options: &WriteOptions) -> Result<Self> {
+        let header = check_options(element, row, options)?;
+        let row = row_size(&header, element.size())?;
+        let mut head = Vec::new();
+        header.encode(&mut head);
+        storage.write_at(0, &head)?;
+        let WriteOptions { byte_order: order, durability, .. } = *options;
+        Ok(Self { storage, header, element, order, durability, row, written: 0, buffer: Vec::new() })
+    }
+
+    /// Appends elements. They need not be whole rows, as long as all together are.
+    ///
+    /// # Errors
+    /// `Usage` if `T` is not the type of the elements; `Io`, after which the same elements may be written once more.
+    pub fn write<T: Element>(&mut self, elements: &[T]) -> Result<()> {
+        if T::TYPE != self.element {
+            let problem = format!("is {}, the array holds {}", T::TYPE, self.element);
+            return Err(Error::usage("element type", problem));
+        }
+        self.push(typed(elements))
+    }
+
+    /// Appends elements given as little-endian bytes.
+    ///
+    /// # Errors
+    /// `Usage` if the bytes are not whole elements; `Io`.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if (bytes.len() as u64).checked_rem(self.element.size()) != Some(0) {
+            let problem = format!("have {} bytes, an element has {}", bytes.len(), self.element.size());
+            return Err(Error::usage("elements", problem));
+        }
+        self.push(little(self.element, bytes))
+    }
+
+    /// The number of whole rows so far.
+    pub fn rows(&self) -> u64 {
+        self.len() / self.row
+    }
+
+    /// Hands everything to the system and waits until it will survive a loss of power; a resumed file will have all rows
+    /// up to here.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        self.storage.sync()
+    }
+
+    /// Completes the file, and returns the storage. Metadata can be added with [`Editor`](crate::Editor).
+    ///
+    /// # Errors
+    /// `Usage` if the last row is not whole; `Io`. The file then stays unfinished.
+    pub fn finish(mut self) -> Result<W> {
+        self.flush()?;
+        if !self.written.is_multiple_of(self.row) {
+            let problem = format!("end {} bytes into a row of {}", self.written % self.row, self.row);
+            return Err(Error::usage("elements", problem));
+        }
+        let mut steps = seal(self.header.clone(), self.rows(), self.written);
+        if self.durability == Durability::Process {
+            steps.retain(|step| *step != Step::Sync);
+        }
+        apply(&steps, &mut self.storage)?;
+        Ok(self.storage)
+    }
+
+    fn len(&self) -> u64 {
+        self.written.saturating_add(self.buffer.len() as u64)
+    }
+
+    fn push(&mut self, elements: Elements<'_>) -> Result<()> {
+        let end = self.len().checked_add(elements.bytes.len() as u64);
+        if end.and_then(|end| end.checked_add(self.header.end())).is_none_or(|end| end > i64::MAX as u64) {
+            return Err(Error::usage("elements", "make the file longer than 2^63 bytes"));
+        }
+        if self.buffer.len().saturating_add(elements.bytes.len()) <= BUFFER {
+            return elements.in_pieces(self.order, |bytes| {
+                self.buffer.extend_from_slice(bytes);
+                Ok(())
+            });
+        }
+        self.flush()?;
+        let mut at = self.header.end().saturating_add(self.written);
+        elements.in_pieces(self.order, |bytes| {
+            self.storage.write_at(at, bytes)?;
+            at = at.saturating_add(bytes.len() as u64);
+            Ok(())
+        })?;
+        self.written = at.saturating_sub(self.header.end());
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.storage.write_at(self.header.end().saturating_add(self.written), &self.buffer)?;
+            self.written = self.len();
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The header of an unfinished file.
+fn check_options(element: ElementType, row: &[u64], options: &WriteOptions) -> Result<Header> {
+    if options.encoding != Encoding::Raw {
+        return Err(Error::unsupported("encoding an array that is written row by row"));
+    }
+    let dims = row.iter().copied().chain([0]).collect();
+    let flags = order_flag(options.byte_order);
+    let header =
+        Header { flags, eltype: element.kind(), elbyte: element.size(), size: Header::UNFINISHED, dims };
+    row_size(&header, element.size()).map(|_| header)
+}
+
+/// What makes an unfinished file a finished one: the size comes last, in one write inside one sector.
+fn seal(mut header: Header, rows: u64, size: u64) -> Vec<Step<'static>> {
+    header.size = size;
+    if let Some(slowest) = header.dims.last_mut() {
+        *slowest = rows;
+    }
+    let mut head = Vec::new();
+    header.encode(&mut head);
+    let mut end = head.split_off(SIZE_AT as usize);
+    if header.end() <= SECTOR {
+        return vec![Step::Sync, Step::write(SIZE_AT, end), Step::Sync];
+    }
+    let dims = end.split_off(8);
+    vec![Step::write(SIZE_AT + 8, dims), Step::Sync, Step::write(SIZE_AT, end), Step::Sync]
+}

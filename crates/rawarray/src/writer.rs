@@ -1,0 +1,153 @@
+//! Writing whole arrays.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::{Result, WriteAt};
+
+use crate::element::{self, Element};
+use crate::model::element_type::ElementType;
+use crate::model::image::{Elements, Image};
+use crate::model::layout::Encoding;
+
+/// How to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Byte order of the elements. Default: little-endian, the only one that all readers understand.
+    pub byte_order: ByteOrder,
+    /// How the elements are stored. Default: raw, the only encoding that all readers understand.
+    pub encoding: Encoding,
+    /// What the file must survive. Default: the end of the process.
+    pub durability: Durability,
+}
+
+impl WriteOptions {
+    /// The same options with another byte order.
+    #[must_use]
+    pub fn with_byte_order(self, byte_order: ByteOrder) -> Self {
+        Self { byte_order, ..self }
+    }
+
+    /// The same options with another encoding: LZ4 for all elements (stored raw if that is no longer), LEB128 for
+    /// integers, bits for truth values.
+    #[must_use]
+    pub fn with_encoding(self, encoding: Encoding) -> Self {
+        Self { encoding, ..self }
+    }
+
+    /// The same options with another durability.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+}
+
+/// Writes arrays of given dimensions from borrowed elements.
+///
+/// ```
+/// use rawarray::{ByteOrder, Reader, WriteOptions, Writer};
+///
+/// let options = WriteOptions::default().with_byte_order(ByteOrder::Big);
+/// let bytes = Writer::new(&[3, 2]).metadata(b"volts").options(options).encode(&[1.0f64, 2., 3., 4., 5., 6.])?;
+/// let reader = Reader::new(bytes)?;
+/// assert_eq!(reader.read::<f64>()?, [1., 2., 3., 4., 5., 6.]);
+/// assert_eq!(*reader.metadata()?, *b"volts");
+/// # Ok::<(), rawarray::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Writer<'a> {
+    dims: Cow<'a, [u64]>,
+    metadata: &'a [u8],
+    options: WriteOptions,
+}
+
+impl<'a> Writer<'a> {
+    /// Arrays of these dimensions, the fastest varying first; none for a single element.
+    pub fn new(dims: impl Into<Cow<'a, [u64]>>) -> Self {
+        Self { dims: dims.into(), metadata: &[], options: WriteOptions::default() }
+    }
+
+    /// Bytes that follow the data. Other programs ignore them, and lose them when they rewrite the file.
+    #[must_use]
+    pub fn metadata(self, metadata: &'a [u8]) -> Self {
+        Self { metadata, ..self }
+    }
+
+    /// How to write.
+    #[must_use]
+    pub fn options(self, options: WriteOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Writes `elements` into the file at `path`, whose place it takes when all is written: an existing file stays as it
+    /// is until then.
+    ///
+    /// # Errors
+    /// `Usage` if the number of elements is not the product of the dimensions, or the encoding is not for them; `Io`.
+    pub fn write<T: Element>(&self, path: impl AsRef<Path>, elements: &[T]) -> Result<()> {
+        self.replace(path.as_ref(), &self.image(typed(elements))?)
+    }
+
+    /// As [`write`](Self::write), of elements whose type is known only at run time: `bytes` are little-endian, a truth
+    /// value is one byte.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_bytes(&self, path: impl AsRef<Path>, element: ElementType, bytes: &[u8]) -> Result<()> {
+        self.replace(path.as_ref(), &self.image(little(element, bytes))?)
+    }
+
+    /// Writes `elements` into a storage, from its start on.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_to<T: Element>(&self, storage: &mut impl WriteAt, elements: &[T]) -> Result<()> {
+        self.image(typed(elements))?.write(storage)
+    }
+
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    /// `Usage` as [`write`](Self::write).
+    pub fn encode<T: Element>(&self, elements: &[T]) -> Result<Vec<u8>> {
+        encoded(&self.image(typed(elements))?)
+    }
+
+    /// The bytes of the file with elements as in [`write_bytes`](Self::write_bytes).
+    ///
+    /// # Errors
+    /// `Usage` as [`write`](Self::write).
+    pub fn encode_bytes(&self, element: ElementType, bytes: &[u8]) -> Result<Vec<u8>> {
+        encoded(&self.image(little(element, bytes))?)
+    }
+
+    fn image<'e>(&'e self, elements: Elements<'e>) -> Result<Image<'e>> {
+        let WriteOptions { encoding, byte_order, .. } = self.options;
+        Image::new(elements, &self.dims, (encoding, byte_order), self.metadata)
+    }
+
+    fn replace(&self, path: &Path, image: &Image<'_>) -> Result<()> {
+        let mut file = Replacement::create(path)?;
+        image.write(&mut file)?;
+        file.finish(self.options.durability)
+    }
+}
+
+fn encoded(image: &Image<'_>) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(usize::try_from(image.len()).unwrap_or(0));
+    image.write(&mut out)?;
+    Ok(out)
+}
+
+/// Elements as they are in memory.
+pub(crate) fn typed<T: Element>(elements: &[T]) -> Elements<'_> {
+    Elements { element: T::TYPE, bytes: element::bytes(elements), order: ByteOrder::NATIVE }
+}
+
+/// Elements that the caller has as little-endian bytes.
+pub(crate) fn little(element: ElementType, bytes: &[u8]) -> Elements<'_> {
+    Elements { element, bytes, order: ByteOrder::Little }
+}
