@@ -1,1 +1,72 @@
-//! Under construction.
+//! One tree of groups, arrays and attributes for five scientific file formats: HDF5, ASDF, Blosc2, GSD and RawArray.
+//!
+//! ```no_run
+//! let file = sciformats::open("run.h5")?;
+//! let u = file.array("/fields/u")?;
+//! println!("{}: {} {:?}", file.format(), u.element(), u.shape());
+//! let values: Vec<f64> = u.read()?; // converted where nothing is lost, an error otherwise
+//! # Ok::<(), sciformats::Error>(())
+//! ```
+//!
+//! | module or type | does |
+//! |---|---|
+//! | [`open`], [`File`], [`Array`] | open a file by its contents, find objects by path, read typed values and slices |
+//! | [`Format`] | tells the formats apart by signature |
+//! | [`Source`] | what a format tells about a file; one adapter each |
+//! | [`ElementType`], [`Object`], … | the model: what a file means, not how it is stored |
+//! | [`manifest`] | what a file means, as text with a hash an array |
+//! | [`verify`] | reads everything and tells every fault |
+//! | [`memory`] | a tree in memory |
+//!
+//! Each format is a cargo feature with the name of [`Format::word`]; a file of a format that is not built in is an
+//! [`Error::Unsupported`] that says so. For all that a format can do, beyond this common view, use its own crate.
+
+mod array;
+mod file;
+mod format;
+mod formats;
+pub mod manifest;
+pub mod memory;
+pub mod model;
+mod pieces;
+mod selection;
+pub mod source;
+mod typed;
+pub mod verify;
+pub mod walk;
+
+use std::path::Path;
+
+#[cfg(feature = "gsd")]
+pub use gsd_rs;
+#[cfg(feature = "rawarray")]
+pub use rawarray;
+
+pub use array::Array;
+pub use file::{File, OpenOptions};
+pub use format::Format;
+pub use model::{
+    ArrayInfo, Attribute, AttributeValue, Datum, Decoder, ElementType, FloatKind, Kind, Name, Object,
+    ObjectId, Target, Value,
+};
+pub use sciformats_core::{Blame, Error, Limits, Range, ReadAt, Result, Slab};
+pub use selection::Selection;
+pub use source::Source;
+pub use typed::Element;
+
+/// Opens a file of any of the formats, mapped into memory.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn open(path: impl AsRef<Path>) -> Result<File> {
+    File::open(path, &OpenOptions::default())
+}
+
+/// Opens a file of any of the formats.
+///
+/// # Errors
+/// `Io`; [`Error::Unsupported`] if its contents are those of no format that is built in; whatever the format finds
+/// wrong with its first structures.
+pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<File> {
+    File::open(path, options)
+}

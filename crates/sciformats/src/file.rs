@@ -1,0 +1,398 @@
+//! An open file of any format.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sciformats_core::storage::{FileStorage, Mapped};
+use sciformats_core::{Error, Limits, ReadAt, Slab};
+
+use crate::array::Array;
+use crate::model::{ArrayInfo, Name, Object, ObjectId, Target};
+use crate::pieces::Pieces;
+use crate::source::Source;
+use crate::{Format, Result, formats};
+
+/// Soft links that are followed one after another before they are taken for a loop; HDF5's own library follows 16.
+const LINKS: usize = 16;
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// What the file may ask of the machine.
+    pub limits: Limits,
+    /// Threads that one call may use; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Whether the file is mapped into memory, so that stored bytes need not be copied. A mapped file must not be cut
+    /// shorter by another process while it is open.
+    pub mapped: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), threads: 0, mapped: true }
+    }
+}
+
+impl OpenOptions {
+    /// The same options with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same options with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same options, mapped or not.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
+    }
+
+    /// The number of threads, never 0.
+    pub fn threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
+/// The bytes of a file, shared by those who read it.
+pub(crate) type Storage = Arc<dyn ReadAt>;
+
+/// An open file: one tree of groups, arrays and attributes, whatever its format.
+///
+/// ```no_run
+/// let file = sciformats::open("run.h5")?;
+/// let u = file.array("/fields/u")?;
+/// println!("{} {:?}", u.element(), u.shape());
+/// let values: Vec<f64> = u.read()?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+pub struct File {
+    source: Box<dyn Source>,
+    path: Option<PathBuf>,
+    size: u64,
+    options: OpenOptions,
+    read: AtomicU64,
+}
+
+impl File {
+    /// Opens the file at `path`; see [`crate::open`].
+    ///
+    /// # Errors
+    /// As [`crate::open_with`].
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return Err(match Format::detect_folder(path) {
+                Some(format) => formats::absent(format),
+                None => Error::io("open", std::io::ErrorKind::IsADirectory.into()).in_file(path, None),
+            });
+        }
+        let storage: Storage =
+            if options.mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) };
+        let mut file = Self::from_storage(storage, options)?;
+        file.path = Some(path.into());
+        Ok(file)
+    }
+
+    /// Opens the bytes of a file that are somewhere else: in memory, in a part of another file.
+    ///
+    /// # Errors
+    /// As [`crate::open_with`].
+    pub fn from_storage(storage: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
+        let format = Format::detect(&*storage)?.ok_or_else(|| {
+            Error::unsupported("a file that begins like none of HDF5, ASDF, Blosc2, GSD and RawArray")
+        })?;
+        let size = storage.len();
+        let source = formats::open(format, storage, options)?;
+        Ok(Self { source, path: None, size, options: *options, read: AtomicU64::new(0) })
+    }
+
+    /// The tree behind it, for what the methods here do not do.
+    pub fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
+    /// The format.
+    pub fn format(&self) -> Format {
+        self.source.format()
+    }
+
+    /// The path that it was opened by, if by one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The number of bytes it has.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What it may ask of the machine.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// The options it was opened with.
+    pub fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
+    /// Canonical bytes of elements that were read through this value so far: for progress shown by another thread.
+    pub fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// The object at `path`; soft links are followed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; whatever makes the way there unreadable.
+    pub fn resolve(&self, path: &str) -> Result<ObjectId> {
+        let mut links = LINKS;
+        self.follow(path, &mut links)?.ok_or_else(|| Error::not_found("object", path))
+    }
+
+    fn follow(&self, path: &str, links: &mut usize) -> Result<Option<ObjectId>> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        self.descend(self.source.root(), "/", &parts, links)
+    }
+
+    /// The object that `parts` lead to from the group at `base`.
+    fn descend(
+        &self,
+        group: ObjectId,
+        base: &str,
+        parts: &[&str],
+        links: &mut usize,
+    ) -> Result<Option<ObjectId>> {
+        let longest = if self.source.slashes_in_names() { parts.len() } else { 1 };
+        if parts.is_empty() {
+            return Ok(Some(group));
+        }
+        if !matches!(self.source.object(group)?, Object::Group) {
+            return Ok(None);
+        }
+        for count in 1..=longest {
+            let (Some(first), Some(rest)) = (parts.get(..count), parts.get(count..)) else { break };
+            let name = Name::from_shown(&first.join("/"));
+            let Some(target) = self.source.member(group, &name)? else { continue };
+            let at = crate::walk::join(base, &name);
+            let Some(object) = self.target(target, base, links)? else { continue };
+            if let Some(found) = self.descend(object, &at, rest, links)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The object that a link in the group at `base` leads to.
+    fn target(&self, target: Target, base: &str, links: &mut usize) -> Result<Option<ObjectId>> {
+        match target {
+            Target::Object(id) => Ok(Some(id)),
+            Target::Soft(path) => {
+                *links = links.checked_sub(1).ok_or_else(|| {
+                    Error::usage("path", format!("leads through more than {LINKS} soft links"))
+                })?;
+                let path = path.shown();
+                let absolute =
+                    if path.starts_with('/') { path.into_owned() } else { format!("{base}/{path}") };
+                self.follow(&absolute, links)
+            }
+            Target::External { file, target } => Err(Error::unsupported(format!(
+                "following a link into another file (open {file} and look for {target} there)"
+            ))),
+            Target::User(class) => {
+                Err(Error::unsupported(format!("a link of the user-defined class {class}")))
+            }
+            Target::Damaged(error) => Err(error),
+        }
+    }
+
+    /// The object at `path`.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve), and if the object cannot be read at all.
+    pub fn object(&self, path: &str) -> Result<Object> {
+        self.source.object(self.resolve(path)?)
+    }
+
+    /// The array at `path`.
+    ///
+    /// # Errors
+    /// As [`object`](Self::object); [`Error::Usage`] if it is no array.
+    pub fn array(&self, path: &str) -> Result<Array<'_>> {
+        let id = self.resolve(path)?;
+        match self.source.object(id)? {
+            Object::Array(info) => Ok(Array::new(self, id, *info)),
+            Object::Damaged { error, .. } => Err(error),
+            other => Err(Error::usage("path", format!("{path} is a {}, not an array", other.kind()))),
+        }
+    }
+
+    /// Appends the canonical bytes of the selected elements of an array.
+    ///
+    /// # Errors
+    /// As [`Source::read`].
+    pub fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        let before = out.len();
+        self.source.read(array, slab, out)?;
+        self.read.fetch_add(out.len().saturating_sub(before) as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Goes through the selected elements of an array in C order, a few megabytes at a time. `visit` gets each piece of
+    /// the selection and the canonical bytes of its elements.
+    ///
+    /// # Errors
+    /// As [`Source::read`], and those of `visit`.
+    pub fn for_each_piece(
+        &self,
+        (id, info): (ObjectId, &ArrayInfo),
+        slab: &Slab,
+        visit: &mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let pieces = Pieces::new(info, slab);
+        if pieces.single() || self.options.threads() == 1 {
+            let mut bytes = Vec::new();
+            for piece in pieces {
+                bytes.clear();
+                self.read(id, &piece, &mut bytes)?;
+                if visit(&piece, &bytes)?.is_break() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        self.read_ahead(id, pieces, visit)
+    }
+
+    /// As the loop above, with a thread that reads the next piece while `visit` works on this one.
+    fn read_ahead(
+        &self,
+        id: ObjectId,
+        pieces: Pieces,
+        visit: &mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        std::thread::scope(|scope| {
+            let (full, filled) = std::sync::mpsc::sync_channel::<Result<(Slab, Vec<u8>)>>(1);
+            let (empty, emptied) = std::sync::mpsc::channel::<Vec<u8>>();
+            scope.spawn(move || {
+                for piece in pieces {
+                    // Buffers come back to be filled again; the first ones are new.
+                    let mut bytes = emptied.try_recv().unwrap_or_default();
+                    bytes.clear();
+                    let result = self.read(id, &piece, &mut bytes).map(|()| (piece, bytes));
+                    let failed = result.is_err();
+                    // The other side is gone once it has seen enough.
+                    if full.send(result).is_err() || failed {
+                        break;
+                    }
+                }
+            });
+            for piece in filled {
+                let (piece, bytes) = piece?;
+                if visit(&piece, &bytes)?.is_break() {
+                    break;
+                }
+                let _ = empty.send(bytes);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<S: Source + 'static> From<S> for File {
+    fn from(source: S) -> Self {
+        let options = OpenOptions::default();
+        Self { source: Box::new(source), path: None, size: 0, options, read: AtomicU64::new(0) }
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File")
+            .field("format", &self.format())
+            .field("path", &self.path)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Memory, array};
+
+    #[test]
+    fn paths_names_with_slashes_and_links() {
+        let mut memory = Memory::new(Format::Gsd);
+        let root = memory.root();
+        let a = memory.group(root, "a");
+        let x = memory.array(a, "x", array::<u8>(&[1], &[1]));
+        memory.soft_link(root, "abs", "/a/x");
+        memory.soft_link(a, "rel", "./x");
+        memory.soft_link(root, "group", "a");
+        memory.soft_link(root, "loop", "/loop");
+        memory.soft_link(root, "dangling", "nowhere");
+        memory.external_link(root, "ext", "f.h5", "/q");
+        let file = File::from(memory);
+        for path in ["/a/x", "a/x", "//a/./x/", "/abs", "/a/rel", "/group/x", "/group/rel"] {
+            assert_eq!(file.resolve(path).unwrap(), x, "{path}");
+        }
+        assert_eq!(file.resolve("/").unwrap(), root);
+        for (path, message) in [
+            ("/b", "no object named \"/b\""),
+            ("/a/x/y", "no object named \"/a/x/y\""),
+            ("/dangling", "no object named \"/dangling\""),
+            ("/loop", "path leads through more than 16 soft links"),
+            ("/ext", "following a link into another file (open f.h5 and look for /q there) is not supported"),
+        ] {
+            assert_eq!(file.resolve(path).unwrap_err().to_string(), message);
+        }
+        assert_eq!(file.array("/a").unwrap_err().to_string(), "path /a is a group, not an array");
+    }
+
+    #[test]
+    fn unknown_bytes_are_refused() {
+        let error = File::from_storage(Arc::new(vec![0u8; 9]), &OpenOptions::default()).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }));
+        assert!(File::open("no such file", &OpenOptions::default()).is_err());
+    }
+
+    #[test]
+    fn reading_ahead_gives_the_same_pieces() {
+        let values: Vec<u16> = (0..5_000_000).map(|i| i as u16).collect();
+        let mut file = File::from(Memory::single(Format::Blosc2, array(&[5_000, 1_000], &values)));
+        for threads in [1, 2] {
+            file.options.threads = threads;
+            let array = file.array("/").unwrap();
+            let (mut all, mut pieces) = (Vec::new(), 0);
+            let slab = Slab::all(&[5_000, 1_000]).unwrap();
+            file.for_each_piece((array.id(), array.info()), &slab, &mut |_, bytes| {
+                all.extend_from_slice(bytes);
+                pieces += 1;
+                Ok(ControlFlow::Continue(()))
+            })
+            .unwrap();
+            assert!(pieces > 1);
+            assert!(all.chunks(2).zip(&values).all(|(b, v)| b == v.to_le_bytes()));
+            let mut count = 0;
+            file.for_each_piece((array.id(), array.info()), &slab, &mut |_, _| {
+                count += 1;
+                Ok(ControlFlow::Break(()))
+            })
+            .unwrap();
+            assert_eq!(count, 1);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The five formats, told apart by their contents.
+
+use std::fmt;
+use std::path::Path;
+
+use sciformats_core::ReadAt;
+
+use crate::Result;
+
+/// A scientific file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Format {
+    /// Hierarchical Data Format 5.
+    Hdf5,
+    /// Advanced Scientific Data Format.
+    Asdf,
+    /// Blosc2 frames: contiguous, sparse (a folder), and n-dimensional arrays in them.
+    Blosc2,
+    /// General Simulation Data.
+    Gsd,
+    /// RawArray.
+    RawArray,
+}
+
+/// Bytes that are looked at to recognise a format that begins at the start of its file.
+const HEAD: u64 = 16;
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Hdf5, Self::Asdf, Self::Blosc2, Self::Gsd, Self::RawArray];
+
+    /// The format of the bytes in `storage`, by signature; `None` if it is none of them.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn detect(storage: &dyn ReadAt) -> Result<Option<Self>> {
+        let size = usize::try_from(storage.len().min(HEAD)).unwrap_or(0);
+        let head = storage.read_at(0, size)?;
+        let found = Self::ALL.into_iter().find(|format| format.begins(&head));
+        if found.is_some() {
+            return Ok(found);
+        }
+        // An HDF5 file may follow a block of its user's: the signature is then at 512, 1024, 2048 …
+        let mut offset = 512u64;
+        while offset.checked_add(8).is_some_and(|end| end <= storage.len()) {
+            if *storage.read_at(offset, 8)? == HDF5[..] {
+                return Ok(Some(Self::Hdf5));
+            }
+            offset *= 2;
+        }
+        Ok(None)
+    }
+
+    /// The format of a folder: a sparse Blosc2 frame is one.
+    pub(crate) fn detect_folder(path: &Path) -> Option<Self> {
+        path.join("chunks.b2frame").is_file().then_some(Self::Blosc2)
+    }
+
+    fn begins(self, head: &[u8]) -> bool {
+        match self {
+            Self::Hdf5 => head.starts_with(&HDF5),
+            Self::Asdf => head.starts_with(b"#ASDF "),
+            // A msgpack array of 13 or 14 entries, the first one the string `b2frame` and a NUL.
+            Self::Blosc2 => head.get(2..10).is_some_and(|magic| magic == b"b2frame\0"),
+            Self::Gsd => head.starts_with(&0x65DF_65DF_65DF_65DF_u64.to_le_bytes()),
+            Self::RawArray => head.starts_with(b"rawarray"),
+        }
+    }
+
+    /// Whether files of the format usually carry a name like this one. A hint for messages: only
+    /// [`detect`](Self::detect) tells what a file is.
+    pub fn expected_of(path: &Path) -> Option<Self> {
+        Some(match path.extension()?.to_str()? {
+            "h5" | "hdf5" | "hdf" | "he5" | "nc" | "nxs" => Self::Hdf5,
+            "asdf" => Self::Asdf,
+            "b2nd" | "b2frame" | "b2f" => Self::Blosc2,
+            "gsd" => Self::Gsd,
+            "ra" => Self::RawArray,
+            _ => return None,
+        })
+    }
+
+    /// The word of manifests and of cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`, `rawarray`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hdf5 => "hdf5",
+            Self::Asdf => "asdf",
+            Self::Blosc2 => "blosc2",
+            Self::Gsd => "gsd",
+            Self::RawArray => "rawarray",
+        }
+    }
+}
+
+const HDF5: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// The name of the format, for people.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Hdf5 => "HDF5",
+            Self::Asdf => "ASDF",
+            Self::Blosc2 => "Blosc2",
+            Self::Gsd => "GSD",
+            Self::RawArray => "RawArray",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures() {
+        let table: [(&[u8], Option<Format>); 9] = [
+            (b"\x89HDF\r\n\x1a\n\0", Some(Format::Hdf5)),
+            (b"#ASDF 1.0.0\n", Some(Format::Asdf)),
+            (b"#ASDFOO", None),
+            (b"\x9e\xa8b2frame\0\xd2\0\0", Some(Format::Blosc2)),
+            (b"\xDF\x65\xDF\x65\xDF\x65\xDF\x65\0", Some(Format::Gsd)),
+            (b"rawarray\0", Some(Format::RawArray)),
+            (b"rawarra", None),
+            (b"", None),
+            (b"\x89HDF\r\n\x1a\r", None),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(Format::detect(&bytes.to_vec()).unwrap(), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn hdf5_after_a_user_block() {
+        for (offset, expected) in [(512, true), (1024, true), (1536, false), (65536, true)] {
+            let mut bytes = vec![b' '; offset];
+            bytes.extend(HDF5);
+            assert_eq!(Format::detect(&bytes).unwrap().is_some(), expected, "{offset}");
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! GSD: chunk `name` of frame *i* is the array `/frames/i/name`. Names keep their slashes, so `particles/N` is one name.
+
+use std::ops::ControlFlow;
+
+use gsd_rs::{Chunk, Reader};
+use sciformats_core::{Error, Limits, Range, Slab};
+
+use crate::file::{OpenOptions, Storage};
+use crate::model::{ArrayInfo, ElementType, Kind, Name, Object, ObjectId, Target, Value};
+use crate::source::{Fact, Finding, Member, Members, Source, Structure};
+use crate::{Format, Result};
+
+/// Bits of an object id that hold the position of a name.
+const NAME_BITS: u32 = 16;
+/// Frames above this have no object id.
+const FRAMES: u64 = 1 << 46;
+
+struct Adapter {
+    reader: Reader,
+    limits: Limits,
+}
+
+pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
+    let read = gsd_rs::ReadOptions::default().with_limits(options.limits);
+    let reader = Reader::with_options(storage, &read)?;
+    Ok(Box::new(Adapter { reader, limits: options.limits }))
+}
+
+/// What an object is. Ids are even for groups, odd for chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Root,
+    Frames,
+    Frame(u64),
+    /// A frame and the position of a name.
+    Chunk(u64, u16),
+}
+
+impl Place {
+    fn id(self) -> ObjectId {
+        ObjectId(match self {
+            Self::Root => 0,
+            Self::Frames => 2,
+            Self::Frame(frame) => (frame << 1).saturating_add(4),
+            Self::Chunk(frame, name) => (frame << (NAME_BITS + 1)) | (u64::from(name) << 1) | 1,
+        })
+    }
+
+    fn of(ObjectId(id): ObjectId) -> Self {
+        if id & 1 == 1 {
+            let name = u16::try_from((id >> 1) & u64::from(u16::MAX)).unwrap_or(u16::MAX);
+            return Self::Chunk(id >> (NAME_BITS + 1), name);
+        }
+        match id {
+            0 => Self::Root,
+            2 => Self::Frames,
+            id => Self::Frame((id - 4) >> 1),
+        }
+    }
+}
+
+impl Adapter {
+    fn chunk(&self, frame: u64, id: u16) -> Result<Chunk<'_>> {
+        let name = self.reader.name(id).map(Name::from).unwrap_or_default();
+        self.named(frame, &name)?.ok_or_else(|| Error::not_found("chunk", name.shown()))
+    }
+
+    fn named(&self, frame: u64, name: &Name) -> Result<Option<Chunk<'_>>> {
+        // Names that are not UTF-8 are faults of the name list, which the list of the frame's members tells.
+        std::str::from_utf8(name.as_bytes()).map_or(Ok(None), |name| self.reader.find(frame, name))
+    }
+
+    /// The number of frames, if their number is one to walk through.
+    fn frames(&self) -> Result<u64> {
+        let frames = self.reader.frames();
+        self.limits.items("frames", frames)?;
+        Ok(frames.min(FRAMES))
+    }
+
+    fn chunks(&self, frame: u64) -> Members<'_> {
+        let mut members = Vec::new();
+        let mut failure = None;
+        for chunk in self.reader.chunks(frame) {
+            match chunk {
+                Ok(chunk) => members.push((Name::from(chunk.name), chunk.id)),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        members.sort();
+        members.dedup_by(|a, b| a.0 == b.0);
+        let members = members
+            .into_iter()
+            .map(move |(name, id)| Ok(Member { name, target: Target::Object(Place::Chunk(frame, id).id()) }));
+        Box::new(members.chain(failure.map(Err)))
+    }
+}
+
+fn group(name: impl Into<Name>, place: Place) -> Result<Member> {
+    Ok(Member { name: name.into(), target: Target::Object(place.id()) })
+}
+
+/// The numbers below `end` in the byte order of their decimal digits: 0, 1, 10, 100, 11, 2 …
+fn decimal_order(end: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors((end > 0).then_some(0u64), move |&last| {
+        if last == 0 {
+            return (end > 1).then_some(1);
+        }
+        if let Some(deeper) = last.checked_mul(10).filter(|&deeper| deeper < end) {
+            return Some(deeper);
+        }
+        let mut at = last;
+        while at % 10 == 9 || at.saturating_add(1) >= end {
+            at /= 10;
+            if at == 0 {
+                return None;
+            }
+        }
+        Some(at.saturating_add(1))
+    })
+}
+
+/// The frame that a name numbers: digits without leading zeros.
+fn number(name: &Name) -> Option<u64> {
+    let text = std::str::from_utf8(name.as_bytes()).ok()?;
+    let number: u64 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+fn element(of: gsd_rs::ElementType) -> Option<ElementType> {
+    use gsd_rs::ElementType as Stored;
+    Some(match of {
+        Stored::U8 | Stored::Character => ElementType::UInt(1),
+        Stored::U16 => ElementType::UInt(2),
+        Stored::U32 => ElementType::UInt(4),
+        Stored::U64 => ElementType::UInt(8),
+        Stored::I8 => ElementType::Int(1),
+        Stored::I16 => ElementType::Int(2),
+        Stored::I32 => ElementType::Int(4),
+        Stored::I64 => ElementType::Int(8),
+        Stored::F32 => ElementType::F32,
+        Stored::F64 => ElementType::F64,
+        Stored::Unknown(_) => return None,
+    })
+}
+
+fn shape(chunk: &Chunk<'_>) -> Vec<u64> {
+    if chunk.m == 1 { vec![chunk.n] } else { vec![chunk.n, chunk.m.into()] }
+}
+
+fn array(chunk: &Chunk<'_>) -> Object {
+    let Some(element) = element(chunk.element) else {
+        let what = format!("element type {}", chunk.element.code());
+        return Object::Damaged { kind: Kind::Array, error: Error::unsupported(what) };
+    };
+    let mut info = ArrayInfo::new(element, shape(chunk));
+    info.stored = chunk.size();
+    info.facts = vec![("offset", chunk.location.into())];
+    if chunk.element == gsd_rs::ElementType::Character {
+        info.facts.push(("holds", "text".into()));
+    }
+    Object::Array(Box::new(info))
+}
+
+impl Source for Adapter {
+    fn format(&self) -> Format {
+        Format::Gsd
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let header = self.reader.header();
+        let schema = format!("{} {}", header.schema.to_text(), header.schema_version);
+        vec![
+            ("version", header.version.to_string().into()),
+            ("application", header.application.to_text().into_owned().into()),
+            ("schema", schema.trim().into()),
+            ("frames", self.reader.frames().into()),
+            ("chunks", self.reader.entries().into()),
+            ("names", self.reader.names().len().into()),
+        ]
+    }
+
+    fn measures(&self) -> Result<Vec<Fact>> {
+        let space = self.reader.space()?;
+        Ok(vec![
+            ("index bytes", space.index.into()),
+            ("name list bytes", space.names.into()),
+            ("unused bytes", space.unused().into()),
+        ])
+    }
+
+    fn root(&self) -> ObjectId {
+        Place::Root.id()
+    }
+
+    fn object(&self, id: ObjectId) -> Result<Object> {
+        match Place::of(id) {
+            Place::Chunk(frame, name) => self.chunk(frame, name).map(|chunk| array(&chunk)),
+            _ => Ok(Object::Group),
+        }
+    }
+
+    fn members(&self, id: ObjectId) -> Result<Members<'_>> {
+        match Place::of(id) {
+            Place::Root => Ok(Box::new(std::iter::once(group("frames", Place::Frames)))),
+            Place::Frames => {
+                let frames = decimal_order(self.frames()?);
+                Ok(Box::new(frames.map(|frame| group(frame.to_string(), Place::Frame(frame)))))
+            }
+            Place::Frame(frame) => Ok(self.chunks(frame)),
+            Place::Chunk(..) => Err(Error::usage("object", "is not a group")),
+        }
+    }
+
+    fn member(&self, id: ObjectId, name: &Name) -> Result<Option<Target>> {
+        let place = match Place::of(id) {
+            Place::Root => (name.as_bytes() == b"frames").then_some(Place::Frames),
+            Place::Frames => {
+                let frames = self.reader.frames().min(FRAMES);
+                number(name).filter(|&frame| frame < frames).map(Place::Frame)
+            }
+            Place::Frame(frame) => self.named(frame, name)?.map(|chunk| Place::Chunk(frame, chunk.id)),
+            Place::Chunk(..) => None,
+        };
+        Ok(place.map(|place| Target::Object(place.id())))
+    }
+
+    fn read(&self, id: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        let Place::Chunk(frame, name) = Place::of(id) else {
+            return Err(Error::usage("object", "is not an array"));
+        };
+        let chunk = self.chunk(frame, name)?;
+        let unknown = || Error::unsupported(format!("element type {}", chunk.element.code()));
+        let size = chunk.element.size().ok_or_else(unknown)?;
+        // Only the rows from the first selected one to the last are looked at.
+        let (Some(rows), false) = (slab.ranges().first().copied(), slab.is_empty()) else { return Ok(()) };
+        let last = rows.count.saturating_sub(1).saturating_mul(rows.step).saturating_add(rows.start);
+        let bytes = self.reader.read_bytes(&chunk, rows.start..last.saturating_add(1))?;
+        let mut shape = slab.of().to_vec();
+        let mut ranges = slab.ranges().to_vec();
+        if let (Some(dimension), Some(range)) = (shape.first_mut(), ranges.first_mut()) {
+            *dimension = last.saturating_sub(rows.start).saturating_add(1);
+            *range = Range { start: 0, ..rows };
+        }
+        super::gather(&bytes, size, &Slab::new(&shape, ranges)?, out)
+    }
+
+    fn may_be_shared(&self, _id: ObjectId) -> bool {
+        false
+    }
+
+    fn slashes_in_names(&self) -> bool {
+        true
+    }
+
+    fn check(&self, visit: &mut dyn FnMut(Finding)) {
+        if let Err(error) = self.reader.verify() {
+            visit(Finding { path: None, error });
+        }
+    }
+
+    fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
+        let header = self.reader.header();
+        let structure = |name: &'static str, offset: u64, size: u64, fields: Vec<(&'static str, Value)>| {
+            let fields = fields.into_iter().map(|(key, value)| (key.into(), value)).collect();
+            Structure { name: name.into(), offset, size, depth: 0, fields }
+        };
+        let blocks = [
+            structure(
+                "header",
+                0,
+                256,
+                vec![
+                    ("index_location", header.index.location.into()),
+                    ("index_allocated_entries", header.index.allocated.into()),
+                    ("namelist_location", header.names.location.into()),
+                    ("namelist_allocated_entries", header.names.allocated.into()),
+                    ("schema_version", header.schema_version.to_string().into()),
+                    ("gsd_version", header.version.to_string().into()),
+                    ("application", header.application.to_text().into_owned().into()),
+                    ("schema", header.schema.to_text().into_owned().into()),
+                ],
+            ),
+            structure(
+                "index block",
+                header.index.location,
+                header.index.allocated.saturating_mul(32),
+                vec![("used", self.reader.entries().into())],
+            ),
+            structure(
+                "name list",
+                header.names.location,
+                header.names.allocated.saturating_mul(64),
+                vec![("names", self.reader.names().len().into())],
+            ),
+        ];
+        if blocks.into_iter().try_for_each(&mut *visit).is_break() {
+            return Ok(());
+        }
+        for chunk in self.reader.all_chunks() {
+            let chunk = chunk?;
+            let fields = vec![
+                ("frame", chunk.frame.into()),
+                ("name", chunk.name.into()),
+                ("type", chunk.element.to_string().into()),
+                ("N", chunk.n.into()),
+                ("M", chunk.m.into()),
+            ];
+            let data = structure("data chunk", chunk.location, chunk.size().unwrap_or(0), fields);
+            if visit(data).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_the_byte_order_of_their_digits() {
+        for end in [0u64, 1, 2, 9, 10, 11, 19, 20, 100, 101, 1234] {
+            let mut expected: Vec<u64> = (0..end).collect();
+            expected.sort_by_key(u64::to_string);
+            assert_eq!(decimal_order(end).collect::<Vec<_>>(), expected, "{end}");
+        }
+        assert_eq!(decimal_order(u64::MAX).take(3).collect::<Vec<_>>(), [0, 1, 10]);
+    }
+
+    #[test]
+    fn ids_are_told_apart() {
+        let places = [
+            Place::Root,
+            Place::Frames,
+            Place::Frame(0),
+            Place::Frame(FRAMES - 1),
+            Place::Chunk(0, 0),
+            Place::Chunk(FRAMES - 1, u16::MAX),
+        ];
+        for place in places {
+            assert_eq!(Place::of(place.id()), place);
+        }
+    }
+
+    #[test]
+    fn frames_are_numbered_in_one_way_only() {
+        assert_eq!(number(&"10".into()), Some(10));
+        for name in ["", "01", "+1", "-1", "1 ", "99999999999999999999"] {
+            assert_eq!(number(&name.into()), None);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The adapters: one file a format, each built with the cargo feature of its name.
+
+#[cfg(feature = "gsd")]
+mod gsd;
+#[cfg(feature = "rawarray")]
+mod rawarray;
+
+use sciformats_core::Error;
+
+use crate::file::{OpenOptions, Storage};
+use crate::source::Source;
+use crate::{Format, Result};
+
+/// Opens bytes that are of `format`.
+#[allow(unused_variables, reason = "without any format built in, nothing is opened")]
+pub(crate) fn open(format: Format, storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
+    match format {
+        #[cfg(feature = "gsd")]
+        Format::Gsd => gsd::open(storage, options),
+        #[cfg(feature = "rawarray")]
+        Format::RawArray => rawarray::open(storage, options),
+        absent => Err(self::absent(absent)),
+    }
+}
+
+/// The error for a format that is not built in.
+pub(crate) fn absent(format: Format) -> Error {
+    Error::missing_feature(format!("the format {format}"), format.word())
+}
+
+/// Appends `size` zeroed bytes to `out` and returns them, to be read into.
+#[cfg(feature = "rawarray")]
+fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
+    let before = out.len();
+    if before == 0 && out.capacity() < size {
+        *out = sciformats_core::storage::zeroed(size);
+    } else {
+        out.resize(before.saturating_add(size), 0);
+    }
+    out.get_mut(before..).unwrap_or_default()
+}
+
+/// Appends the elements of `slab` to `out`; `bytes` holds the whole array that it selects from, `size` bytes an element.
+#[cfg(feature = "gsd")]
+fn gather(bytes: &[u8], size: usize, slab: &sciformats_core::Slab, out: &mut Vec<u8>) -> Result<()> {
+    let short = || Error::usage("selection", "leaves the bytes of its array");
+    let at = |index: u64| usize::try_from(index).ok()?.checked_mul(size);
+    for run in slab.runs() {
+        if run.step == 1 {
+            let (start, len) = at(run.from).zip(at(run.len)).ok_or_else(short)?;
+            let part = start.checked_add(len).and_then(|end| bytes.get(start..end));
+            out.extend_from_slice(part.ok_or_else(short)?);
+            continue;
+        }
+        for i in 0..run.len {
+            let index = run.step.checked_mul(i).and_then(|step| step.checked_add(run.from));
+            let start = index.and_then(at).ok_or_else(short)?;
+            let element = start.checked_add(size).and_then(|end| bytes.get(start..end));
+            out.extend_from_slice(element.ok_or_else(short)?);
+        }
+    }
+    Ok(())
+}

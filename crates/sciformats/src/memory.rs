@@ -1,0 +1,291 @@
+//! A tree in memory, for tests and for programs that make up data: what any of the five formats can say, without a file.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Slab};
+
+use crate::model::{
+    ArrayInfo, Attribute, AttributeValue, ElementType, Kind, Name, Object, ObjectId, Target, Value, spans,
+};
+use crate::source::{Attributes, Fact, Member, Members, Source, Structure};
+use crate::{Format, Result};
+
+/// A tree of objects that was built in memory.
+///
+/// ```
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+///
+/// let mut tree = Memory::new(Format::Hdf5);
+/// let fields = tree.group(tree.root(), "fields");
+/// tree.array(fields, "u", array::<f64>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
+///
+/// let file = File::from(tree);
+/// assert_eq!(file.array("/fields/u")?.read::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Memory {
+    format: Format,
+    facts: Vec<Fact>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    body: Body,
+    attributes: BTreeMap<Name, MemoryArray>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Group(BTreeMap<Name, Link>),
+    Array(MemoryArray),
+    Datatype(ElementType),
+    Value(Value),
+    Damaged,
+}
+
+#[derive(Debug)]
+enum Link {
+    Hard(ObjectId),
+    Soft(Name),
+    External(Name, Name),
+    User(u64),
+}
+
+/// An array in memory: what it is, and the canonical bytes of its elements.
+#[derive(Clone, Debug)]
+pub struct MemoryArray {
+    /// Everything about it but the elements.
+    pub info: ArrayInfo,
+    /// The canonical bytes of all elements, in C order.
+    pub bytes: Vec<u8>,
+}
+
+/// A number that an array in memory can be made of.
+pub trait Number: Copy {
+    /// Its type.
+    const ELEMENT: ElementType;
+    /// Appends its canonical bytes.
+    fn write(self, out: &mut Vec<u8>);
+}
+
+macro_rules! number {
+    ($($type:ty => $element:expr),* $(,)?) => {$(
+        impl Number for $type {
+            const ELEMENT: ElementType = $element;
+            fn write(self, out: &mut Vec<u8>) {
+                out.extend(self.to_le_bytes());
+            }
+        }
+    )*};
+}
+number! {
+    i8 => ElementType::Int(1), i16 => ElementType::Int(2), i32 => ElementType::Int(4), i64 => ElementType::Int(8),
+    i128 => ElementType::Int(16),
+    u8 => ElementType::UInt(1), u16 => ElementType::UInt(2), u32 => ElementType::UInt(4), u64 => ElementType::UInt(8),
+    u128 => ElementType::UInt(16),
+    f32 => ElementType::F32, f64 => ElementType::F64,
+}
+
+/// An array of numbers. It has as many elements as `shape` says, as far as `values` go.
+pub fn array<T: Number>(shape: &[u64], values: &[T]) -> MemoryArray {
+    let mut bytes = Vec::new();
+    values.iter().for_each(|value| value.write(&mut bytes));
+    MemoryArray { info: ArrayInfo::new(T::ELEMENT, shape), bytes }
+}
+
+/// An array of strings.
+pub fn texts(shape: &[u64], values: &[&str]) -> MemoryArray {
+    let mut bytes = Vec::new();
+    for value in values {
+        bytes.extend((value.len() as u64).to_le_bytes());
+        bytes.extend(value.as_bytes());
+    }
+    MemoryArray { info: ArrayInfo::new(ElementType::Text, shape), bytes }
+}
+
+impl Memory {
+    /// An empty tree that passes for a file of `format`.
+    pub fn new(format: Format) -> Self {
+        let root = Node { body: Body::Group(BTreeMap::new()), attributes: BTreeMap::new() };
+        Self { format, facts: Vec::new(), nodes: vec![root] }
+    }
+
+    /// A tree that is one array.
+    pub fn single(format: Format, array: MemoryArray) -> Self {
+        let root = Node { body: Body::Array(array), attributes: BTreeMap::new() };
+        Self { format, facts: Vec::new(), nodes: vec![root] }
+    }
+
+    /// The object at `/`.
+    pub fn root(&self) -> ObjectId {
+        ObjectId(0)
+    }
+
+    /// Adds a fact about the file as a whole.
+    pub fn fact(&mut self, key: &'static str, value: impl Into<Value>) {
+        self.facts.push((key, value.into()));
+    }
+
+    /// Adds a group to a group. Like all that add members, it replaces a member of the same name.
+    pub fn group(&mut self, parent: ObjectId, name: &str) -> ObjectId {
+        self.add(parent, name, Body::Group(BTreeMap::new()))
+    }
+
+    /// Adds an array.
+    pub fn array(&mut self, parent: ObjectId, name: &str, array: MemoryArray) -> ObjectId {
+        self.add(parent, name, Body::Array(array))
+    }
+
+    /// Adds a scalar.
+    pub fn value(&mut self, parent: ObjectId, name: &str, value: impl Into<Value>) -> ObjectId {
+        self.add(parent, name, Body::Value(value.into()))
+    }
+
+    /// Adds a committed datatype.
+    pub fn datatype(&mut self, parent: ObjectId, name: &str, element: ElementType) -> ObjectId {
+        self.add(parent, name, Body::Datatype(element))
+    }
+
+    /// Adds an array that cannot be read.
+    pub fn damage(&mut self, parent: ObjectId, name: &str) -> ObjectId {
+        self.add(parent, name, Body::Damaged)
+    }
+
+    /// Adds another link to an object.
+    pub fn hard_link(&mut self, parent: ObjectId, name: &str, target: ObjectId) {
+        self.link(parent, name, Link::Hard(target));
+    }
+
+    /// Adds a soft link.
+    pub fn soft_link(&mut self, parent: ObjectId, name: &str, target: &str) {
+        self.link(parent, name, Link::Soft(target.into()));
+    }
+
+    /// Adds a link into another file.
+    pub fn external_link(&mut self, parent: ObjectId, name: &str, file: &str, target: &str) {
+        self.link(parent, name, Link::External(file.into(), target.into()));
+    }
+
+    /// Adds a user-defined link.
+    pub fn user_link(&mut self, parent: ObjectId, name: &str, class: u64) {
+        self.link(parent, name, Link::User(class));
+    }
+
+    /// Adds an attribute to an object.
+    pub fn attribute(&mut self, object: ObjectId, name: &str, array: MemoryArray) {
+        if let Some(node) = self.index(object).and_then(|i| self.nodes.get_mut(i)) {
+            node.attributes.insert(name.into(), array);
+        }
+    }
+
+    fn index(&self, id: ObjectId) -> Option<usize> {
+        usize::try_from(id.0).ok()
+    }
+
+    fn node(&self, id: ObjectId) -> Result<&Node> {
+        let node = self.index(id).and_then(|i| self.nodes.get(i));
+        node.ok_or_else(|| Error::not_found("object", id.0.to_string()))
+    }
+
+    fn add(&mut self, parent: ObjectId, name: &str, body: Body) -> ObjectId {
+        let id = ObjectId(self.nodes.len() as u64);
+        self.nodes.push(Node { body, attributes: BTreeMap::new() });
+        self.link(parent, name, Link::Hard(id));
+        id
+    }
+
+    fn link(&mut self, parent: ObjectId, name: &str, link: Link) {
+        if let Some(Node { body: Body::Group(members), .. }) =
+            self.index(parent).and_then(|i| self.nodes.get_mut(i))
+        {
+            members.insert(name.into(), link);
+        }
+    }
+
+    fn members_of(&self, group: ObjectId) -> Result<&BTreeMap<Name, Link>> {
+        match &self.node(group)?.body {
+            Body::Group(members) => Ok(members),
+            _ => Err(Error::usage("object", "is not a group")),
+        }
+    }
+}
+
+fn target(link: &Link) -> Target {
+    match link {
+        Link::Hard(id) => Target::Object(*id),
+        Link::Soft(path) => Target::Soft(path.clone()),
+        Link::External(file, target) => Target::External { file: file.clone(), target: target.clone() },
+        Link::User(class) => Target::User(*class),
+    }
+}
+
+fn damage() -> Error {
+    Fault::from(FaultKind::Truncated).at("object", 0x40)
+}
+
+impl Source for Memory {
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.facts.clone()
+    }
+
+    fn root(&self) -> ObjectId {
+        Self::root(self)
+    }
+
+    fn object(&self, id: ObjectId) -> Result<Object> {
+        Ok(match &self.node(id)?.body {
+            Body::Group(_) => Object::Group,
+            Body::Array(array) => Object::Array(Box::new(array.info.clone())),
+            Body::Datatype(element) => Object::Datatype(element.clone()),
+            Body::Value(value) => Object::Value(value.clone()),
+            Body::Damaged => Object::Damaged { kind: Kind::Array, error: damage() },
+        })
+    }
+
+    fn members(&self, group: ObjectId) -> Result<Members<'_>> {
+        let members = self.members_of(group)?.iter();
+        Ok(Box::new(members.map(|(name, link)| Ok(Member { name: name.clone(), target: target(link) }))))
+    }
+
+    fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>> {
+        Ok(self.members_of(group)?.get(name).map(target))
+    }
+
+    fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
+        let attributes = self.node(id)?.attributes.iter();
+        Ok(Box::new(attributes.map(|(name, array)| {
+            let MemoryArray { info, bytes } = array.clone();
+            let value = AttributeValue { element: info.element, shape: info.shape, data: Ok(bytes) };
+            Ok(Attribute { name: name.clone(), value: Ok(value) })
+        })))
+    }
+
+    fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        let Body::Array(array) = &self.node(array)?.body else {
+            return Err(Error::usage("object", "is not an array"));
+        };
+        let elements = spans(&array.info.element, &array.bytes)?;
+        let missing = || Fault::new("elements", FaultKind::Truncated).at("array in memory", 0);
+        for run in slab.runs() {
+            for i in 0..run.len {
+                let index = run.step.checked_mul(i).and_then(|step| step.checked_add(run.from));
+                let element = index.and_then(|i| elements.get(usize::try_from(i).ok()?));
+                out.extend_from_slice(element.ok_or_else(missing)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn structures(&self, _visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
+        Ok(())
+    }
+}

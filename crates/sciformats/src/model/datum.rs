@@ -1,0 +1,484 @@
+//! One element at a time, decoded from canonical bytes.
+
+use std::fmt;
+
+use half::{bf16, f16};
+use sciformats_core::Error;
+
+use super::{ElementType, Name};
+use crate::Result;
+
+/// The precision in which a floating-point number was stored; it decides how many digits it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatKind {
+    /// IEEE 754 binary16.
+    F16,
+    /// bfloat16.
+    BF16,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64, and whatever is rounded to it.
+    F64,
+}
+
+/// One element. Text and bytes are borrowed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Datum<'a> {
+    /// A signed integer.
+    Int(i128),
+    /// An unsigned integer, a bit field or a time.
+    UInt(u128),
+    /// A floating-point number.
+    Float(f64, FloatKind),
+    /// A complex number: real, imaginary.
+    Complex(f64, f64, FloatKind),
+    /// A truth value.
+    Bool(bool),
+    /// Text, or a path.
+    Text(&'a [u8]),
+    /// Bytes without a meaning known here, and integers above 16 bytes.
+    Bytes(&'a [u8]),
+    /// A value of an enumeration, and its name if it has one.
+    Member(i128, Option<&'a Name>),
+    /// Elements of an array or sequence.
+    List(Vec<Datum<'a>>),
+    /// Fields of a compound.
+    Record(Vec<(&'a Name, Datum<'a>)>),
+}
+
+impl Datum<'_> {
+    /// The value as a binary64 number, if it is a real number; large integers are rounded.
+    pub fn to_f64(&self) -> Option<f64> {
+        match *self {
+            Self::Int(value) | Self::Member(value, _) => Some(value as f64),
+            Self::UInt(value) => Some(value as f64),
+            Self::Float(value, _) => Some(value),
+            Self::Bool(value) => Some(f64::from(u8::from(value))),
+            _ => None,
+        }
+    }
+
+    /// The value as an integer, if it is one and fits.
+    pub fn to_i128(&self) -> Option<i128> {
+        match *self {
+            Self::Int(value) | Self::Member(value, _) => Some(value),
+            Self::UInt(value) => i128::try_from(value).ok(),
+            Self::Bool(value) => Some(value.into()),
+            _ => None,
+        }
+    }
+}
+
+/// Goes through the elements in canonical bytes.
+///
+/// ```
+/// use sciformats::{Datum, Decoder, ElementType};
+///
+/// let bytes = [1, 0, 0xFE, 0xFF];
+/// let mut elements = Decoder::new(&ElementType::Int(2), &bytes);
+/// assert_eq!(elements.next().unwrap()?, Datum::Int(1));
+/// assert_eq!(elements.next().unwrap()?, Datum::Int(-2));
+/// assert!(elements.next().is_none());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Decoder<'a> {
+    element: &'a ElementType,
+    rest: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    /// The elements of type `element` that `bytes` hold.
+    pub fn new(element: &'a ElementType, bytes: &'a [u8]) -> Self {
+        Self { element, rest: bytes }
+    }
+}
+
+impl<'a> Iterator for Decoder<'a> {
+    type Item = Result<Datum<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let before = self.rest.len();
+        let datum = decode(self.element, &mut self.rest);
+        if datum.is_err() || self.rest.len() == before {
+            // An error is final, and elements without bytes would never end.
+            self.rest = &[];
+        }
+        Some(datum)
+    }
+}
+
+/// The canonical bytes of each element in `bytes`.
+pub(crate) fn spans<'a>(element: &ElementType, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>> {
+    if let Some(size) = element.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0) {
+        return Ok(bytes.chunks_exact(size).collect());
+    }
+    let mut spans = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let before = rest;
+        skip(element, &mut rest)?;
+        let used = before.len().saturating_sub(rest.len());
+        spans.push(before.get(..used).unwrap_or_default());
+        if used == 0 {
+            break;
+        }
+    }
+    Ok(spans)
+}
+
+fn skip(element: &ElementType, rest: &mut &[u8]) -> Result<()> {
+    match element {
+        ElementType::Text | ElementType::Reference | ElementType::Region => text(rest).map(drop),
+        ElementType::Compound(fields) => fields.iter().try_for_each(|(_, field)| skip(field, rest)),
+        ElementType::Array { element, shape } => {
+            let count = listed(element, sciformats_core::slab::elements(shape), rest)?;
+            (0..count).try_for_each(|_| skip(element, rest))
+        }
+        ElementType::Vlen(element) => {
+            let count = length(rest)?;
+            let count = listed(element, Some(count), rest)?;
+            (0..count).try_for_each(|_| skip(element, rest))
+        }
+        fixed => take(rest, fixed.size().unwrap_or(u64::MAX)).map(drop),
+    }
+}
+
+fn decode<'a>(element: &'a ElementType, rest: &mut &'a [u8]) -> Result<Datum<'a>> {
+    Ok(match element {
+        ElementType::Int(bytes) if *bytes <= 16 => Datum::Int(signed(take(rest, (*bytes).into())?)),
+        ElementType::UInt(bytes) if *bytes <= 16 => Datum::UInt(unsigned(take(rest, (*bytes).into())?)),
+        ElementType::Bits(bytes) | ElementType::Time(bytes) if *bytes <= 16 => {
+            Datum::UInt(unsigned(take(rest, *bytes)?))
+        }
+        ElementType::F16 => Datum::Float(float(rest, FloatKind::F16)?, FloatKind::F16),
+        ElementType::BF16 => Datum::Float(float(rest, FloatKind::BF16)?, FloatKind::BF16),
+        ElementType::F32 => Datum::Float(float(rest, FloatKind::F32)?, FloatKind::F32),
+        ElementType::F64 | ElementType::FloatOther => {
+            Datum::Float(float(rest, FloatKind::F64)?, FloatKind::F64)
+        }
+        ElementType::Complex(bytes) => {
+            let kind = match bytes {
+                4 => FloatKind::F16,
+                8 => FloatKind::F32,
+                _ => FloatKind::F64,
+            };
+            let real = float(rest, kind)?;
+            Datum::Complex(real, float(rest, kind)?, kind)
+        }
+        ElementType::Bool => Datum::Bool(take(rest, 1)?.iter().any(|&byte| byte != 0)),
+        ElementType::Text | ElementType::Reference | ElementType::Region => Datum::Text(text(rest)?),
+        ElementType::Enum { base, members } => member(base, members, rest)?,
+        ElementType::Compound(fields) => {
+            let mut record = Vec::with_capacity(fields.len());
+            for (name, field) in fields {
+                record.push((name, decode(field, rest)?));
+            }
+            Datum::Record(record)
+        }
+        ElementType::Array { element, shape } => {
+            let count = listed(element, sciformats_core::slab::elements(shape), rest)?;
+            list(element, count, rest)?
+        }
+        ElementType::Vlen(element) => {
+            let count = length(rest)?;
+            let count = listed(element, Some(count), rest)?;
+            list(element, count, rest)?
+        }
+        wide => Datum::Bytes(take(rest, wide.size().unwrap_or(u64::MAX))?),
+    })
+}
+
+fn list<'a>(element: &'a ElementType, count: u64, rest: &mut &'a [u8]) -> Result<Datum<'a>> {
+    // No capacity from `count`: the list grows as far as there are bytes for it.
+    (0..count).map(|_| decode(element, rest)).collect::<Result<_>>().map(Datum::List)
+}
+
+fn member<'a>(base: &'a ElementType, members: &'a [(Name, i128)], rest: &mut &'a [u8]) -> Result<Datum<'a>> {
+    let value = decode(base, rest)?;
+    Ok(match value.to_i128() {
+        Some(value) => {
+            let name = members.iter().find(|(_, of)| *of == value).map(|(name, _)| name);
+            Datum::Member(value, name)
+        }
+        None => value,
+    })
+}
+
+/// Checks that `count` elements can stand in `rest`: elements without bytes could be any number of them.
+fn listed(element: &ElementType, count: Option<u64>, rest: &[u8]) -> Result<u64> {
+    let count = count.ok_or_else(short)?;
+    if count > rest.len() as u64 && (count > 1 << 16 || !element.can_be_empty()) {
+        return Err(short());
+    }
+    Ok(count)
+}
+
+fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let length = length(rest)?;
+    take(rest, length)
+}
+
+fn length(rest: &mut &[u8]) -> Result<u64> {
+    let bytes = take(rest, 8)?;
+    bytes.try_into().map(u64::from_le_bytes).map_err(|_| short())
+}
+
+fn take<'a>(rest: &mut &'a [u8], count: u64) -> Result<&'a [u8]> {
+    let split = usize::try_from(count).ok().and_then(|count| rest.split_at_checked(count));
+    let (taken, tail) = split.ok_or_else(short)?;
+    *rest = tail;
+    Ok(taken)
+}
+
+fn short() -> Error {
+    Error::usage("canonical bytes", "end inside an element")
+}
+
+fn unsigned(bytes: &[u8]) -> u128 {
+    let mut wide = [0; 16];
+    wide.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    u128::from_le_bytes(wide)
+}
+
+fn signed(bytes: &[u8]) -> i128 {
+    let negative = bytes.last().is_some_and(|&byte| byte >= 0x80);
+    let mut wide = if negative { [0xFF; 16] } else { [0; 16] };
+    wide.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    i128::from_le_bytes(wide)
+}
+
+fn float(rest: &mut &[u8], kind: FloatKind) -> Result<f64> {
+    let mut fixed = |count| take(rest, count);
+    Ok(match kind {
+        FloatKind::F16 => f16::from_le_bytes(fixed(2)?.try_into().map_err(|_| short())?).into(),
+        FloatKind::BF16 => bf16::from_le_bytes(fixed(2)?.try_into().map_err(|_| short())?).into(),
+        FloatKind::F32 => f32::from_le_bytes(fixed(4)?.try_into().map_err(|_| short())?).into(),
+        FloatKind::F64 => f64::from_le_bytes(fixed(8)?.try_into().map_err(|_| short())?),
+    })
+}
+
+impl FloatKind {
+    /// The fewest digits that read back as `value` in this precision: `0.1` whatever the width. `nan`, `inf`, `-inf`
+    /// for what is no number; an exponent below 1e-4 and from 1e16 on.
+    ///
+    /// ```
+    /// use sciformats::FloatKind;
+    ///
+    /// assert_eq!(FloatKind::F32.digits(0.1f32.into()), "0.1");
+    /// assert_eq!(FloatKind::F64.digits(0.1f32.into()), "0.10000000149011612");
+    /// assert_eq!(FloatKind::F64.digits(1e300), "1e300");
+    /// ```
+    pub fn digits(self, value: f64) -> String {
+        if !value.is_finite() {
+            let sign = if value.is_sign_negative() { "-" } else { "" };
+            return if value.is_nan() { "nan".into() } else { format!("{sign}inf") };
+        }
+        let scientific = value != 0.0 && !(1e-4..1e16).contains(&value.abs());
+        match self {
+            Self::F64 if scientific => format!("{value:e}"),
+            Self::F64 => format!("{value:?}"),
+            // Exact: the value was read from this width.
+            #[allow(clippy::cast_possible_truncation)]
+            Self::F32 if scientific => format!("{:e}", value as f32),
+            #[allow(clippy::cast_possible_truncation)]
+            Self::F32 => format!("{:?}", value as f32),
+            Self::F16 => {
+                shortest(value, scientific, |text| text.parse().ok().map(|f: f32| f16::from_f32(f).into()))
+            }
+            Self::BF16 => {
+                shortest(value, scientific, |text| text.parse().ok().map(|f: f32| bf16::from_f32(f).into()))
+            }
+        }
+    }
+}
+
+/// Tries more and more digits until they read back as `value`; five are enough for 16-bit formats.
+fn shortest(value: f64, scientific: bool, back: impl Fn(&str) -> Option<f64>) -> String {
+    let text = (0..6usize)
+        .map(|digits| format!("{value:.digits$e}"))
+        .find(|text| back(text) == Some(value))
+        .unwrap_or_else(|| format!("{value:e}"));
+    let plain = text.parse::<f64>().unwrap_or(value);
+    if scientific { format!("{plain:e}") } else { format!("{plain:?}") }
+}
+
+/// For people, on one line: text and bytes are quoted where they stand inside other values.
+impl fmt::Display for Datum<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(f),
+            Self::UInt(value) => value.fmt(f),
+            Self::Float(value, kind) => f.pad(&kind.digits(*value)),
+            Self::Complex(real, imaginary, kind) => {
+                let imaginary = kind.digits(*imaginary);
+                let sign = if imaginary.starts_with('-') { "" } else { "+" };
+                f.pad(&format!("{}{sign}{imaginary}j", kind.digits(*real)))
+            }
+            Self::Bool(value) => f.pad(if *value { "true" } else { "false" }),
+            Self::Text(bytes) => f.pad(&Name::from(*bytes).shown()),
+            Self::Bytes(bytes) => {
+                f.write_str("0x")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+            Self::Member(value, None) => value.fmt(f),
+            Self::Member(_, Some(name)) => name.fmt(f),
+            Self::List(elements) => {
+                f.write_str("[")?;
+                for (i, element) in elements.iter().enumerate() {
+                    f.write_str(if i > 0 { ", " } else { "" })?;
+                    element.nested(f)?;
+                }
+                f.write_str("]")
+            }
+            Self::Record(fields) => {
+                f.write_str("{")?;
+                for (i, (name, field)) in fields.iter().enumerate() {
+                    write!(f, "{}{name}: ", if i > 0 { ", " } else { "" })?;
+                    field.nested(f)?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+impl Datum<'_> {
+    fn nested(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(bytes) => fmt::Debug::fmt(&Name::from(*bytes), f),
+            other => fmt::Display::fmt(other, f),
+        }
+    }
+
+    /// Appends the element as JSON: numbers, text, `true`, `false`; complex numbers as `[real, imaginary]`, bytes as
+    /// hexadecimal text, enumeration values by name, compounds as objects; `"NaN"`, `"Infinity"`, `"-Infinity"`.
+    pub fn write_json(&self, out: &mut String) {
+        match self {
+            Self::Int(value) => out.push_str(&value.to_string()),
+            Self::UInt(value) => out.push_str(&value.to_string()),
+            Self::Float(value, kind) => write_number(out, *value, *kind),
+            Self::Complex(real, imaginary, kind) => {
+                out.push('[');
+                write_number(out, *real, *kind);
+                out.push(',');
+                write_number(out, *imaginary, *kind);
+                out.push(']');
+            }
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Text(bytes) => super::write_text(out, &Name::from(*bytes).shown()),
+            Self::Bytes(_) => super::write_text(out, &self.to_string()),
+            Self::Member(value, None) => out.push_str(&value.to_string()),
+            Self::Member(_, Some(name)) => super::write_text(out, &name.shown()),
+            Self::List(elements) => {
+                out.push('[');
+                for (i, element) in elements.iter().enumerate() {
+                    out.push_str(if i > 0 { "," } else { "" });
+                    element.write_json(out);
+                }
+                out.push(']');
+            }
+            Self::Record(fields) => {
+                out.push('{');
+                for (i, (name, field)) in fields.iter().enumerate() {
+                    out.push_str(if i > 0 { "," } else { "" });
+                    super::write_text(out, &name.shown());
+                    out.push(':');
+                    field.write_json(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+fn write_number(out: &mut String, value: f64, kind: FloatKind) {
+    if value.is_finite() { out.push_str(&kind.digits(value)) } else { super::write_float(out, value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(element: &ElementType, bytes: &[u8]) -> Vec<String> {
+        Decoder::new(element, bytes)
+            .map(|datum| datum.map_or_else(|e| e.to_string(), |datum| datum.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn numbers_of_every_width() {
+        assert_eq!(shown(&ElementType::Int(1), &[0xFF, 0x7F]), ["-1", "127"]);
+        assert_eq!(shown(&ElementType::Int(3), &[0xFE, 0xFF, 0xFF]), ["-2"]);
+        assert_eq!(shown(&ElementType::UInt(16), &[0xFF; 16]), [u128::MAX.to_string()]);
+        assert_eq!(shown(&ElementType::UInt(17), &[0xAB; 17]), [format!("0x{}", "ab".repeat(17))]);
+        assert_eq!(shown(&ElementType::F16, &f16::from_f32(0.1).to_le_bytes()), ["0.1"]);
+        assert_eq!(shown(&ElementType::F16, &f16::from_f32(65504.0).to_le_bytes()), ["65500.0"]);
+        assert_eq!(shown(&ElementType::BF16, &bf16::from_f32(3.14).to_le_bytes()), ["3.14"]);
+        assert_eq!(shown(&ElementType::F64, &f64::NEG_INFINITY.to_le_bytes()), ["-inf"]);
+        assert_eq!(shown(&ElementType::Complex(4), &[0, 0x3C, 0, 0xC0]), ["1.0-2.0j"]);
+    }
+
+    #[test]
+    fn compounds_lists_and_text() {
+        let element = ElementType::Compound(vec![
+            ("id".into(), ElementType::UInt(1)),
+            ("tags".into(), ElementType::Vlen(Box::new(ElementType::Text))),
+            ("ab".into(), ElementType::Array { element: Box::new(ElementType::Bool), shape: vec![2] }),
+        ]);
+        let mut bytes = vec![7]; // id
+        bytes.extend(2u64.to_le_bytes()); // tags: two of them
+        bytes.extend(1u64.to_le_bytes());
+        bytes.push(b'x');
+        bytes.extend(0u64.to_le_bytes());
+        bytes.extend([1, 0]); // ab
+        assert_eq!(shown(&element, &bytes), [r#"{id: 7, tags: ["x", ""], ab: [true, false]}"#]);
+        let mut json = String::new();
+        Decoder::new(&element, &bytes).next().unwrap().unwrap().write_json(&mut json);
+        assert_eq!(json, r#"{"id":7,"tags":["x",""],"ab":[true,false]}"#);
+        assert_eq!(spans(&element, &bytes.repeat(3)).unwrap(), vec![&bytes[..]; 3]);
+        assert_eq!(shown(&element, &bytes[..9]), ["canonical bytes end inside an element"]);
+    }
+
+    #[test]
+    fn enumerations_show_names() {
+        let element =
+            ElementType::Enum { base: Box::new(ElementType::Int(2)), members: vec![("RED".into(), -1)] };
+        assert_eq!(shown(&element, &[0xFF, 0xFF, 3, 0]), ["RED", "3"]);
+    }
+
+    #[test]
+    fn counts_without_bytes_are_refused() {
+        let nothing = ElementType::Vlen(Box::new(ElementType::Opaque(0)));
+        assert!(spans(&nothing, &u64::MAX.to_le_bytes()).is_err());
+        let array = ElementType::Array { element: Box::new(nothing), shape: vec![1 << 40] };
+        assert!(Decoder::new(&array, &[0; 64]).next().unwrap().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn digits_read_back(value in any::<f32>(), bits in any::<u16>()) {
+            prop_assume!(value.is_finite());
+            prop_assert_eq!(FloatKind::F32.digits(value.into()).parse::<f32>().unwrap(), value);
+            let half = f16::from_bits(bits);
+            prop_assume!(half.is_finite());
+            let read: f32 = FloatKind::F16.digits(half.into()).parse().unwrap();
+            prop_assert_eq!(f16::from_f32(read), half);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let element = ElementType::Compound(vec![
+                ("a".into(), ElementType::Vlen(Box::new(ElementType::Text))),
+                ("b".into(), ElementType::Complex(8)),
+            ]);
+            let _ = shown(&element, &bytes);
+            let _ = spans(&element, &bytes);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Types of elements.
+
+use std::fmt;
+
+use super::Name;
+
+/// The type of an element: what its values mean, without byte order, padding or character set.
+///
+/// Every type has **canonical bytes**, the same for all formats: packed, little-endian, nothing between fields.
+///
+/// | type | canonical bytes of one element |
+/// |---|---|
+/// | `Int`, `UInt`, `Bits`, `Time` | that many bytes, little-endian |
+/// | `F16` … `F64`, `BF16` | IEEE 754 or bfloat16, little-endian |
+/// | `FloatOther` | the value as binary64 |
+/// | `Complex(n)` | two floats of n / 2 bytes: real, imaginary |
+/// | `Bool` | one byte, 0 or 1 |
+/// | `Text`, `Reference`, `Region` | byte count as u64, then the bytes |
+/// | `Opaque(n)` | the n bytes |
+/// | `Enum` | as its base |
+/// | `Compound` | its fields one after another |
+/// | `Array` | its elements in C order |
+/// | `Vlen` | count as u64, then the elements |
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ElementType {
+    /// A signed integer of that many bytes.
+    Int(u16),
+    /// An unsigned integer of that many bytes.
+    UInt(u16),
+    /// IEEE 754 binary16.
+    F16,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// bfloat16.
+    BF16,
+    /// A floating-point layout of another kind, by value.
+    FloatOther,
+    /// A complex number of that many bytes: 4, 8 or 16.
+    Complex(u8),
+    /// A truth value.
+    Bool,
+    /// A string of any length.
+    Text,
+    /// That many bytes without a meaning known here.
+    Opaque(u64),
+    /// A bit field of that many bytes.
+    Bits(u64),
+    /// An HDF5 time of that many bytes.
+    Time(u64),
+    /// An enumeration: an integer type, and names for some of its values in stored order.
+    Enum {
+        /// The integer type.
+        base: Box<ElementType>,
+        /// Names and their values.
+        members: Vec<(Name, i128)>,
+    },
+    /// Named fields in stored order.
+    Compound(Vec<(Name, ElementType)>),
+    /// A small array in every element.
+    Array {
+        /// The type of its elements.
+        element: Box<ElementType>,
+        /// Its dimensions, slowest first.
+        shape: Vec<u64>,
+    },
+    /// A sequence of its own length in every element.
+    Vlen(Box<ElementType>),
+    /// The canonical path of an object; empty for none, `?` if no hard link leads to it.
+    Reference,
+    /// The canonical path of an array and a selection of it.
+    Region,
+}
+
+impl ElementType {
+    /// The number of canonical bytes of one element, if all elements have the same; `None` also if it passes 64 bits.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Int(bytes) | Self::UInt(bytes) => Some((*bytes).into()),
+            Self::F16 | Self::BF16 => Some(2),
+            Self::F32 => Some(4),
+            Self::F64 | Self::FloatOther => Some(8),
+            Self::Complex(bytes) => Some((*bytes).into()),
+            Self::Bool => Some(1),
+            Self::Opaque(bytes) | Self::Bits(bytes) | Self::Time(bytes) => Some(*bytes),
+            Self::Enum { base, .. } => base.size(),
+            Self::Compound(fields) => {
+                fields.iter().try_fold(0u64, |sum, (_, field)| sum.checked_add(field.size()?))
+            }
+            Self::Array { element, shape } => {
+                sciformats_core::slab::elements(shape)?.checked_mul(element.size()?)
+            }
+            Self::Text | Self::Vlen(_) | Self::Reference | Self::Region => None,
+        }
+    }
+
+    /// Whether an element may have no canonical bytes at all.
+    pub(crate) fn can_be_empty(&self) -> bool {
+        match self {
+            Self::Compound(fields) => fields.iter().all(|(_, field)| field.can_be_empty()),
+            Self::Array { element, shape } => shape.contains(&0) || element.can_be_empty(),
+            other => other.size() == Some(0),
+        }
+    }
+
+    /// Whether its values are real numbers: integers, floating-point numbers, truth values and enumerations.
+    pub fn is_real(&self) -> bool {
+        match self {
+            Self::Int(n) | Self::UInt(n) => *n <= 16,
+            Self::F16 | Self::F32 | Self::F64 | Self::BF16 | Self::FloatOther | Self::Bool => true,
+            Self::Enum { base, .. } => base.is_real(),
+            _ => false,
+        }
+    }
+}
+
+/// Short, for people: `f4`, `str`, `opaque(5)`, `enum(u1)`, `{x: f8, y: f8}`, `i4[3,3]`, `vlen(i4)`.
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opaque(bytes) => write!(f, "opaque({bytes})"),
+            Self::Bits(bytes) => write!(f, "bits({bytes})"),
+            Self::Time(bytes) => write!(f, "time({bytes})"),
+            Self::Enum { base, .. } => write!(f, "enum({base})"),
+            Self::Compound(fields) => {
+                f.write_str("{")?;
+                for (i, (name, field)) in fields.iter().enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{name}: {field}")?;
+                }
+                f.write_str("}")
+            }
+            Self::Array { element, shape } => {
+                write!(f, "{element}[")?;
+                for (i, dimension) in shape.iter().enumerate() {
+                    let comma = if i > 0 { "," } else { "" };
+                    write!(f, "{comma}{dimension}")?;
+                }
+                f.write_str("]")
+            }
+            Self::Vlen(element) => write!(f, "vlen({element})"),
+            plain => f.write_str(&plain.word().unwrap_or_default()),
+        }
+    }
+}
+
+impl ElementType {
+    /// The manifest's word for a type without parts.
+    pub(super) fn word(&self) -> Option<String> {
+        Some(match self {
+            Self::Int(bytes) => format!("i{bytes}"),
+            Self::UInt(bytes) => format!("u{bytes}"),
+            Self::F16 => "f2".into(),
+            Self::F32 => "f4".into(),
+            Self::F64 => "f8".into(),
+            Self::BF16 => "bf2".into(),
+            Self::FloatOther => "f8*".into(),
+            Self::Complex(bytes) => format!("c{bytes}"),
+            Self::Bool => "bool".into(),
+            Self::Text => "str".into(),
+            Self::Reference => "ref".into(),
+            Self::Region => "regref".into(),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! Names of members and attributes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// The name of a member, attribute, field or enumeration value. Names are bytes, ordered as bytes; most are UTF-8.
+///
+/// Shown as text, UTF-8 stays as it is. Bytes that are not UTF-8 are shown as `\xNN`; in a name that needs this, or
+/// that holds a backslash followed by `x` of its own, every backslash is doubled. So the text tells two names apart
+/// whenever they differ, and [`Name::from_shown`] takes it back.
+///
+/// ```
+/// use sciformats::Name;
+///
+/// let odd = Name::from(&b"caf\xe9"[..]);
+/// assert_eq!(odd.to_string(), r"caf\xe9");
+/// assert_eq!(Name::from_shown(r"caf\xe9"), odd);
+/// assert_eq!(Name::from("a/b").to_string(), "a/b");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Name(Box<[u8]>);
+
+impl Name {
+    /// The bytes as they are stored, without padding.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The name as text; see the type's documentation for what is not UTF-8.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) if !text.contains(r"\x") => Cow::Borrowed(text),
+            _ => Cow::Owned(escaped(&self.0)),
+        }
+    }
+
+    /// The name that is [`shown`](Self::shown) as `text`.
+    pub fn from_shown(text: &str) -> Self {
+        if !text.contains(r"\x") {
+            return Self::from(text);
+        }
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut rest = text.as_bytes();
+        while let Some((&first, tail)) = rest.split_first() {
+            let (byte, tail) = match (first, tail) {
+                (b'\\', [b'\\', tail @ ..]) => (b'\\', tail),
+                (b'\\', [b'x', high, low, tail @ ..]) => match (hex(*high), hex(*low)) {
+                    (Some(high), Some(low)) => ((high << 4) | low, tail),
+                    _ => (first, tail_of(rest)),
+                },
+                _ => (first, tail),
+            };
+            bytes.push(byte);
+            rest = tail;
+        }
+        Self(bytes.into())
+    }
+}
+
+fn tail_of(bytes: &[u8]) -> &[u8] {
+    bytes.split_first().map_or(&[], |(_, tail)| tail)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    use fmt::Write;
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&chunk.valid().replace('\\', r"\\"));
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, r"\x{byte:02x}");
+        }
+    }
+    text
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.shown())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.shown(), f)
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Self {
+        Self(name.as_bytes().into())
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        Self(name.into_bytes().into())
+    }
+}
+
+impl From<&[u8]> for Name {
+    fn from(name: &[u8]) -> Self {
+        Self(name.into())
+    }
+}
+
+impl From<Vec<u8>> for Name {
+    fn from(name: Vec<u8>) -> Self {
+        Self(name.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_that_look_alike_stay_apart() {
+        let table: [(&[u8], &str); 5] = [
+            (b"a\\b", r"a\b"),
+            (b"\xff", r"\xff"),
+            (b"\\xff", r"\\xff"),
+            (b"\\\\xff", r"\\\\xff"),
+            ("µ/\u{2028}".as_bytes(), "µ/\u{2028}"),
+        ];
+        for (bytes, shown) in table {
+            assert_eq!(Name::from(bytes).shown(), shown);
+            assert_eq!(Name::from_shown(shown).as_bytes(), bytes);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shown_and_back(bytes in prop::collection::vec(prop_oneof![Just(b'\\'), Just(b'x'), Just(b'f'), any::<u8>()], 0..12)) {
+            let name = Name::from(bytes);
+            prop_assert_eq!(Name::from_shown(&name.shown()), name);
+        }
+
+        #[test]
+        fn no_text_panics(text in r"[\\x0-9a-f]{0,12}") {
+            let _ = Name::from_shown(&text);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Objects of a tree and what leads to them.
+
+use std::fmt;
+
+use sciformats_core::Error;
+
+use super::{ElementType, Name, Value};
+use crate::Result;
+
+/// Names an object inside its file. Equal ids are the same object: that is how several hard links to one are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u64);
+
+/// What kind of thing an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Holds members.
+    Group,
+    /// Holds elements.
+    Array,
+    /// A type with a name.
+    Datatype,
+    /// A scalar of the tree.
+    Value,
+    /// Unreadable to the point that its kind is not known.
+    Unknown,
+}
+
+impl Kind {
+    /// The word of the manifest: `group`, `array`, `datatype`, `value`, `unknown`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Group => "group",
+            Self::Array => "array",
+            Self::Datatype => "datatype",
+            Self::Value => "value",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// An object of a tree.
+#[derive(Debug)]
+pub enum Object {
+    /// Holds members, which [`Source::members`](crate::Source::members) lists.
+    Group,
+    /// Holds elements, which [`Source::read`](crate::Source::read) reads.
+    Array(Box<ArrayInfo>),
+    /// A committed datatype.
+    Datatype(ElementType),
+    /// A scalar.
+    Value(Value),
+    /// An object that cannot be read; what is known of it.
+    Damaged {
+        /// The kind, where that much could be read.
+        kind: Kind,
+        /// Why it cannot be read.
+        error: Error,
+    },
+}
+
+impl Object {
+    /// What kind of thing it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Group => Kind::Group,
+            Self::Array(_) => Kind::Array,
+            Self::Datatype(_) => Kind::Datatype,
+            Self::Value(_) => Kind::Value,
+            Self::Damaged { kind, .. } => *kind,
+        }
+    }
+}
+
+/// What a member of a group leads to.
+#[derive(Debug)]
+pub enum Target {
+    /// An object of the same file, by a hard link.
+    Object(ObjectId),
+    /// A path in the same file, as stored.
+    Soft(Name),
+    /// A path in another file, both as stored.
+    External {
+        /// The file.
+        file: Name,
+        /// The path in it.
+        target: Name,
+    },
+    /// A link of a class that only its maker understands.
+    User(u64),
+    /// A link that cannot be read.
+    Damaged(Error),
+}
+
+/// Everything about an array but its elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayInfo {
+    /// The type of its elements.
+    pub element: ElementType,
+    /// Its dimensions, slowest first; `[]` for a scalar, `None` for a null dataspace, which has no elements.
+    pub shape: Option<Vec<u64>>,
+    /// The shape of its chunks, where it has any.
+    pub chunks: Option<Vec<u64>>,
+    /// What its bytes pass through, in the order of writing: `shuffle`, `zlib 6`.
+    pub filters: Vec<String>,
+    /// Bytes that are stored for its elements, where that is known.
+    pub stored: Option<u64>,
+    /// Further facts: layout, byte order, fill value.
+    pub facts: Vec<(&'static str, Value)>,
+}
+
+impl ArrayInfo {
+    /// An array that is stored as it is, in one piece.
+    pub fn new(element: ElementType, shape: impl Into<Vec<u64>>) -> Self {
+        Self {
+            element,
+            shape: Some(shape.into()),
+            chunks: None,
+            filters: Vec::new(),
+            stored: None,
+            facts: Vec::new(),
+        }
+    }
+
+    /// The number of its elements; `None` if it passes 64 bits.
+    pub fn elements(&self) -> Option<u64> {
+        self.shape.as_ref().map_or(Some(0), |shape| sciformats_core::slab::elements(shape))
+    }
+
+    /// The bytes of its elements without compression, where every element has the same size.
+    pub fn logical(&self) -> Option<u64> {
+        self.elements()?.checked_mul(self.element.size()?)
+    }
+}
+
+/// An attribute of an object.
+#[derive(Debug)]
+pub struct Attribute {
+    /// Its name.
+    pub name: Name,
+    /// Its type, shape and contents, or why they cannot be told.
+    pub value: Result<AttributeValue>,
+}
+
+/// What an attribute holds.
+#[derive(Debug)]
+pub struct AttributeValue {
+    /// The type of its elements.
+    pub element: ElementType,
+    /// Its dimensions as in [`ArrayInfo::shape`].
+    pub shape: Option<Vec<u64>>,
+    /// The canonical bytes of its elements, or why they cannot be read.
+    pub data: Result<Vec<u8>>,
+}

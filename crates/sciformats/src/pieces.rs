@@ -1,0 +1,144 @@
+//! Cutting an array into pieces that fit memory and meet its chunks.
+
+use sciformats_core::{Range, Slab};
+
+use crate::model::ArrayInfo;
+
+/// Bytes of one piece: large enough that the work for a piece does not count, small enough to stay in cache.
+const PIECE: u64 = 4 << 20;
+/// Bytes that a piece may grow to so that no chunk is cut in two and decoded twice.
+const ALIGNED: u64 = 64 << 20;
+/// What an element of varying size is taken for.
+const VARYING: u64 = 64;
+
+/// The pieces of a selection in C order.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    slab: Slab,
+    /// Dimensions before this one are walked index by index; those after it are whole in every piece.
+    axis: usize,
+    /// Indices of that dimension in one piece.
+    rows: u64,
+    /// Position in the dimensions up to `axis`, in indices of the selection.
+    at: Option<Vec<u64>>,
+}
+
+impl Pieces {
+    pub(crate) fn new(info: &ArrayInfo, slab: &Slab) -> Self {
+        let counts = slab.shape();
+        let size = info.element.size().unwrap_or(VARYING);
+        // Elements without bytes are read at once: there is nothing to hold.
+        let budget = PIECE.checked_div(size).unwrap_or(u64::MAX).max(1);
+        let most = ALIGNED.checked_div(size).unwrap_or(u64::MAX).max(1);
+        let mut axis = counts.len();
+        let mut inner = 1u64;
+        // The largest tail of whole dimensions that fits; of the one before it, as many indices as fit.
+        while axis > 1 {
+            let count = counts.get(axis - 1).copied().unwrap_or(1);
+            match inner.checked_mul(count) {
+                Some(product) if product <= budget && product > 0 => inner = product,
+                _ => break,
+            }
+            axis -= 1;
+        }
+        let axis = axis.saturating_sub(1);
+        let rows = budget.checked_div(inner).unwrap_or(1).max(1);
+        let rows = aligned(info, slab, axis, (rows, most.checked_div(inner).unwrap_or(1)));
+        let at = (!slab.is_empty()).then(|| vec![0; (axis + 1).min(counts.len())]);
+        Self { slab: slab.clone(), axis, rows, at }
+    }
+
+    /// Whether there is at most one piece.
+    pub(crate) fn single(&self) -> bool {
+        let ranges = self.slab.ranges();
+        ranges.iter().take(self.axis).all(|range| range.count <= 1)
+            && ranges.get(self.axis).is_none_or(|range| range.count <= self.rows)
+    }
+}
+
+/// The number of rows nearest to `rows` that ends on a chunk's edge, if that is at most `most`.
+fn aligned(info: &ArrayInfo, slab: &Slab, axis: usize, (rows, most): (u64, u64)) -> u64 {
+    let chunk = info.chunks.as_ref().and_then(|chunks| chunks.get(axis)).copied().unwrap_or(1);
+    let adjacent = slab.ranges().get(axis).is_some_and(|range| range.step == 1 && range.start == 0);
+    match rows.checked_rem(chunk) {
+        Some(over) if adjacent && over < rows => rows - over,
+        Some(_) if adjacent && chunk <= most => chunk,
+        _ => rows,
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Slab;
+
+    fn next(&mut self) -> Option<Slab> {
+        let at = self.at.as_mut()?;
+        let mut ranges = self.slab.ranges().to_vec();
+        for (i, (range, &index)) in ranges.iter_mut().zip(at.iter()).enumerate() {
+            let count = if i == self.axis { self.rows.min(range.count.saturating_sub(index)) } else { 1 };
+            let start = range.start.saturating_add(index.saturating_mul(range.step));
+            *range = Range { start, count, step: range.step };
+        }
+        let piece = Slab::new(self.slab.of(), ranges).ok();
+        let mut step = self.rows;
+        let mut more = false;
+        for (index, range) in at.iter_mut().zip(self.slab.ranges()).rev() {
+            *index = index.saturating_add(step);
+            step = 1;
+            if *index < range.count {
+                more = true;
+                break;
+            }
+            *index = 0;
+        }
+        if !more {
+            self.at = None;
+        }
+        piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ElementType;
+
+    fn rows(info: &ArrayInfo) -> Vec<Vec<u64>> {
+        let slab = Slab::all(info.shape.as_ref().unwrap()).unwrap();
+        let pieces: Vec<Slab> = Pieces::new(info, &slab).collect();
+        assert_eq!(pieces.iter().map(Slab::len).sum::<u64>(), slab.len());
+        assert_eq!(Pieces::new(info, &slab).single(), pieces.len() <= 1);
+        pieces.iter().map(Slab::shape).collect()
+    }
+
+    #[test]
+    fn pieces_end_where_chunks_end() {
+        let mut info = ArrayInfo::new(ElementType::F64, [1000, 1000]);
+        assert_eq!(rows(&info), [[524, 1000], [476, 1000]]);
+        info.chunks = Some(vec![100, 100]);
+        assert_eq!(rows(&info), [[500, 1000], [500, 1000]]);
+        info.chunks = Some(vec![700, 10]);
+        assert_eq!(rows(&info), [[700, 1000], [300, 1000]]);
+        // A row of chunks that is too large is cut all the same.
+        let mut info = ArrayInfo::new(ElementType::F64, [4000, 4000]);
+        info.chunks = Some(vec![4000, 10]);
+        assert_eq!(rows(&info)[0], [131, 4000]);
+    }
+
+    #[test]
+    fn small_empty_and_scalar() {
+        assert_eq!(rows(&ArrayInfo::new(ElementType::F64, [])), [[0u64; 0]]);
+        assert_eq!(rows(&ArrayInfo::new(ElementType::F64, [0, 3])), [[0u64; 0]; 0]);
+        assert_eq!(rows(&ArrayInfo::new(ElementType::Text, [7])), [[7]]);
+        assert_eq!(rows(&ArrayInfo::new(ElementType::Opaque(0), [1 << 62])), [[1u64 << 62]]);
+        assert_eq!(rows(&ArrayInfo::new(ElementType::Opaque(1 << 40), [2])), [[1], [1]]);
+    }
+
+    #[test]
+    fn steps_stay() {
+        let info = ArrayInfo::new(ElementType::F64, [10_000_000]);
+        let slab = Slab::new(&[10_000_000], [Range { start: 1, count: 1_000_000, step: 7 }]).unwrap();
+        let pieces: Vec<Slab> = Pieces::new(&info, &slab).collect();
+        assert_eq!(pieces.len(), 2);
+        assert_eq!(pieces[1].ranges(), [Range { start: 1 + 524_288 * 7, count: 475_712, step: 7 }]);
+    }
+}

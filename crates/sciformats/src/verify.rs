@@ -1,0 +1,126 @@
+//! Reading everything that a file holds, and telling every fault.
+
+use std::ops::ControlFlow;
+
+use sciformats_core::{Error, Slab};
+
+use crate::file::File;
+use crate::model::Object;
+use crate::source::Finding;
+use crate::walk::{Entry, Found, breadth_first};
+
+/// What was read on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Objects that were found.
+    pub objects: u64,
+    /// Attributes that were read.
+    pub attributes: u64,
+    /// Canonical bytes of elements that were read.
+    pub bytes: u64,
+    /// Faults that were told.
+    pub findings: u64,
+}
+
+/// Reads every object, attribute and element of `file`, checks the structures that this does not touch, and tells each
+/// fault to `visit`. Nothing is written anywhere; a sound file tells nothing.
+///
+/// ```
+/// use sciformats::{File, Format, memory::{Memory, array}, verify};
+///
+/// let file = File::from(Memory::single(Format::RawArray, array::<f32>(&[2], &[1.0, 2.0])));
+/// let summary = verify::verify(&file, &mut |finding| panic!("{}", finding.error));
+/// assert_eq!((summary.objects, summary.bytes, summary.findings), (1, 8, 0));
+/// ```
+pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
+    let source = file.source();
+    let mut summary = Summary::default();
+    let mut seen = Vec::new();
+    let mut tell = |path: &str, error: Error| {
+        seen.push(error.to_string());
+        visit(Finding { path: Some(path.into()), error });
+    };
+    let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        one(file, entry, &mut summary, &mut tell);
+        ControlFlow::Continue(())
+    });
+    let mut findings = seen.len() as u64;
+    source.check(&mut |finding| {
+        // What reading has shown is not told twice.
+        if !seen.contains(&finding.error.to_string()) {
+            findings += 1;
+            visit(finding);
+        }
+    });
+    Summary { findings, ..summary }
+}
+
+fn one(file: &File, entry: Entry, summary: &mut Summary, tell: &mut dyn FnMut(&str, Error)) {
+    let path = entry.path;
+    let (id, object) = match entry.what {
+        Found::Object(id, object) => (id, object),
+        Found::Unreadable(error) | Found::Unlisted(error) => return tell(&path, error),
+        _ => return,
+    };
+    summary.objects += 1;
+    match object {
+        Object::Array(info) => {
+            let read = match info.shape.as_deref().map(Slab::all) {
+                None => Ok(()),
+                Some(Err(error)) => Err(error),
+                Some(Ok(all)) => file.for_each_piece((id, &info), &all, &mut |_, bytes| {
+                    summary.bytes += bytes.len() as u64;
+                    Ok(ControlFlow::Continue(()))
+                }),
+            };
+            if let Err(error) = read {
+                tell(&path, error);
+            }
+        }
+        Object::Damaged { error, .. } => tell(&path, error),
+        _ => {}
+    }
+    let attributes = match file.source().attributes(id) {
+        Ok(attributes) => attributes,
+        Err(error) => return tell(&path, error),
+    };
+    for attribute in attributes {
+        let attribute = match attribute {
+            Ok(attribute) => attribute,
+            Err(error) => return tell(&path, error),
+        };
+        summary.attributes += 1;
+        if let Err(error) = attribute.value.and_then(|value| value.data.map(drop)) {
+            tell(&format!("{path}@{}", attribute.name), error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::memory::{Memory, array, texts};
+
+    #[test]
+    fn every_fault_is_told_and_the_rest_is_read() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        memory.damage(root, "bad");
+        memory.array(root, "short", array::<f64>(&[3], &[1.0]));
+        let good = memory.array(root, "good", array::<f64>(&[1], &[1.0]));
+        memory.attribute(good, "units", texts(&[], &["m"]));
+        let mut told = Vec::new();
+        let summary = verify(&File::from(memory), &mut |finding| {
+            told.push(format!("{}: {}", finding.path.unwrap(), finding.error));
+        });
+        assert_eq!(
+            told,
+            [
+                "/bad: malformed object at offset 0x40: it is truncated",
+                "/short: malformed array in memory at offset 0x0: elements is truncated"
+            ]
+        );
+        assert_eq!(summary, Summary { objects: 4, attributes: 1, bytes: 8, findings: 2 });
+    }
+}

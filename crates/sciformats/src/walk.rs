@@ -1,0 +1,279 @@
+//! The canonical walk: breadth first from the root, the members of a group in byte order of their names.
+//!
+//! The queue holds groups that have subgroups, not the subgroups: a group of a million leaves costs no more than a
+//! group of ten. Where a group has many subgroups, its members are listed a second time when their turn comes.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
+
+use sciformats_core::{Error, Limits};
+
+use crate::model::{Name, Object, ObjectId, Target};
+use crate::source::Source;
+
+/// Subgroups of one group that the queue holds by name; from the next one on the group is listed again.
+const REMEMBERED: usize = 1024;
+
+/// One stop of the walk.
+#[derive(Debug)]
+pub struct Entry {
+    /// The path by which the walk came: names joined by `/`.
+    pub path: String,
+    /// What is there.
+    pub what: Found,
+}
+
+/// What the walk found at a path.
+#[derive(Debug)]
+pub enum Found {
+    /// An object, here for the first time: this is its canonical path.
+    Object(ObjectId, Object),
+    /// An object that was found before, at this path.
+    HardLink(String),
+    /// A soft link; it is not followed.
+    Soft(Name),
+    /// A link into another file; it is not followed.
+    External {
+        /// The file.
+        file: Name,
+        /// The path in it.
+        target: Name,
+    },
+    /// A link of a class of its maker.
+    User(u64),
+    /// A link or an object that cannot be read at all.
+    Unreadable(Error),
+    /// A group that was found before cannot be listed, or not to its end.
+    Unlisted(Error),
+}
+
+/// The path of the member `name` of the group at `path`.
+pub fn join(path: &str, name: &Name) -> String {
+    let slash = if path.ends_with('/') { "" } else { "/" };
+    format!("{path}{slash}{}", name.shown())
+}
+
+/// Objects that several links may lead to, and where they were found first.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(HashMap<ObjectId, String>);
+
+impl Seen {
+    /// Notes that `path` leads to the object; the answer is the path that did so first, if another one did.
+    pub(crate) fn first(&mut self, source: &dyn Source, id: ObjectId, path: &str) -> Option<&str> {
+        if !source.may_be_shared(id) {
+            return None;
+        }
+        let first = self.0.entry(id).or_insert_with(|| path.into());
+        (first != path).then_some(first)
+    }
+}
+
+/// A group whose subgroups are still to be listed.
+struct Pending {
+    path: String,
+    id: ObjectId,
+    depth: usize,
+    /// The subgroups, unless there are too many to hold.
+    subgroups: Option<Vec<(Name, ObjectId)>>,
+}
+
+struct Walk<'a> {
+    source: &'a dyn Source,
+    limits: &'a Limits,
+    seen: Seen,
+    queue: VecDeque<Pending>,
+    visit: &'a mut dyn FnMut(Entry) -> ControlFlow<()>,
+}
+
+/// Goes through the objects and links at and below `start` in canonical order; `path` is what the entries' paths begin with.
+/// The walk ends when `visit` breaks, and the answer is what it last said.
+pub fn breadth_first(
+    source: &dyn Source,
+    (path, start): (&str, ObjectId),
+    limits: &Limits,
+    visit: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut walk = Walk { source, limits, seen: Seen::default(), queue: VecDeque::new(), visit };
+    if walk.object(path.into(), start)? {
+        walk.expand(path, start, 0)?;
+    }
+    while let Some(group) = walk.queue.pop_front() {
+        walk.descend(&group)?;
+    }
+    ControlFlow::Continue(())
+}
+
+impl Walk<'_> {
+    fn emit(&mut self, path: String, what: Found) -> ControlFlow<()> {
+        (self.visit)(Entry { path, what })
+    }
+
+    /// Shows an object that a hard link leads to; the answer is whether it is a group to expand.
+    fn object(&mut self, path: String, id: ObjectId) -> ControlFlow<(), bool> {
+        if let Some(first) = self.seen.first(self.source, id, &path) {
+            let first = first.to_owned();
+            self.emit(path, Found::HardLink(first))?;
+            return ControlFlow::Continue(false);
+        }
+        match self.source.object(id) {
+            Ok(object) => {
+                let group = matches!(object, Object::Group);
+                self.emit(path, Found::Object(id, object))?;
+                ControlFlow::Continue(group)
+            }
+            Err(error) => {
+                self.emit(path, Found::Unreadable(error))?;
+                ControlFlow::Continue(false)
+            }
+        }
+    }
+
+    /// Shows the members of a group and queues it if it has subgroups.
+    fn expand(&mut self, path: &str, id: ObjectId, depth: usize) -> ControlFlow<()> {
+        let mut subgroups = Some(Vec::new());
+        let listed = self.limits.depth("levels of groups", depth).and_then(|()| self.source.members(id));
+        let members = match listed {
+            Ok(members) => members,
+            Err(error) => return self.emit(path.into(), Found::Unlisted(error)),
+        };
+        for member in members {
+            let member = match member {
+                Ok(member) => member,
+                Err(error) => {
+                    self.emit(path.into(), Found::Unlisted(error))?;
+                    break;
+                }
+            };
+            let at = join(path, &member.name);
+            match member.target {
+                Target::Object(child) => {
+                    if self.object(at, child)? {
+                        remember(&mut subgroups, member.name, child);
+                    }
+                }
+                Target::Soft(target) => self.emit(at, Found::Soft(target))?,
+                Target::External { file, target } => self.emit(at, Found::External { file, target })?,
+                Target::User(class) => self.emit(at, Found::User(class))?,
+                Target::Damaged(error) => self.emit(at, Found::Unreadable(error))?,
+            }
+        }
+        if subgroups.as_ref().is_none_or(|subgroups| !subgroups.is_empty()) {
+            self.queue.push_back(Pending { path: path.into(), id, depth, subgroups });
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Expands the subgroups of a group whose members were shown before.
+    fn descend(&mut self, group: &Pending) -> ControlFlow<()> {
+        let depth = group.depth.saturating_add(1);
+        if let Some(subgroups) = &group.subgroups {
+            return subgroups
+                .iter()
+                .try_for_each(|(name, child)| self.expand(&join(&group.path, name), *child, depth));
+        }
+        // What went wrong with this listing was shown when it was listed first.
+        let members = self.source.members(group.id).into_iter().flatten().map_while(Result::ok);
+        for member in members {
+            let Target::Object(child) = member.target else { continue };
+            let at = join(&group.path, &member.name);
+            let first = self.seen.first(self.source, child, &at).is_none();
+            if first && matches!(self.source.object(child), Ok(Object::Group)) {
+                self.expand(&at, child, depth)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn remember(subgroups: &mut Option<Vec<(Name, ObjectId)>>, name: Name, id: ObjectId) {
+    match subgroups {
+        Some(list) if list.len() < REMEMBERED => list.push((name, id)),
+        _ => *subgroups = None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Memory, array};
+
+    fn paths(memory: &Memory) -> Vec<String> {
+        let mut paths = Vec::new();
+        let all =
+            breadth_first(memory, ("/", memory.root()), &Limits::default().with_depth(8), &mut |entry| {
+                let kind = match entry.what {
+                    Found::Object(_, Object::Damaged { error, .. }) => format!(" !{error}"),
+                    Found::Object(..) => String::new(),
+                    Found::HardLink(target) => format!(" = {target}"),
+                    Found::Soft(target) => format!(" -> {target}"),
+                    Found::External { file, target } => format!(" -> {file}:{target}"),
+                    Found::User(class) => format!(" user {class}"),
+                    Found::Unreadable(error) | Found::Unlisted(error) => format!(" !{error}"),
+                };
+                paths.push(format!("{}{kind}", entry.path));
+                ControlFlow::Continue(())
+            });
+        assert!(all.is_continue());
+        paths
+    }
+
+    #[test]
+    fn level_by_level_in_byte_order() {
+        let mut memory = Memory::new(crate::Format::Hdf5);
+        let root = memory.root();
+        let b = memory.group(root, "b");
+        let a = memory.group(root, "a");
+        let deep = memory.group(b, "deep");
+        let x = memory.array(a, "x", array::<i32>(&[2], &[1, 2]));
+        memory.hard_link(deep, "x again", x);
+        memory.hard_link(deep, "up", root);
+        memory.soft_link(root, "Z", "/a/x");
+        memory.external_link(a, "ext", "f.h5", "/q");
+        memory.user_link(a, "user", 187);
+        memory.damage(root, "bad");
+        let bad = "!malformed object at offset 0x40: it is truncated";
+        assert_eq!(
+            paths(&memory),
+            [
+                "/",
+                "/Z -> /a/x",
+                "/a",
+                "/b",
+                &format!("/bad {bad}"),
+                "/a/ext -> f.h5:/q",
+                "/a/user user 187",
+                "/a/x",
+                "/b/deep",
+                "/b/deep/up = /",
+                "/b/deep/x again = /a/x",
+            ]
+        );
+    }
+
+    #[test]
+    fn many_subgroups_are_listed_again_in_the_same_order() {
+        let mut memory = Memory::new(crate::Format::Gsd);
+        let root = memory.root();
+        let n = REMEMBERED + 10;
+        for i in 0..n {
+            let group = memory.group(root, &format!("{i:05}"));
+            memory.array(group, "v", array::<u8>(&[1], &[7]));
+        }
+        let paths = paths(&memory);
+        assert_eq!(paths.len(), 1 + 2 * n);
+        assert_eq!(paths[n], format!("/{:05}", n - 1));
+        assert_eq!(paths[n + 1], "/00000/v");
+        assert_eq!(paths[2 * n], format!("/{:05}/v", n - 1));
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let mut memory = Memory::new(crate::Format::Hdf5);
+        let mut group = memory.root();
+        for _ in 0..12 {
+            group = memory.group(group, "g");
+        }
+        let paths = paths(&memory);
+        assert_eq!(paths.last().unwrap(), "/g/g/g/g/g/g/g/g/g !9 levels of groups exceed the limit of 8");
+    }
+}
