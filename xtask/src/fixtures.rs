@@ -181,10 +181,11 @@ pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest> {
         return Ok(Manifest::new());
     }
     let text = fs::read_to_string(&file).about(&file)?;
-    parse(&text).about(&file)
+    parse_manifest(&text).about(&file)
 }
 
-fn parse(text: &str) -> Result<Manifest> {
+/// The entries of a `MANIFEST.toml`.
+pub(crate) fn parse_manifest(text: &str) -> Result<Manifest> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let mut manifest = Manifest::new();
     for item in table.get("file").and_then(toml::Value::as_array).into_iter().flatten() {
@@ -273,7 +274,7 @@ mod tests {
             ("gsd/a.gsd".to_owned(), entry.clone()),
             ("rawarray/hostile/b.ra".to_owned(), entry),
         ]);
-        assert_eq!(parse(&render(&manifest)).unwrap(), manifest);
+        assert_eq!(parse_manifest(&render(&manifest)).unwrap(), manifest);
     }
 
     #[test]

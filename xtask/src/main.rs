@@ -5,15 +5,19 @@
 
 mod args;
 mod bench;
+mod ci;
 mod conform;
 mod counts;
+mod cross;
 mod fixtures;
 mod formats;
 mod fuzz;
 mod lint;
+mod msrv;
 mod python;
 mod sh;
 mod test;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -42,6 +46,12 @@ const TASKS: &[Task] = &[
         help: "formatting, clippy and rustdoc, warnings being errors",
     },
     Task {
+        name: "tidy",
+        usage: "",
+        run: tidy::task,
+        help: "layers, sizes, documents: what the compiler does not check",
+    },
+    Task {
         name: "fixtures",
         usage: "[FORMAT] [--check]",
         run: fixtures::task,
@@ -64,6 +74,24 @@ const TASKS: &[Task] = &[
         usage: "[TARGET] [--seconds N]",
         run: fuzz::task,
         help: "run the fuzz targets, each 60 seconds unless told otherwise",
+    },
+    Task {
+        name: "cross",
+        usage: "TARGET [--if-available]",
+        run: cross::task,
+        help: "compile the libraries for another target",
+    },
+    Task {
+        name: "msrv",
+        usage: "",
+        run: msrv::task,
+        help: "the stated Rust version is the oldest that will do, and the code keeps to it",
+    },
+    Task {
+        name: "ci",
+        usage: "",
+        run: ci::task,
+        help: "tidy, lint, msrv, fixtures --check, conform and test",
     },
     Task {
         name: "python",

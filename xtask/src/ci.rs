@@ -1,0 +1,92 @@
+//! Everything that must be well before a change goes in: the other tasks, one after the other.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use crate::args::Args;
+use crate::counts::Counts;
+use crate::sh::Result;
+use crate::{conform, fixtures, lint, msrv, test, tidy};
+
+/// What a step gave.
+#[derive(Debug)]
+struct Step {
+    name: &'static str,
+    took: Duration,
+    /// Checks that it counted, if it counts.
+    counts: Option<Counts>,
+    outcome: Result,
+}
+
+/// The verb. The last line is of the tests: `N passed, N failed, N skipped`.
+pub(crate) fn task(args: Args) -> Result {
+    args.end()?;
+    // Cheap steps first; a failure does not keep the others from running, so that one run tells all.
+    let steps = [
+        step("tidy", || tidy::tidy().map(|()| None)),
+        step("lint", || lint::lint().map(|()| None)),
+        step("msrv", || msrv::stated().map(|()| None)),
+        step("fixtures", || fixtures::check_all(None).map(|()| None)),
+        step("conform", || conform::conform(None).map(Some)),
+        step("test", || test::test().map(Some)),
+    ];
+    println!("\n{}", summary(&steps));
+    let failed: Vec<&str> = steps.iter().filter(|step| step.outcome.is_err()).map(|step| step.name).collect();
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
+}
+
+/// Runs a step. Counted failures fail it, and so does anything skipped in the conformance run.
+fn step(name: &'static str, run: impl FnOnce() -> Result<Option<Counts>>) -> Step {
+    println!("\n== {name}");
+    let begin = Instant::now();
+    let result = run();
+    let took = begin.elapsed();
+    let counts = result.as_ref().ok().copied().flatten();
+    let outcome = result.and_then(|counts| counts.map_or(Ok(()), |counts| counts.verdict(name == "test")));
+    if let Err(failure) = &outcome {
+        println!("== {name} FAILED: {failure}");
+    }
+    Step { name, took, counts, outcome }
+}
+
+/// Times, then counts.
+fn summary(steps: &[Step]) -> String {
+    let mut text = String::new();
+    for Step { name, took, counts, outcome } in steps {
+        let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };
+        let counts = counts.map_or(String::new(), |counts| counts.to_string());
+        // Writing to a String cannot fail.
+        let line = format!("{name:9} {verdict:6} {:7.1} s  {counts}", took.as_secs_f64());
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    let total: Duration = steps.iter().map(|step| step.took).sum();
+    let _ = writeln!(text, "{:9} {:6} {:7.1} s", "all", "", total.as_secs_f64());
+    let tests = steps.iter().find(|step| step.name == "test").and_then(|step| step.counts);
+    text + &tests.unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_counts_the_tests() {
+        let counts = |passed| Counts { passed, failed: 0, skipped: 0 };
+        let steps = [
+            step("conform", || Ok(Some(counts(7)))),
+            step("test", || Ok(Some(counts(3)))),
+            step("tidy", || Err("no".into())),
+        ];
+        let text = summary(&steps);
+        assert_eq!(text.lines().next_back(), Some("3 passed, 0 failed, 0 skipped"));
+        assert!(text.contains("7 passed, 0 failed, 0 skipped"));
+        assert!(text.lines().any(|line| line.starts_with("tidy") && line.contains("FAILED")));
+    }
+
+    #[test]
+    fn only_tests_may_be_skipped() {
+        let skipped = Counts { passed: 1, failed: 0, skipped: 1 };
+        assert!(step("conform", || Ok(Some(skipped))).outcome.is_err());
+        assert!(step("test", || Ok(Some(skipped))).outcome.is_ok());
+    }
+}

@@ -1,0 +1,92 @@
+//! What the compiler does not check: layers, sizes, documents, fixtures, workflows.
+//!
+//! Each rule is a function of a [`Tree`], the project's files in memory, so its tests run on made-up trees.
+
+mod commands;
+mod fixtures;
+mod headers;
+mod layers;
+mod links;
+mod rust;
+mod sizes;
+mod tree;
+mod versions;
+mod words;
+mod workflows;
+
+use std::fmt;
+
+use crate::args::Args;
+use crate::sh::{Result, root};
+use tree::Tree;
+
+/// Something to be put right.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    path: String,
+    /// 1 for the first; 0 for the whole file.
+    line: usize,
+    /// What is wrong, and what to do.
+    message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: &[(&str, Rule)] = &[
+    ("spec/ and codec/ know nothing above them, model/ no bytes", layers::inside),
+    ("format crates stand alone", layers::between),
+    ("the core knows no format", layers::core),
+    ("libraries do not print", layers::printing),
+    ("files, functions and signatures are short", sizes::rule),
+    ("modules say what they are", headers::module_docs),
+    ("spec/ and model/ warn of unchecked arithmetic", headers::lints),
+    ("crates have a README", headers::readmes),
+    ("fixtures are as listed", fixtures::rule),
+    ("no path of one machine", words::places),
+    ("the text speaks of the project alone", words::project_only),
+    ("commands in documents exist", commands::rule),
+    ("links in documents lead somewhere", links::rule),
+    ("workflows call tasks and nothing else", workflows::rule),
+    ("versions stand in one place", versions::rule),
+];
+
+/// The verb.
+pub(crate) fn task(args: Args) -> Result {
+    args.end()?;
+    tidy()
+}
+
+/// Applies all rules and prints each one's findings.
+pub(crate) fn tidy() -> Result {
+    let tree = Tree::read(&root())?;
+    let mut total = 0;
+    for (name, rule) in RULES {
+        let mut findings = rule(&tree);
+        findings.sort();
+        println!("{} {name}", if findings.is_empty() { "ok    " } else { "BROKEN" });
+        for finding in &findings {
+            println!("         {finding}");
+        }
+        total += findings.len();
+    }
+    match total {
+        0 => Ok(()),
+        1 => Err("1 thing to put right".into()),
+        _ => Err(format!("{total} things to put right").into()),
+    }
+}

@@ -1,0 +1,275 @@
+//! Who may know whom: `docs/architecture.md` in rules.
+
+use super::rust::{Kind, Source, Token, closing};
+use super::tree::Tree;
+use super::{Finding, words};
+use crate::formats::FORMATS;
+
+/// A format crate may use another only behind an optional dependency, for what the format itself embeds.
+const EMBEDDED: &[(&str, &str)] = &[("hdf5-pure", "cframe"), ("asdf-core", "cframe")];
+
+/// What `spec/` may take from its own crate.
+const BELOW_SPEC: &[&str] = &["spec", "error", "limits", "Error", "Result", "Limits"];
+
+/// Words that mean I/O, which `spec/` does not do.
+const INPUT_OUTPUT: &[&str] = &["ReadAt", "WriteAt", "storage", "fs", "File"];
+
+/// Ways to take bytes apart, which `model/` leaves to `spec/`.
+const BYTE_PARSING: &[&str] = &["nom", "from_le_bytes", "from_be_bytes", "from_ne_bytes"];
+
+/// `spec/`, `codec/` and `model/` of each format crate.
+pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.sources() {
+        let Some((layer, module)) = FORMATS.iter().find_map(|format| place(format.package, path)) else {
+            continue;
+        };
+        match layer {
+            "spec" => {
+                for (line, name) in own_paths(&source, &module) {
+                    if !BELOW_SPEC.contains(&name) {
+                        findings.push(Finding::new(
+                            path,
+                            line,
+                            format!("spec/ must not use `{name}` of its crate"),
+                        ));
+                    }
+                }
+                for token in words_of(&source, |word| INPUT_OUTPUT.contains(&word)) {
+                    let message = format!("spec/ does no I/O: `{}`; give it bytes", token.text);
+                    findings.push(Finding::new(path, token.line, message));
+                }
+            }
+            "codec" => {
+                for (line, name) in own_paths(&source, &module) {
+                    if name == "spec" || name == "model" {
+                        findings.push(Finding::new(path, line, format!("codec/ must not use {name}/")));
+                    }
+                }
+            }
+            "model" => {
+                for token in words_of(&source, |word| BYTE_PARSING.contains(&word) || is_nom_number(word)) {
+                    let message =
+                        format!("model/ parses no bytes: `{}`; put the structure into spec/", token.text);
+                    findings.push(Finding::new(path, token.line, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    findings
+}
+
+/// Dependencies between format crates.
+pub(crate) fn between(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for format in FORMATS {
+        let path = format!("crates/{}/Cargo.toml", format.package);
+        let Some((_, manifest)) =
+            tree.packages().find(|(folder, _)| *folder == format!("crates/{}", format.package))
+        else {
+            continue;
+        };
+        for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let Some(table) = manifest.get(table).and_then(toml::Value::as_table) else { continue };
+            for other in FORMATS.iter().filter(|other| table.contains_key(other.package)) {
+                let optional =
+                    table[other.package].get("optional").and_then(toml::Value::as_bool) == Some(true);
+                if !(optional && EMBEDDED.contains(&(format.package, other.package))) {
+                    let message = format!(
+                        "a format crate stands alone: drop {} or make it an allowed option",
+                        other.package
+                    );
+                    findings.push(Finding::new(&path, 0, message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// No format's name in the core.
+pub(crate) fn core(tree: &Tree) -> Vec<Finding> {
+    let names = ["hdf5", "asdf", "blosc", "blosc2", "gsd", "rawarray", "netcdf", "hoomd", "b2nd"];
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| path.starts_with("crates/sciformats-core/src/")) {
+        for (line, text) in text.lines().enumerate() {
+            for name in names.iter().filter(|name| words::has_word(&text.to_lowercase(), name)) {
+                findings.push(Finding::new(path, line + 1, format!("the core knows no format: `{name}`")));
+            }
+        }
+    }
+    findings
+}
+
+/// Libraries do not print; the program does.
+pub(crate) fn printing(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let library = |path: &str| {
+        let inside = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
+        inside.is_some_and(|(package, path)| package != "sciformats-cli" && path.starts_with("src/"))
+    };
+    for (path, source) in tree.sources().filter(|(path, _)| library(path)) {
+        for name in ["println", "print", "eprintln", "eprint", "dbg"] {
+            for line in source.lines_with(&[name, "!"]) {
+                findings.push(Finding::new(path, line, format!("a library does not print: `{name}!`")));
+            }
+        }
+    }
+    findings
+}
+
+/// The layer (first folder below `src`) and the module path of a source of the package.
+fn place<'p>(package: &str, path: &'p str) -> Option<(&'p str, Vec<&'p str>)> {
+    let inside =
+        path.strip_prefix("crates/")?.strip_prefix(package)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
+    let mut module: Vec<&str> = inside.split('/').collect();
+    if module.last() == Some(&"mod") {
+        module.pop();
+    }
+    Some((*module.first()?, module))
+}
+
+fn words_of<'s>(source: &'s Source<'_>, choose: impl Fn(&str) -> bool) -> Vec<&'s Token<'s>> {
+    source.code().filter(|token| token.kind == Kind::Word && choose(token.text)).collect()
+}
+
+/// `le_u32`, `be_f64`, …
+fn is_nom_number(word: &str) -> bool {
+    let rest = word.strip_prefix("le_").or_else(|| word.strip_prefix("be_"));
+    rest.and_then(|rest| rest.strip_prefix(['u', 'i', 'f'])).is_some_and(|bits| bits.parse::<u8>().is_ok())
+}
+
+/// What a source takes from its own crate: the first name of each path that begins with `crate` or leads up with
+/// `super` to the top, with its line.
+fn own_paths<'a>(source: &Source<'a>, module: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let tokens: Vec<Token<'a>> = source.code().copied().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let begins =
+            !at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|before| before.is(":"));
+        let mut depth = match token.text {
+            "crate" if begins && token.kind == Kind::Word => Some(0),
+            "super" if begins && token.kind == Kind::Word => Some(module.len().saturating_sub(1)),
+            _ => None,
+        };
+        at += 1;
+        while let Some(next) = after_colons(&tokens, at) {
+            if !next.is("super") {
+                break;
+            }
+            depth = depth.map(|depth| depth.saturating_sub(1));
+            at += 3;
+        }
+        match depth {
+            Some(0) if after_colons(&tokens, at).is_some() => found.extend(heads(&tokens, at + 2)),
+            // A path that stays inside leads to the same layer.
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The token after `::` at `at`.
+fn after_colons<'t, 'a>(tokens: &'t [Token<'a>], at: usize) -> Option<&'t Token<'a>> {
+    let colons = tokens.get(at)?.is(":") && tokens.get(at + 1)?.is(":");
+    tokens.get(at + 2).filter(|_| colons)
+}
+
+/// The name at `at`, or the first name of each part of a group `{a::b, c}`.
+fn heads<'a>(tokens: &[Token<'a>], at: usize) -> Vec<(usize, &'a str)> {
+    let Some(first) = tokens.get(at) else { return Vec::new() };
+    if !first.is("{") {
+        return vec![(first.line, first.text)];
+    }
+    let end = closing(tokens, at);
+    let (mut names, mut depth, mut fresh) = (Vec::new(), 0usize, true);
+    for token in tokens.get(at + 1..end).unwrap_or_default() {
+        match token.text {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            "," if depth == 0 => fresh = true,
+            name if fresh && token.kind == Kind::Word => {
+                names.push((token.line, name));
+                fresh = false;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(findings: &[Finding]) -> Vec<String> {
+        findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn spec_uses_only_itself_and_the_core() {
+        let good = "use crate::spec::header::Header;\nuse super::header;\nuse sciformats_core::fault::{field, Parsed};\n\
+                    use crate::{Error, spec::{a, b}};\n#[cfg(test)]\nmod tests { use crate::model::x; }";
+        assert!(inside(&Tree::of(&[("crates/gsd-rs/src/spec/index.rs", good)])).is_empty());
+        let bad = "use crate::model::commit;\nuse super::super::codec;\nuse crate::{spec::a, reader::Reader};\n\
+                   use sciformats_core::storage::ReadAt;\nfn f() { crate::writer::g() }";
+        let findings = inside(&Tree::of(&[("crates/gsd-rs/src/spec/index.rs", bad)]));
+        let lines: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [1, 2, 3, 5, 4, 4], "{:#?}", messages(&findings));
+        assert!(findings[0].message.contains("`model`"));
+        assert!(findings[1].message.contains("`codec`"));
+        assert!(findings[2].message.contains("`reader`"));
+    }
+
+    #[test]
+    fn codecs_know_neither_spec_nor_model() {
+        let text = "use crate::spec::flags;\nuse crate::element::Element;\nuse super::super::model::x;";
+        let findings = inside(&Tree::of(&[("crates/rawarray/src/codec/lz4.rs", text)]));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn the_model_parses_no_bytes() {
+        let text = "use nom::bytes;\nfn f(i: &[u8]) { le_u32(i); u64::from_le_bytes(x); le_usual() }";
+        let findings = inside(&Tree::of(&[("crates/hdf5-pure/src/model/chunk/grid.rs", text)]));
+        assert_eq!(findings.len(), 3);
+        assert!(inside(&Tree::of(&[("crates/hdf5-pure/src/spec/x.rs", text)])).is_empty());
+    }
+
+    #[test]
+    fn format_crates_depend_on_each_other_only_by_an_allowed_option() {
+        let manifest = |dependency: &str| format!("[package]\nname = \"x\"\n[dependencies]\n{dependency}\n");
+        let tree = |package: &str, dependency: &str| {
+            let path = format!("crates/{package}/Cargo.toml");
+            between(&Tree::of(&[(&path, &manifest(dependency))]))
+        };
+        assert!(tree("asdf-core", "cframe = { workspace = true, optional = true }").is_empty());
+        assert_eq!(tree("asdf-core", "cframe.workspace = true").len(), 1);
+        assert_eq!(tree("gsd-rs", "cframe = { workspace = true, optional = true }").len(), 1);
+        assert!(tree("gsd-rs", "sciformats-core.workspace = true").is_empty());
+    }
+
+    #[test]
+    fn the_core_names_no_format() {
+        let tree = Tree::of(&[
+            ("crates/sciformats-core/src/a.rs", "//! As in HDF5.\nlet gsdx = 1;\n"),
+            ("crates/gsd-rs/src/lib.rs", "//! GSD.\n"),
+        ]);
+        assert_eq!(
+            messages(&core(&tree)),
+            ["crates/sciformats-core/src/a.rs:1: the core knows no format: `hdf5`"]
+        );
+    }
+
+    #[test]
+    fn libraries_do_not_print_but_the_program_and_tests_do() {
+        let text = "//! Never println!.\nfn f() {\n    eprintln!();\n}\n#[cfg(test)]\nmod tests { fn g() { println!(); } }";
+        let tree = Tree::of(&[("crates/gsd-rs/src/a.rs", text), ("crates/sciformats-cli/src/main.rs", text)]);
+        assert_eq!(
+            messages(&printing(&tree)),
+            ["crates/gsd-rs/src/a.rs:3: a library does not print: `eprintln!`"]
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! Workflows call `cargo xtask`, so that what runs there runs on any machine.
+
+use super::Finding;
+use super::tree::Tree;
+
+/// What a `run:` may begin with: a task, or what gets a toolchain.
+const COMMANDS: &[&str] = &["cargo xtask ", "rustup ", "cargo install "];
+
+/// Steps of others: getting the sources, and keeping what was built.
+const STEPS: &[&str] = &["actions/checkout@", "actions/setup-python@", "actions/cache@"];
+
+/// All workflows.
+pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| path.starts_with(".github/workflows/")) {
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim().trim_start_matches("- ");
+            let wrong = match line.split_once(':').map(|(key, value)| (key, value.trim())) {
+                Some(("run", command)) => {
+                    !COMMANDS.iter().any(|known| command.starts_with(known)) || has_more(command)
+                }
+                Some(("uses", step)) => !STEPS.iter().any(|known| step.starts_with(known)),
+                _ => false,
+            };
+            if wrong {
+                findings.push(Finding::new(
+                    path,
+                    index + 1,
+                    format!("`{line}`: make it a task and call `cargo xtask`"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether the shell would do more than run one program.
+fn has_more(command: &str) -> bool {
+    ["&&", "||", ";", "|", ">"].iter().any(|mark| command.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(text: &str) -> Vec<usize> {
+        rule(&Tree::of(&[(".github/workflows/ci.yml", text)])).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn tasks_and_toolchains_pass() {
+        let text = "steps:\n  - uses: actions/checkout@v5\n  - run: rustup target add wasm32-unknown-unknown\n  - run: cargo xtask test\n";
+        assert_eq!(findings(text), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn everything_else_does_not() {
+        let text =
+            "- run: cargo test\n- run: |\n- run: cargo xtask test && rm -r x\n- uses: someone/else@v1\n";
+        assert_eq!(findings(text), [1, 2, 3, 4]);
+    }
+}
