@@ -1,0 +1,186 @@
+//! Version 1 B-trees (III.A.1): the members of old-style groups and the chunks of old datasets.
+//!
+//! | size | field |
+//! |---|---|
+//! | 4 | `TREE` |
+//! | 1 | node type: 0 group, 1 chunks |
+//! | 1 | level, 0 for a leaf |
+//! | 2 | entries used |
+//! | O, O | left and right sibling |
+//! | | key, child, key, child, … key |
+
+use nom::number::complete::{le_u16, le_u32, le_u64, u8 as byte};
+use nom::{Parser, multi::count};
+use sciformats_core::fault::{FaultKind, Parsed, checked, constant, field};
+
+use super::{Address, Sizes, address, defined, length, signature};
+
+/// What a node begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Levels below this node.
+    pub level: u8,
+    /// Children.
+    pub entries: u16,
+}
+
+impl Prefix {
+    pub(crate) fn size(sizes: Sizes) -> usize {
+        usize::from(sizes.offsets).saturating_mul(2).saturating_add(8)
+    }
+
+    fn parse(i: &[u8], sizes: Sizes, kind: u8) -> Parsed<'_, Self> {
+        let (i, ()) = signature(b"TREE")(i)?;
+        let (i, _) = constant("node type", byte, kind)(i)?;
+        let (i, level) = field("node level", byte)(i)?;
+        let (i, entries) = field("entries used", le_u16)(i)?;
+        let (i, _) = field("address of left sibling", address(sizes))(i)?;
+        let (i, _) = field("address of right sibling", address(sizes))(i)?;
+        Ok((i, Self { level, entries }))
+    }
+}
+
+/// A node of a group's tree. `keys[i] < names of children[i] <= keys[i + 1]`, as offsets in the local heap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupNode {
+    /// Levels below this node.
+    pub level: u8,
+    /// Heap offsets, one more than children.
+    pub keys: Vec<u64>,
+    /// Nodes of the level below, or symbol table nodes.
+    pub children: Vec<Address>,
+}
+
+impl GroupNode {
+    pub(crate) fn prefix(i: &[u8], sizes: Sizes) -> Parsed<'_, Prefix> {
+        Prefix::parse(i, sizes, 0)
+    }
+
+    /// Bytes of a node with `entries` children.
+    pub(crate) fn size(sizes: Sizes, entries: u16) -> usize {
+        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
+        Prefix::size(sizes)
+            .saturating_add(l)
+            .saturating_add(usize::from(entries).saturating_mul(o.saturating_add(l)))
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, Prefix { level, entries }) = Self::prefix(i, sizes)?;
+        let (i, first) = field("key", length(sizes))(i)?;
+        let pair = (field("child", defined(sizes)), field("key", length(sizes)));
+        let (i, pairs) = count(pair, usize::from(entries)).parse(i)?;
+        let keys = std::iter::once(first).chain(pairs.iter().map(|&(_, key)| key)).collect();
+        Ok((i, Self { level, keys, children: pairs.into_iter().map(|(child, _)| child).collect() }))
+    }
+}
+
+/// The key of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkKey {
+    /// Bytes as stored.
+    pub size: u32,
+    /// Filters that were skipped, bit by bit.
+    pub filter_mask: u32,
+    /// Coordinates of the first element, without the last one for the element's bytes.
+    pub offsets: Vec<u64>,
+}
+
+impl ChunkKey {
+    fn parse(i: &[u8], rank: usize) -> Parsed<'_, Self> {
+        let (i, size) = field("size of chunk", le_u32)(i)?;
+        let (i, filter_mask) = field("filter mask", le_u32)(i)?;
+        let (i, offsets) = field("chunk offset", count(le_u64, rank)).parse(i)?;
+        let (i, _) = field("chunk offset", le_u64)(i)?;
+        Ok((i, Self { size, filter_mask, offsets }))
+    }
+}
+
+/// A node of a chunk tree. `keys[i]` is the first chunk under `children[i]`; the last key bounds the node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkNode {
+    /// Levels below this node.
+    pub level: u8,
+    /// One more than children.
+    pub keys: Vec<ChunkKey>,
+    /// Nodes of the level below, or chunks.
+    pub children: Vec<Option<Address>>,
+}
+
+impl ChunkNode {
+    pub(crate) fn prefix(i: &[u8], sizes: Sizes) -> Parsed<'_, Prefix> {
+        Prefix::parse(i, sizes, 1)
+    }
+
+    /// Bytes of a node with `entries` children of a dataset of `rank` dimensions.
+    pub(crate) fn size(sizes: Sizes, entries: u16, rank: usize) -> usize {
+        let key = rank.saturating_mul(8).saturating_add(16);
+        let pair = key.saturating_add(usize::from(sizes.offsets));
+        Prefix::size(sizes).saturating_add(key).saturating_add(usize::from(entries).saturating_mul(pair))
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes, rank: usize) -> Parsed<'_, Self> {
+        let (i, Prefix { level, entries }) = Self::prefix(i, sizes)?;
+        let (i, first) = ChunkKey::parse(i, rank)?;
+        let pair = (field("child", address(sizes)), |i| ChunkKey::parse(i, rank));
+        let (i, pairs) = count(pair, usize::from(entries)).parse(i)?;
+        let mut keys = vec![first];
+        let mut children = Vec::with_capacity(pairs.len());
+        for (child, key) in pairs {
+            children.push(child);
+            keys.push(key);
+        }
+        Ok((i, Self { level, keys, children }))
+    }
+}
+
+/// The B-tree 'K' values message (IV.A.2.t).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BtreeK {
+    /// Half the number of children of a chunk B-tree node.
+    pub chunk: u16,
+    /// Half the number of children of a group's B-tree node.
+    pub group_internal: u16,
+    /// Half the number of entries of a symbol table node.
+    pub group_leaf: u16,
+}
+
+impl BtreeK {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let positive =
+            |name| checked(name, le_u16, |&k| (k == 0).then_some(FaultKind::Undefined { found: 0 }));
+        let (i, _) = super::version(0)(i)?;
+        let (i, chunk) = positive("indexed storage internal node K")(i)?;
+        let (i, group_internal) = positive("group internal node K")(i)?;
+        let (i, group_leaf) = positive("group leaf node K")(i)?;
+        Ok((i, Self { chunk, group_internal, group_leaf }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn a_leaf_with_one_chunk() {
+        let bytes = hex("54524545 01 00 0100 ffffffffffffffff ffffffffffffffff \
+             50000000 00000000 0000000000000000 0000000000000000 \
+             0010000000000000 \
+             00000000 00000000 1400000000000000 0400000000000000");
+        assert_eq!(bytes.len(), ChunkNode::size(SIZES, 1, 1));
+        let (rest, node) = ChunkNode::parse(&bytes, SIZES, 1).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!(node.children, [Some(Address(0x1000))]);
+        assert_eq!((node.keys[0].size, node.keys[1].offsets[0]), (80, 20));
+        assert!(GroupNode::parse(&bytes, SIZES).is_err());
+    }
+
+    #[test]
+    fn a_group_leaf() {
+        let bytes = hex("54524545 00 00 0100 ffffffffffffffff ffffffffffffffff \
+             0000000000000000 3005000000000000 0800000000000000");
+        let (rest, node) = GroupNode::parse(&bytes, SIZES).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!((node.keys, node.children), (vec![0, 8], vec![Address(0x530)]));
+    }
+}

@@ -1,0 +1,188 @@
+//! Version 2 B-trees (III.A.2): the links and attributes of large groups and objects, huge heap objects, shared messages, chunks.
+//!
+//! | size | field of the header |
+//! |---|---|
+//! | 4 | `BTHD` |
+//! | 1, 1 | version 0, record type |
+//! | 4 | node size |
+//! | 2 | record size |
+//! | 2 | depth |
+//! | 1, 1 | split and merge percent |
+//! | O | root node |
+//! | 2 | records in the root |
+//! | L | records in the tree |
+//! | 4 | checksum |
+
+pub(crate) mod record;
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, constant, field};
+
+use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version, width_for};
+
+/// The header of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the records are.
+    pub kind: u8,
+    /// Bytes of a node.
+    pub node_size: u32,
+    /// Bytes of a record.
+    pub record_size: u16,
+    /// Levels below the root.
+    pub depth: u16,
+    /// The root node; none in an empty tree.
+    pub root: Option<Address>,
+    /// Records in the root node.
+    pub root_records: u16,
+    /// Records in the tree.
+    pub total_records: u64,
+}
+
+impl Header {
+    pub(crate) fn size(sizes: Sizes) -> usize {
+        usize::from(sizes.offsets).saturating_add(usize::from(sizes.lengths)).saturating_add(22)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        sealed(|i| {
+            let (i, ()) = signature(b"BTHD")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, kind) = field("type", byte)(i)?;
+            let (i, node_size) = field("node size", le_u32)(i)?;
+            let (i, record_size) =
+                checked("record size", le_u16, |&n| (n == 0).then_some(FaultKind::Undefined { found: 0 }))(
+                    i,
+                )?;
+            let (i, depth) = field("depth", le_u16)(i)?;
+            let (i, _) = field("split and merge percent", le_u16)(i)?;
+            let (i, root) = field("root node address", address(sizes))(i)?;
+            let (i, root_records) = field("number of records in root node", le_u16)(i)?;
+            let (i, total_records) = field("total number of records in B-tree", length(sizes))(i)?;
+            Ok((i, Self { kind, node_size, record_size, depth, root, root_records, total_records }))
+        })(i)
+    }
+
+    /// The widths of child pointers at each level, from the leaves up.
+    pub(crate) fn pointers(&self, sizes: Sizes) -> Vec<Pointer> {
+        const OVERHEAD: u64 = 10; // signature, version, type and checksum
+        let room = u64::from(self.node_size).saturating_sub(OVERHEAD);
+        let record = u64::from(self.record_size);
+        let leaf = room.checked_div(record).unwrap_or(0);
+        let records = width_for(leaf);
+        let mut below = leaf; // the most records of a tree of the level below
+        (1..=self.depth)
+            .map(|depth| {
+                let total = if depth > 1 { width_for(below) } else { 0 };
+                let width = (records.saturating_add(total) as u64).saturating_add(sizes.offsets.into());
+                let most = room.saturating_sub(width).checked_div(record.saturating_add(width)).unwrap_or(0);
+                below = most.saturating_add(1).saturating_mul(below).saturating_add(most);
+                Pointer { records, total }
+            })
+            .collect()
+    }
+}
+
+/// Widths of a child pointer's fields: records of the child, and of all below it (0: not stored).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pointer {
+    records: usize,
+    total: usize,
+}
+
+/// A child of an internal node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The node.
+    pub address: Address,
+    /// Records in it.
+    pub records: u16,
+}
+
+/// The records of a node, each of the header's record size, and its children: none, or one more than records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node<'a> {
+    /// One after another.
+    pub records: &'a [u8],
+    /// Left of each record, and right of the last.
+    pub children: Vec<Child>,
+}
+
+impl<'a> Node<'a> {
+    /// Parses a leaf of `records` records.
+    pub(crate) fn leaf(i: &'a [u8], header: &Header, records: u16) -> Parsed<'a, Self> {
+        sealed(|i| {
+            let (i, records) = prefix(i, b"BTLF", header, records)?;
+            Ok((i, Self { records, children: Vec::new() }))
+        })(i)
+    }
+
+    /// Parses an internal node of `records` records whose child pointers are as wide as `pointer` says.
+    pub(crate) fn internal(
+        i: &'a [u8],
+        header: &Header,
+        sizes: Sizes,
+        pointer: Pointer,
+        records: u16,
+    ) -> Parsed<'a, Self> {
+        sealed(|i| {
+            let (i, stored) = prefix(i, b"BTIN", header, records)?;
+            let (i, children) =
+                count(|i| child(i, sizes, pointer), usize::from(records).saturating_add(1)).parse(i)?;
+            Ok((i, Self { records: stored, children }))
+        })(i)
+    }
+}
+
+fn prefix<'a>(i: &'a [u8], mark: &'static [u8; 4], header: &Header, records: u16) -> Parsed<'a, &'a [u8]> {
+    let (i, ()) = signature(mark)(i)?;
+    let (i, _) = version(0)(i)?;
+    let (i, _) = constant("type", byte, header.kind)(i)?;
+    field("records", take(usize::from(records).saturating_mul(header.record_size.into()))).parse(i)
+}
+
+fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Child> {
+    let (i, address) = field("child node pointer", defined(sizes))(i)?;
+    let (rest, records) = field("number of records in child node", uint(pointer.records))(i)?;
+    let Ok(records) = u16::try_from(records) else {
+        return field("number of records in child node", |i| {
+            sciformats_core::fault::fail(i, FaultKind::Overflow)
+        })(i);
+    };
+    let (rest, _) = field("total number of records in child node", uint(pointer.total))(rest)?;
+    Ok((rest, Child { address, records }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex, seal};
+    use super::*;
+
+    fn header(kind: u8, node_size: u32, record_size: u16, depth: u16) -> Header {
+        Header { kind, node_size, record_size, depth, root: None, root_records: 0, total_records: 0 }
+    }
+
+    #[test]
+    fn widths_of_pointers() {
+        let links = header(5, 512, 11, 3).pointers(SIZES);
+        let widths: Vec<_> = links.iter().map(|p| (p.records, p.total)).collect();
+        assert_eq!(widths, [(1, 0), (1, 2), (1, 2)]);
+        let chunks = header(10, 2048, 24, 2).pointers(SIZES);
+        assert_eq!((chunks[1].records, chunks[1].total), (1, 2));
+    }
+
+    #[test]
+    fn a_header_and_a_leaf() {
+        let bytes =
+            seal(hex("42544844 00 05 00020000 0b00 0000 64 28 0010000000000000 0100 0100000000000000"));
+        assert_eq!(bytes.len(), Header::size(SIZES));
+        let (_, header) = Header::parse(&bytes, SIZES).unwrap();
+        assert_eq!((header.root, header.total_records), (Some(Address(0x1000)), 1));
+        let leaf = seal(hex("42544c46 00 05 01020304 00150000000300"));
+        assert_eq!(Node::leaf(&leaf, &header, 1).unwrap().1.records.len(), 11);
+        assert!(Node::leaf(&leaf, &header, 2).is_err());
+    }
+}

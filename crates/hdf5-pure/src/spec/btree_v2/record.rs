@@ -1,0 +1,107 @@
+//! The records of version 2 B-trees (III.A.2, types 1 to 11).
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::{le_u32, le_u64, u8 as byte};
+use sciformats_core::fault::{Parsed, field};
+
+use super::super::{Address, Sizes, address, defined, length, uint};
+
+/// A huge object of a fractal heap (types 1 to 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HugeObject {
+    /// Where.
+    pub address: Address,
+    /// Bytes as stored.
+    pub stored: u64,
+    /// Filters skipped, and bytes after decoding (types 2 and 4).
+    pub filtered: Option<(u32, u64)>,
+    /// Its key in heap IDs (types 1 and 2).
+    pub key: Option<u64>,
+}
+
+impl HugeObject {
+    pub(crate) fn parse(i: &[u8], sizes: Sizes, kind: u8) -> Parsed<'_, Self> {
+        let (i, address) = field("huge object address", defined(sizes))(i)?;
+        let (i, stored) = field("huge object length", length(sizes))(i)?;
+        let (i, filtered) = match kind {
+            2 | 4 => (field("filter mask", le_u32), field("huge object memory size", length(sizes)))
+                .map(Some)
+                .parse(i)?,
+            _ => (i, None),
+        };
+        let (i, key) = match kind {
+            1 | 2 => field("huge object ID", length(sizes)).map(Some).parse(i)?,
+            _ => (i, None),
+        };
+        Ok((i, Self { address, stored, filtered, key }))
+    }
+}
+
+/// A link by the hash of its name (type 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkName<'a> {
+    /// Hash of the name.
+    pub hash: u32,
+    /// The link message in the group's fractal heap.
+    pub id: &'a [u8],
+}
+
+impl<'a> LinkName<'a> {
+    pub(crate) fn parse(i: &'a [u8]) -> Parsed<'a, Self> {
+        let (i, hash) = field("hash of name", le_u32)(i)?;
+        let (i, id) = field("ID", take(7usize)).parse(i)?;
+        Ok((i, Self { hash, id }))
+    }
+}
+
+/// An attribute by the hash of its name (type 8) or its creation order (type 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttributeRecord<'a> {
+    /// The attribute message in a fractal heap.
+    pub id: &'a [u8],
+    /// Message flags; bit 1: the heap is that of the shared messages.
+    pub flags: u8,
+    /// When it was created among the object's attributes.
+    pub creation_order: u32,
+    /// Hash of the name (type 8).
+    pub hash: Option<u32>,
+}
+
+impl<'a> AttributeRecord<'a> {
+    pub(crate) fn parse(i: &'a [u8], kind: u8) -> Parsed<'a, Self> {
+        let (i, id) = field("heap ID", take(8usize)).parse(i)?;
+        let (i, flags) = field("message flags", byte)(i)?;
+        let (i, creation_order) = field("creation order", le_u32)(i)?;
+        let (i, hash) = match kind {
+            8 => field("hash of name", le_u32).map(Some).parse(i)?,
+            _ => (i, None),
+        };
+        Ok((i, Self { id, flags, creation_order, hash }))
+    }
+}
+
+/// A chunk (types 10 and 11).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkRecord {
+    /// Where; none if it is not there.
+    pub address: Option<Address>,
+    /// Bytes as stored and filters skipped (type 11).
+    pub filtered: Option<(u64, u32)>,
+    /// Which chunk, counted in chunks along each dimension.
+    pub scaled: Vec<u64>,
+}
+
+impl ChunkRecord {
+    /// Parses a record whose stored size is `size_width` bytes wide, 0 for type 10.
+    pub(crate) fn parse(i: &[u8], sizes: Sizes, size_width: usize, rank: usize) -> Parsed<'_, Self> {
+        let (i, address) = field("address", address(sizes))(i)?;
+        let (i, filtered) = match size_width {
+            0 => (i, None),
+            _ => (field("chunk size", uint(size_width)), field("filter mask", le_u32)).map(Some).parse(i)?,
+        };
+        let (i, scaled) = field("scaled offset", count(le_u64, rank)).parse(i)?;
+        Ok((i, Self { address, filtered, scaled }))
+    }
+}

@@ -1,0 +1,270 @@
+//! Extensible arrays: the index of a chunked dataset that grows in one dimension.
+//!
+//! Elements stand in the index block, then in data blocks that grow. Super block `u` leads to `2^(u/2)` data blocks of
+//! `dmin * 2^((u+1)/2)` elements. The index block itself leads to the data blocks of the first super blocks.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::u8 as byte;
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::fixed_array::client;
+use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version};
+
+/// The header, `EAHD`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtensibleArray {
+    /// 0 unfiltered chunks, 1 filtered ones.
+    pub client: u8,
+    /// Bytes of an element.
+    pub element_size: u8,
+    /// Bits of an element's number.
+    pub max_bits: u8,
+    /// Elements in the index block.
+    pub index_elements: u8,
+    /// Elements of the smallest data block, a power of 2.
+    pub min_data_elements: u8,
+    /// Data block addresses of the smallest super block, a power of 2.
+    pub min_super_pointers: u8,
+    /// A page holds two to this power of elements.
+    pub page_bits: u8,
+    /// One more than the largest element that was ever set.
+    pub max_index_set: u64,
+    /// The index block.
+    pub index_block: Option<Address>,
+}
+
+/// Where an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the index block: its number.
+    Index(u64),
+    /// In a data block of super block `u`: which of its blocks, and the number in the block.
+    Data { u: u32, block: u64, slot: u64 },
+}
+
+impl ExtensibleArray {
+    pub(crate) fn size(sizes: Sizes) -> usize {
+        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
+        l.saturating_mul(6).saturating_add(o).saturating_add(16)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        sealed(|i| header(i, sizes))(i)
+    }
+
+    /// Super blocks whose data blocks the index block leads to.
+    pub(crate) fn direct_super_blocks(&self) -> u32 {
+        self.min_super_pointers.checked_ilog2().unwrap_or(0).saturating_mul(2)
+    }
+
+    /// Super blocks of the whole array.
+    pub(crate) fn super_blocks(&self) -> u32 {
+        u32::from(self.max_bits)
+            .saturating_add(1)
+            .saturating_sub(self.min_data_elements.checked_ilog2().unwrap_or(0))
+    }
+
+    /// Data blocks of super block `u`.
+    pub(crate) fn blocks(u: u32) -> u64 {
+        1u64.checked_shl(u / 2).unwrap_or(u64::MAX)
+    }
+
+    /// Elements of a data block of super block `u`.
+    pub(crate) fn block_elements(&self, u: u32) -> u64 {
+        let factor = 1u64.checked_shl(u.saturating_add(1) / 2).unwrap_or(u64::MAX);
+        u64::from(self.min_data_elements).saturating_mul(factor)
+    }
+
+    /// Data blocks before super block `u`.
+    pub(crate) fn blocks_before(u: u32) -> u64 {
+        (0..u).fold(0, |sum, u| sum.saturating_add(Self::blocks(u)))
+    }
+
+    /// Data blocks that the index block leads to.
+    pub(crate) fn direct_blocks(&self) -> u64 {
+        Self::blocks_before(self.direct_super_blocks())
+    }
+
+    /// Elements before the first one of super block `u`, those of the index block counted.
+    pub(crate) fn first_of(&self, u: u32) -> u64 {
+        let scale = 1u64.checked_shl(u).unwrap_or(u64::MAX).saturating_sub(1);
+        u64::from(self.min_data_elements).saturating_mul(scale).saturating_add(self.index_elements.into())
+    }
+
+    /// Where element `index` is.
+    pub(crate) fn place(&self, index: u64) -> Option<Place> {
+        let Some(e) = index.checked_sub(self.index_elements.into()) else { return Some(Place::Index(index)) };
+        let u = e.checked_div(self.min_data_elements.into())?.checked_add(1)?.checked_ilog2()?;
+        let within = index.checked_sub(self.first_of(u))?;
+        let n = self.block_elements(u);
+        (u < self.super_blocks()).then_some(())?;
+        Some(Place::Data { u, block: within.checked_div(n)?, slot: within.checked_rem(n)? })
+    }
+
+    /// Elements of a page.
+    pub(crate) fn page(&self) -> u64 {
+        1u64.checked_shl(self.page_bits.into()).unwrap_or(u64::MAX)
+    }
+
+    /// Pages of a data block of `n` elements; 0 if it is not paged.
+    pub(crate) fn pages(&self, n: u64) -> u64 {
+        if n > self.page() { n.checked_div(self.page()).unwrap_or(0) } else { 0 }
+    }
+
+    /// Bytes of the offset field of super and data blocks.
+    pub(crate) fn offset_width(&self) -> usize {
+        usize::from(self.max_bits).div_ceil(8)
+    }
+
+    /// Bytes before the elements of a data block.
+    pub(crate) fn data_prefix(&self, sizes: Sizes) -> usize {
+        usize::from(sizes.offsets).saturating_add(6).saturating_add(self.offset_width())
+    }
+
+    /// Bytes of the index block.
+    pub(crate) fn index_block_size(&self, sizes: Sizes) -> u64 {
+        let o = u64::from(sizes.offsets);
+        let supers = u64::from(self.super_blocks().saturating_sub(self.direct_super_blocks()));
+        let pointers = self.direct_blocks().saturating_add(supers).saturating_mul(o);
+        let elements = u64::from(self.index_elements).saturating_mul(self.element_size.into());
+        pointers.saturating_add(elements).saturating_add(o).saturating_add(10)
+    }
+
+    /// Bytes of the bitmap of super block `u`.
+    pub(crate) fn bitmap_size(&self, u: u32) -> u64 {
+        Self::blocks(u).saturating_mul(self.pages(self.block_elements(u)).div_ceil(8))
+    }
+
+    /// Bytes of super block `u`.
+    pub(crate) fn super_block_size(&self, sizes: Sizes, u: u32) -> u64 {
+        let o = u64::from(sizes.offsets);
+        let prefix = o.saturating_add(10).saturating_add(self.offset_width() as u64);
+        Self::blocks(u).saturating_mul(o).saturating_add(self.bitmap_size(u)).saturating_add(prefix)
+    }
+
+    /// Parses the prefix and the elements of a data block, or for a paged one only the prefix (`len` 0).
+    pub(crate) fn parse_data_block<'a>(&self, i: &'a [u8], sizes: Sizes, len: usize) -> Parsed<'a, &'a [u8]> {
+        sealed(|i| {
+            let (i, ()) = signature(b"EADB")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, _) = client(i)?;
+            let (i, _) = field("header address", defined(sizes))(i)?;
+            let (i, _) = field("block offset", uint(self.offset_width()))(i)?;
+            field("elements", take(len)).parse(i)
+        })(i)
+    }
+}
+
+fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, ExtensibleArray> {
+    let (i, ()) = signature(b"EAHD")(i)?;
+    let (i, _) = version(0)(i)?;
+    let (i, client) = client(i)?;
+    let (at, element_size) = field("element size", byte)(i)?;
+    let (i, max_bits) = field("max number of elements bits", byte)(at)?;
+    let (i, index_elements) = field("number of elements in index block", byte)(i)?;
+    let (i, min_data_elements) = field("min number of data block elements", byte)(i)?;
+    let (i, min_super_pointers) = field("min number of super block pointers", byte)(i)?;
+    let (i, page_bits) = field("max number of data block page elements bits", byte)(i)?;
+    let powers = min_data_elements.is_power_of_two() && min_super_pointers.is_power_of_two();
+    if !powers || max_bits == 0 || max_bits > 64 || page_bits > 63 {
+        return fail(at, FaultKind::Rule("breaks the rules of an extensible array"));
+    }
+    let (i, statistics) = field("statistics", count(length(sizes), 6usize)).parse(i)?;
+    let (i, index_block) = field("index block address", address(sizes))(i)?;
+    let max_index_set = statistics.get(4).copied().unwrap_or(0);
+    let array = ExtensibleArray {
+        client,
+        element_size,
+        max_bits,
+        index_elements,
+        min_data_elements,
+        min_super_pointers,
+        page_bits,
+        max_index_set,
+        index_block,
+    };
+    Ok((i, array))
+}
+
+/// The index block, `EAIB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexBlock<'a> {
+    /// The first elements.
+    pub elements: &'a [u8],
+    /// Data blocks of the first super blocks.
+    pub data_blocks: Vec<Option<Address>>,
+    /// The other super blocks.
+    pub super_blocks: Vec<Option<Address>>,
+}
+
+impl<'a> IndexBlock<'a> {
+    pub(crate) fn parse(i: &'a [u8], array: &ExtensibleArray, sizes: Sizes) -> Parsed<'a, Self> {
+        sealed(|i| {
+            let (i, ()) = signature(b"EAIB")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, _) = client(i)?;
+            let (i, _) = field("header address", defined(sizes))(i)?;
+            let len = usize::from(array.index_elements).saturating_mul(array.element_size.into());
+            let (i, elements) = field("elements", take(len)).parse(i)?;
+            let Ok(blocks) = usize::try_from(array.direct_blocks()) else {
+                return fail(i, FaultKind::Overflow);
+            };
+            let supers = array.super_blocks().saturating_sub(array.direct_super_blocks());
+            let (i, data_blocks) = field("data block address", count(address(sizes), blocks)).parse(i)?;
+            let supers = usize::try_from(supers).unwrap_or(usize::MAX);
+            let (i, super_blocks) = field("super block address", count(address(sizes), supers)).parse(i)?;
+            Ok((i, Self { elements, data_blocks, super_blocks }))
+        })(i)
+    }
+}
+
+/// A super block, `EASB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuperBlock<'a> {
+    /// Pages in use, data block after data block without gaps between their bits.
+    pub bitmap: &'a [u8],
+    /// Its data blocks.
+    pub data_blocks: Vec<Option<Address>>,
+}
+
+impl<'a> SuperBlock<'a> {
+    pub(crate) fn parse(i: &'a [u8], array: &ExtensibleArray, sizes: Sizes, u: u32) -> Parsed<'a, Self> {
+        sealed(|i| {
+            let (i, ()) = signature(b"EASB")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, _) = client(i)?;
+            let (i, _) = field("header address", defined(sizes))(i)?;
+            let (i, _) = field("block offset", uint(array.offset_width()))(i)?;
+            let (i, bitmap) = field("page bitmask", take(array.bitmap_size(u))).parse(i)?;
+            let Ok(blocks) = usize::try_from(ExtensibleArray::blocks(u)) else {
+                return fail(i, FaultKind::Overflow);
+            };
+            let (i, data_blocks) = field("data block address", count(address(sizes), blocks)).parse(i)?;
+            Ok((i, Self { bitmap, data_blocks }))
+        })(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex, seal};
+    use super::*;
+
+    #[test]
+    fn places_of_elements() {
+        let bytes = seal(hex("45414844 00 00 08 20 04 10 04 0a \
+             0000000000000000 0000000000000000 0000000000000000 0000000000000000 6400000000000000 0000000000000000 \
+             0010000000000000"));
+        assert_eq!(bytes.len(), 72);
+        let (_, array) = ExtensibleArray::parse(&bytes, SIZES).unwrap();
+        assert_eq!((array.super_blocks(), array.direct_blocks(), array.direct_super_blocks()), (29, 6, 4));
+        assert_eq!(array.index_block_size(SIZES), 298);
+        assert_eq!(array.place(3), Some(Place::Index(3)));
+        assert_eq!(array.place(4), Some(Place::Data { u: 0, block: 0, slot: 0 }));
+        assert_eq!(array.place(4 + 48 + 33), Some(Place::Data { u: 2, block: 1, slot: 1 }));
+        assert_eq!(array.place(4 + 4080), Some(Place::Data { u: 8, block: 0, slot: 0 }));
+        assert_eq!(array.max_index_set, 100);
+    }
+}

@@ -1,0 +1,133 @@
+//! Fixed arrays: the index of a chunked dataset that cannot grow.
+//!
+//! Header: `FAHD`, version 0, client, element size, page bits, elements (L), data block (O), checksum.
+//! Data block: `FADB`, version 0, client, header (O), then the elements and a checksum; or, for more elements than a page
+//! holds, a bitmap of the pages in use, a checksum, and pages of elements with a checksum each.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+
+use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version};
+
+/// The header of a fixed array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedArray {
+    /// 0 unfiltered chunks, 1 filtered ones.
+    pub client: u8,
+    /// Bytes of an element.
+    pub element_size: u8,
+    /// A page holds two to this power of elements.
+    pub page_bits: u8,
+    /// Elements.
+    pub elements: u64,
+    /// The data block.
+    pub block: Option<Address>,
+}
+
+impl FixedArray {
+    pub(crate) fn size(sizes: Sizes) -> usize {
+        usize::from(sizes.offsets).saturating_add(usize::from(sizes.lengths)).saturating_add(12)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        sealed(|i| {
+            let (i, ()) = signature(b"FAHD")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, client) = client(i)?;
+            let (i, element_size) = field("entry size", byte)(i)?;
+            let (i, page_bits) = checked("page bits", byte, |&bits| {
+                (bits > 63).then_some(FaultKind::Undefined { found: bits.into() })
+            })(i)?;
+            let (i, elements) = field("maximum number of entries", length(sizes))(i)?;
+            let (i, block) = field("data block address", address(sizes))(i)?;
+            Ok((i, Self { client, element_size, page_bits, elements, block }))
+        })(i)
+    }
+
+    /// Elements of a full page.
+    pub(crate) fn page(&self) -> u64 {
+        1u64.checked_shl(self.page_bits.into()).unwrap_or(u64::MAX)
+    }
+
+    /// Pages, 0 if the elements stand in the data block itself.
+    pub(crate) fn pages(&self) -> u64 {
+        if self.elements <= self.page() { 0 } else { self.elements.div_ceil(self.page()) }
+    }
+
+    /// Bytes before the elements or the bitmap of the data block.
+    pub(crate) fn prefix(sizes: Sizes) -> usize {
+        usize::from(sizes.offsets).saturating_add(6)
+    }
+
+    /// Parses the data block up to its first checksum: `len` bytes of elements, or of the bitmap.
+    pub(crate) fn parse_block(i: &[u8], sizes: Sizes, len: usize) -> Parsed<'_, &[u8]> {
+        sealed(|i| {
+            let (i, ()) = signature(b"FADB")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, _) = client(i)?;
+            let (i, _) = field("header address", defined(sizes))(i)?;
+            field("elements", take(len)).parse(i)
+        })(i)
+    }
+}
+
+/// Which chunks an array indexes: 0 unfiltered, 1 filtered ones.
+pub(crate) fn client(i: &[u8]) -> Parsed<'_, u8> {
+    checked("client ID", byte, |&id| (id > 1).then_some(FaultKind::Undefined { found: id.into() }))(i)
+}
+
+/// Parses a page of `len` bytes of elements.
+pub(crate) fn page(i: &[u8], len: usize) -> Parsed<'_, &[u8]> {
+    sealed(field("elements", take(len)))(i)
+}
+
+/// Whether bit `index` of a bitmap is set, the most significant bit of a byte first.
+pub(crate) fn page_is_used(bitmap: &[u8], index: u64) -> bool {
+    let byte = usize::try_from(index / 8).ok().and_then(|at| bitmap.get(at));
+    byte.is_some_and(|byte| byte.checked_shr((7 - (index % 8)).try_into().unwrap_or(0)).unwrap_or(0) & 1 == 1)
+}
+
+/// An element: a chunk, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Where; none if it is not there.
+    pub address: Option<Address>,
+    /// Bytes as stored and filters skipped, of a filtered chunk.
+    pub filtered: Option<(u64, u32)>,
+}
+
+impl Element {
+    /// Parses an element whose stored size is `size_width` bytes wide, 0 without filters.
+    pub(crate) fn parse(i: &[u8], sizes: Sizes, size_width: usize) -> Parsed<'_, Self> {
+        let (i, address) = field("address", address(sizes))(i)?;
+        let (i, filtered) = match size_width {
+            0 => (i, None),
+            _ => (field("chunk size", uint(size_width)), field("filter mask", le_u32)).map(Some).parse(i)?,
+        };
+        Ok((i, Self { address, filtered }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex, seal};
+    use super::*;
+
+    #[test]
+    fn a_header() {
+        let bytes = seal(hex("46414844 00 00 08 0a 0500000000000000 0010000000000000"));
+        assert_eq!(bytes.len(), 28);
+        let (_, array) = FixedArray::parse(&bytes, SIZES).unwrap();
+        assert_eq!((array.elements, array.pages(), array.page()), (5, 0, 1024));
+    }
+
+    #[test]
+    fn bitmaps_start_at_the_high_bit() {
+        assert!(page_is_used(&[0x80, 0x01], 0));
+        assert!(!page_is_used(&[0x80, 0x01], 7));
+        assert!(page_is_used(&[0x80, 0x01], 15));
+        assert!(!page_is_used(&[0x80, 0x01], 16));
+    }
+}

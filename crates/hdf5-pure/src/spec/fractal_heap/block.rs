@@ -1,0 +1,101 @@
+//! The blocks of a fractal heap (III.G.2 and 3).
+//!
+//! Direct block: `FHDB`, version 0, heap header (O), offset in the heap, [checksum 4], data. Objects are addressed from the
+//! block's very start. Indirect block: `FHIB`, version 0, heap header, offset, children, checksum.
+
+use nom::Parser;
+use nom::multi::count;
+use nom::number::complete::le_u32;
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::super::{Address, Sizes, address, defined, length, lookup3, sealed, signature, uint, version};
+use super::FractalHeap;
+
+/// A block that an indirect block leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// None if the block does not exist.
+    pub address: Option<Address>,
+    /// Bytes after the filters, and filters skipped, of a direct block of a filtered heap.
+    pub filtered: Option<(u64, u32)>,
+}
+
+/// The children of an indirect block, direct ones first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndirectBlock {
+    /// Row after row.
+    pub children: Vec<Child>,
+}
+
+/// Children of an indirect block of `rows` rows: direct and indirect ones.
+fn children(heap: &FractalHeap, rows: u32) -> (u64, u64) {
+    let direct = heap.table.direct_rows().min(rows);
+    let width = u64::from(heap.table.width);
+    (width.saturating_mul(direct.into()), width.saturating_mul(rows.saturating_sub(direct).into()))
+}
+
+impl IndirectBlock {
+    /// Bytes of a block of `rows` rows.
+    pub(crate) fn size(heap: &FractalHeap, sizes: Sizes, rows: u32) -> u64 {
+        let (o, l) = (u64::from(sizes.offsets), u64::from(sizes.lengths));
+        let (direct, indirect) = children(heap, rows);
+        let filtered = if heap.filters.is_some() { l.saturating_add(4) } else { 0 };
+        let prefix = o.saturating_add(heap.table.offset_width() as u64).saturating_add(9);
+        direct
+            .saturating_mul(o.saturating_add(filtered))
+            .saturating_add(indirect.saturating_mul(o))
+            .saturating_add(prefix)
+    }
+
+    pub(crate) fn parse<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes, rows: u32) -> Parsed<'a, Self> {
+        sealed(|i: &'a [u8]| {
+            let (i, ()) = signature(b"FHIB")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, _) = field("heap header address", defined(sizes))(i)?;
+            let (i, _) = field("block offset", uint(heap.table.offset_width()))(i)?;
+            let (direct, indirect) = children(heap, rows);
+            let (direct, indirect) = match (usize::try_from(direct), usize::try_from(indirect)) {
+                (Ok(direct), Ok(indirect)) => (direct, indirect),
+                _ => return fail(i, FaultKind::Overflow),
+            };
+            let (i, mut children) = count(|i| direct_child(i, heap, sizes), direct).parse(i)?;
+            let child = field("child indirect block address", address(sizes));
+            let (i, more) =
+                count(child.map(|address| Child { address, filtered: None }), indirect).parse(i)?;
+            children.extend(more);
+            Ok((i, Self { children }))
+        })(i)
+    }
+}
+
+fn direct_child<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, Child> {
+    let (i, address) = field("child direct block address", address(sizes))(i)?;
+    if heap.filters.is_none() {
+        return Ok((i, Child { address, filtered: None }));
+    }
+    let (i, size) = field("size of filtered direct block", length(sizes))(i)?;
+    let (i, mask) = field("filter mask for direct block", le_u32)(i)?;
+    Ok((i, Child { address, filtered: Some((size, mask)) }))
+}
+
+/// Checks a whole direct block, filters undone. Its objects are slices of it.
+pub(crate) fn check_direct<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, ()> {
+    let block = i;
+    let (i, ()) = signature(b"FHDB")(i)?;
+    let (i, _) = version(0)(i)?;
+    let (i, _) = field("heap header address", defined(sizes))(i)?;
+    let (at, _) = field("block offset", uint(heap.table.offset_width()))(i)?;
+    if !heap.direct_checksums() {
+        return Ok((at, ()));
+    }
+    let (rest, stored) = field("checksum", le_u32)(at)?;
+    let mut zeroed = block.to_vec();
+    let start = block.len().saturating_sub(at.len());
+    zeroed.iter_mut().skip(start).take(4).for_each(|byte| *byte = 0);
+    let computed = lookup3::hash(&zeroed, 0);
+    if stored != computed {
+        let kind = FaultKind::Checksum { stored: stored.into(), computed: computed.into() };
+        return field("checksum", |i| fail(i, kind))(at);
+    }
+    Ok((rest, ()))
+}

@@ -1,0 +1,90 @@
+//! Heap IDs (III.G.4): where an object of a fractal heap is.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::super::{Address, Sizes, defined, length, uint};
+use super::FractalHeap;
+
+/// A decoded heap ID.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeapId {
+    /// In the blocks: offset in the heap and length.
+    Managed {
+        /// Offset, block headers counted.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// Outside the blocks, found through the B-tree of huge objects.
+    HugeIndirect {
+        /// The key in the B-tree.
+        key: u64,
+    },
+    /// Outside the blocks.
+    Huge {
+        /// Where.
+        address: Address,
+        /// Bytes as stored.
+        stored: u64,
+        /// Filters skipped and bytes after decoding, in a filtered heap.
+        filtered: Option<(u32, u64)>,
+    },
+    /// In the ID itself.
+    Tiny(Vec<u8>),
+}
+
+impl HeapId {
+    pub(crate) fn parse<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, Self> {
+        let (at, first) = field("heap ID", byte)(i)?;
+        if first >> 6 != 0 {
+            return field("heap ID version", |i| {
+                fail(i, FaultKind::Undefined { found: u64::from(first >> 6) })
+            })(i);
+        }
+        match (first >> 4) & 3 {
+            0 => {
+                let (rest, offset) = field("offset", uint(heap.table.offset_width()))(at)?;
+                let (rest, length) = field("length", uint(heap.length_width()))(rest)?;
+                Ok((rest, Self::Managed { offset, length }))
+            }
+            1 => huge(at, heap, sizes),
+            2 => tiny(at, first, heap),
+            found => field("heap ID type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        }
+    }
+}
+
+fn huge<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, HeapId> {
+    let room = usize::from(heap.id_len).saturating_sub(1);
+    let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
+    let plain = o.saturating_add(l);
+    let direct = if heap.filters.is_some() { plain.saturating_add(l).saturating_add(4) } else { plain };
+    if direct > room {
+        let (i, key) = field("B-tree key", uint(room.min(8)))(i)?;
+        return Ok((i, HeapId::HugeIndirect { key }));
+    }
+    let (i, address) = field("address", defined(sizes))(i)?;
+    let (i, stored) = field("length", length(sizes))(i)?;
+    if heap.filters.is_none() {
+        return Ok((i, HeapId::Huge { address, stored, filtered: None }));
+    }
+    let (i, mask) = field("filter mask", le_u32)(i)?;
+    let (i, size) = field("de-filtered size", length(sizes))(i)?;
+    Ok((i, HeapId::Huge { address, stored, filtered: Some((mask, size)) }))
+}
+
+fn tiny<'a>(i: &'a [u8], first: u8, heap: &FractalHeap) -> Parsed<'a, HeapId> {
+    let low = usize::from(first & 15);
+    let (i, len) = match heap.id_len {
+        0..=18 => (i, low),
+        _ => {
+            let (i, more) = field("length", byte)(i)?;
+            (i, low << 8 | usize::from(more))
+        }
+    };
+    let (i, data) = field("data", take(len.saturating_add(1))).parse(i)?;
+    Ok((i, HeapId::Tiny(data.to_vec())))
+}

@@ -1,0 +1,248 @@
+//! Fractal heaps (III.G): the links and attributes of large groups and objects, and shared messages.
+//!
+//! Objects lie in direct blocks. Indirect blocks hold the addresses of direct ones and of further indirect ones, in
+//! rows of `width` blocks; the blocks of rows 0 and 1 have the starting size, those of every later row twice the size
+//! of the row before: the [`DoublingTable`].
+
+pub(crate) mod block;
+pub(crate) mod heap_id;
+
+pub use heap_id::HeapId;
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::message::filter_pipeline::Pipeline;
+use super::{Address, Sizes, address, length, sealed, signature, version};
+
+/// The header of a fractal heap, `FRHP`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FractalHeap {
+    /// Bytes of a heap ID.
+    pub id_len: u16,
+    /// Bit 0: huge IDs have wrapped. Bit 1: direct blocks have checksums.
+    pub flags: u8,
+    /// Larger objects are huge: stored outside the blocks.
+    pub max_managed: u32,
+    /// The B-tree of the huge objects.
+    pub huge_btree: Option<Address>,
+    /// Free bytes in direct blocks.
+    pub free_space: u64,
+    /// The free-space manager.
+    pub free_space_manager: Option<Address>,
+    /// Managed space, allocated managed space, iterator offset, managed objects, huge bytes, huge objects, tiny bytes, tiny objects.
+    pub statistics: [u64; 8],
+    /// How blocks are arranged.
+    pub table: DoublingTable,
+    /// The root block; none in an empty heap.
+    pub root: Option<Address>,
+    /// Rows of the root indirect block; 0 if the root is a direct block.
+    pub root_rows: u16,
+    /// Filters of the blocks and huge objects.
+    pub filters: Option<RootFilters>,
+}
+
+/// The filters of a heap, and what they made of a root direct block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RootFilters {
+    /// Bytes of the filtered root direct block.
+    pub root_size: u64,
+    /// Filters skipped for it.
+    pub root_mask: u32,
+    /// The filters.
+    pub pipeline: Pipeline,
+}
+
+/// The arrangement of blocks by rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoublingTable {
+    /// Blocks of a row.
+    pub width: u16,
+    /// Bytes of a block of row 0, a power of 2.
+    pub start: u64,
+    /// Bytes of the largest direct block, a power of 2.
+    pub max_direct: u64,
+    /// Bits of a heap offset.
+    pub max_bits: u16,
+    /// Rows that a new root indirect block gets.
+    pub start_rows: u16,
+}
+
+impl DoublingTable {
+    /// Rows that hold direct blocks.
+    pub(crate) fn direct_rows(&self) -> u32 {
+        let (max, start) = (self.max_direct.checked_ilog2(), self.start.checked_ilog2());
+        max.unwrap_or(0).saturating_sub(start.unwrap_or(0)).saturating_add(2)
+    }
+
+    /// Bytes of a block of `row`, if they fit 64 bits.
+    pub(crate) fn block_size(&self, row: u32) -> Option<u64> {
+        let shift = row.saturating_sub(1);
+        self.start.checked_shl(shift).filter(|size| size.checked_shr(shift) == Some(self.start))
+    }
+
+    /// Bytes before `row` in an indirect block.
+    pub(crate) fn row_offset(&self, row: u32) -> Option<u64> {
+        match row {
+            0 => Some(0),
+            _ => self.block_size(row)?.checked_mul(self.width.into()),
+        }
+    }
+
+    /// Rows of an indirect block that covers `size` bytes.
+    pub(crate) fn rows(&self, size: u64) -> Option<u32> {
+        let first = self.start.checked_mul(self.width.into())?;
+        size.checked_ilog2()?.checked_sub(first.checked_ilog2()?)?.checked_add(1)
+    }
+
+    /// Row and column of the block that holds byte `offset` of an indirect block, and the bytes before that one.
+    pub(crate) fn locate(&self, offset: u64) -> Option<(u32, u64, u64)> {
+        let first = self.start.checked_mul(self.width.into())?;
+        let row = match offset {
+            _ if offset < first => 0,
+            _ => offset.checked_ilog2()?.checked_sub(first.checked_ilog2()?)?.checked_add(1)?,
+        };
+        let within = offset.checked_sub(self.row_offset(row)?)?;
+        let size = self.block_size(row)?;
+        let column = within.checked_div(size)?;
+        Some((row, column, self.row_offset(row)?.checked_add(column.checked_mul(size)?)?))
+    }
+
+    /// Bytes of an offset in the heap.
+    pub(crate) fn offset_width(&self) -> usize {
+        usize::from(self.max_bits).div_ceil(8)
+    }
+}
+
+impl FractalHeap {
+    /// No header is longer but by its filters.
+    pub(crate) const MAX_SIZE: usize = 26 + 12 * 32 + 3 * 32 + 10 + 4 + 36;
+
+    /// Bytes of the header, of which at least the first seven are `i`.
+    pub(crate) fn size(i: &[u8], sizes: Sizes) -> Parsed<'_, usize> {
+        let (i, ()) = signature(b"FRHP")(i)?;
+        let (i, _) = version(0)(i)?;
+        let (i, _) = le_u16(i)?;
+        let (i, filters) = field("I/O filters' encoded length", le_u16)(i)?;
+        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
+        // Twelve lengths and three addresses stand between fields of fixed size.
+        let fixed = l.saturating_mul(12).saturating_add(o.saturating_mul(3)).saturating_add(26);
+        let filtered = l.saturating_add(4).saturating_add(usize::from(filters));
+        Ok((i, if filters == 0 { fixed } else { fixed.saturating_add(filtered) }))
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        sealed(|i| header(i, sizes))(i)
+    }
+
+    /// Whether direct blocks have checksums.
+    pub fn direct_checksums(&self) -> bool {
+        self.flags & 2 != 0
+    }
+
+    /// Bytes of the length of a managed object in its ID.
+    pub(crate) fn length_width(&self) -> usize {
+        let by_block = self.table.max_direct.checked_ilog2().unwrap_or(0).div_ceil(8);
+        let by_object = super::width_for(self.max_managed.into());
+        usize::try_from(by_block).unwrap_or(8).min(by_object)
+    }
+}
+
+fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
+    let (i, ()) = signature(b"FRHP")(i)?;
+    let (i, _) = version(0)(i)?;
+    let (i, id_len) = field("heap ID length", le_u16)(i)?;
+    let (i, filters_len) = field("I/O filters' encoded length", le_u16)(i)?;
+    let (i, flags) = field("flags", byte)(i)?;
+    let (i, max_managed) = field("maximum size of managed objects", le_u32)(i)?;
+    let (i, _) = field("next huge object ID", length(sizes))(i)?;
+    let (i, huge_btree) = field("B-tree address of huge objects", address(sizes))(i)?;
+    let (i, free_space) = field("amount of free space in managed blocks", length(sizes))(i)?;
+    let (i, free_space_manager) = field("address of managed block free space manager", address(sizes))(i)?;
+    let (i, statistics) = field("statistics", count(length(sizes), 8usize)).parse(i)?;
+    let (i, table, root, root_rows) = doubling_table(i, sizes)?;
+    let (i, filters) = match filters_len {
+        0 => (i, None),
+        _ => {
+            let (i, root_size) = field("size of filtered root direct block", length(sizes))(i)?;
+            let (i, root_mask) = field("I/O filter mask", le_u32)(i)?;
+            let (i, encoded) = field("I/O filter information", take(filters_len)).parse(i)?;
+            let (_, pipeline) = Pipeline::parse(encoded)?;
+            (i, Some(RootFilters { root_size, root_mask, pipeline }))
+        }
+    };
+    let statistics = statistics.try_into().unwrap_or_default();
+    let heap = FractalHeap {
+        id_len,
+        flags,
+        max_managed,
+        huge_btree,
+        free_space,
+        free_space_manager,
+        statistics,
+        table,
+        root,
+        root_rows,
+        filters,
+    };
+    Ok((i, heap))
+}
+
+fn doubling_table(
+    i: &[u8],
+    sizes: Sizes,
+) -> Result<(&[u8], DoublingTable, Option<Address>, u16), nom::Err<sciformats_core::fault::ParseError>> {
+    let at = i;
+    let (i, width) = field("table width", le_u16)(i)?;
+    let (i, start) = field("starting block size", length(sizes))(i)?;
+    let (i, max_direct) = field("maximum direct block size", length(sizes))(i)?;
+    let (i, max_bits) = field("maximum heap size", le_u16)(i)?;
+    let (i, start_rows) = field("starting number of rows in root indirect block", le_u16)(i)?;
+    let (i, root) = field("address of root block", address(sizes))(i)?;
+    let (i, root_rows) = field("current number of rows in root indirect block", le_u16)(i)?;
+    let powers = width.is_power_of_two() && start.is_power_of_two() && max_direct.is_power_of_two();
+    if !powers || start > max_direct || max_bits == 0 || max_bits > 64 {
+        let kind = FaultKind::Rule("breaks the rules of a doubling table");
+        return Err(fail::<()>(at, kind).err().unwrap_or(nom::Err::Incomplete(nom::Needed::Unknown)));
+    }
+    Ok((i, DoublingTable { width, start, max_direct, max_bits, start_rows }, root, root_rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex, seal};
+    use super::*;
+
+    pub(crate) const LINKS: DoublingTable =
+        DoublingTable { width: 4, start: 512, max_direct: 65536, max_bits: 32, start_rows: 1 };
+
+    #[test]
+    fn rows_of_a_link_heap() {
+        assert_eq!(LINKS.direct_rows(), 9);
+        assert_eq!(LINKS.block_size(8), Some(65536));
+        assert_eq!(LINKS.rows(131_072), Some(7));
+        assert_eq!(LINKS.locate(0), Some((0, 0, 0)));
+        assert_eq!(LINKS.locate(1600), Some((0, 3, 1536)));
+        assert_eq!(LINKS.locate(2048), Some((1, 0, 2048)));
+        assert_eq!(LINKS.locate(4096 + 1024 + 5), Some((2, 1, 4096 + 1024)));
+    }
+
+    #[test]
+    fn a_header() {
+        let bytes = seal(hex(
+            "46524850 00 0700 0000 02 00100000 0000000000000000 ffffffffffffffff 7e01000000000000 ffffffffffffffff \
+             0002000000000000 0002000000000000 0002000000000000 0c00000000000000 \
+             0000000000000000 0000000000000000 0000000000000000 0000000000000000 \
+             0400 0002000000000000 0000010000000000 2000 0100 0010000000000000 0000",
+        ));
+        assert_eq!(bytes.len(), 146);
+        assert_eq!(FractalHeap::size(&bytes, SIZES).unwrap().1, 146);
+        let (_, heap) = FractalHeap::parse(&bytes, SIZES).unwrap();
+        assert_eq!(heap.table, LINKS);
+        assert_eq!((heap.length_width(), heap.table.offset_width()), (2, 4));
+        assert_eq!(heap.root, Some(Address(0x1000)));
+    }
+}

@@ -1,0 +1,97 @@
+//! Free-space managers (III.F): which parts of the file, or of a fractal heap, may be used again.
+//!
+//! Header `FSHD` and list of sections `FSSE`. In the list, sections stand in groups of equal size.
+
+use nom::number::complete::{le_u16, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version, width_for};
+
+/// The header of a manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// 0 a fractal heap, 1 the file.
+    pub client: u8,
+    /// Free bytes.
+    pub total: u64,
+    /// Sections.
+    pub sections: u64,
+    /// Sections in the list.
+    pub serialized: u64,
+    /// Bits of a section's offset.
+    pub address_bits: u16,
+    /// Bytes of the largest section.
+    pub max_section: u64,
+    /// The list; none if it is empty.
+    pub list: Option<Address>,
+    /// Bytes of the list in use.
+    pub list_size: u64,
+}
+
+impl FreeSpace {
+    pub(crate) fn size(sizes: Sizes) -> usize {
+        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
+        l.saturating_mul(7).saturating_add(o).saturating_add(18)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        sealed(|i| {
+            let (i, ()) = signature(b"FSHD")(i)?;
+            let (i, _) = version(0)(i)?;
+            let (i, client) = field("client ID", byte)(i)?;
+            let (i, total) = field("total space tracked", length(sizes))(i)?;
+            let (i, sections) = field("total number of sections", length(sizes))(i)?;
+            let (i, serialized) = field("number of serialized sections", length(sizes))(i)?;
+            let (i, _) = field("number of un-serialized sections", length(sizes))(i)?;
+            let (i, _) = field("number of section classes", le_u16)(i)?;
+            let (i, _) = field("shrink percent", le_u16)(i)?;
+            let (i, _) = field("expand percent", le_u16)(i)?;
+            let (i, address_bits) = field("size of address space", le_u16)(i)?;
+            let (i, max_section) = field("maximum section size", length(sizes))(i)?;
+            let (i, list) = field("address of serialized section list", address(sizes))(i)?;
+            let (i, list_size) = field("size of serialized section list used", length(sizes))(i)?;
+            let (i, _) = field("allocated size of serialized section list", length(sizes))(i)?;
+            Ok((i, Self { client, total, sections, serialized, address_bits, max_section, list, list_size }))
+        })(i)
+    }
+}
+
+/// A free part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Where it starts.
+    pub offset: u64,
+    /// Its bytes.
+    pub size: u64,
+    /// For the file: 0 simple, 1 small, 2 large.
+    pub class: u8,
+}
+
+/// Parses the list of the file's manager `header`.
+pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Parsed<'a, Vec<Section>> {
+    sealed(|i| {
+        let (i, ()) = signature(b"FSSE")(i)?;
+        let (i, _) = version(0)(i)?;
+        let (mut i, _) = field("free-space manager header address", defined(sizes))(i)?;
+        let offset_width = usize::from(header.address_bits).div_ceil(8);
+        let mut left = header.serialized;
+        let mut sections = Vec::new();
+        while left > 0 {
+            let (rest, count) = field("number of sections of a size", uint(width_for(header.serialized)))(i)?;
+            if count == 0 || count > left {
+                let kind = FaultKind::OutOfBounds { found: count, end: left.saturating_add(1) };
+                return field("number of sections of a size", |i| fail(i, kind))(i);
+            }
+            let (mut rest, size) = field("size of sections", uint(width_for(header.max_section)))(rest)?;
+            for _ in 0..count {
+                let (after, offset) = field("offset of section", uint(offset_width))(rest)?;
+                let (after, class) = field("type of section", byte)(after)?;
+                sections.push(Section { offset, size, class });
+                rest = after;
+            }
+            left = left.saturating_sub(count);
+            i = rest;
+        }
+        Ok((i, sections))
+    })(i)
+}

@@ -1,0 +1,107 @@
+//! Global heap collections (III.E): elements of variable length, region references and virtual mappings.
+//!
+//! `GCOL`, version 1, 3 reserved, size of the collection with this header (L), then objects:
+//! index (2), reference count (2), reserved (4), size (L), data padded to 8 bytes. Index 0 is the free space; it comes last.
+
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u16, le_u32};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::{Address, Sizes, length, pad8, signature, uint, version};
+
+/// Where an object of a global heap is: the collection and the index in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GlobalId {
+    /// The collection; 0 for nothing.
+    pub collection: Address,
+    /// The object's index in it.
+    pub index: u32,
+}
+
+impl GlobalId {
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, collection) = field("collection address", uint(usize::from(sizes.offsets)))(i)?;
+        let (i, index) = field("object index", le_u32)(i)?;
+        Ok((i, Self { collection: Address(collection), index }))
+    }
+
+    /// As [`parse`](Self::parse), where there may be no object.
+    pub(crate) fn parse_optional(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<Self>> {
+        let (rest, collection) = super::address(sizes)(i)?;
+        let (rest, index) = field("object index", le_u32)(rest)?;
+        Ok((rest, collection.map(|collection| Self { collection, index })))
+    }
+}
+
+/// The header of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectionHeader {
+    /// Bytes of the whole collection.
+    pub size: u64,
+}
+
+impl CollectionHeader {
+    pub(crate) fn size_of(sizes: Sizes) -> usize {
+        usize::from(sizes.lengths).saturating_add(8)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, ()) = signature(b"GCOL")(i)?;
+        let (i, _) = version(1)(i)?;
+        let (i, _) = take(3usize)(i)?;
+        let (i, size) = field("collection size", length(sizes))(i)?;
+        Ok((i, Self { size }))
+    }
+}
+
+/// An object of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapObject<'a> {
+    /// 1 to 65535.
+    pub index: u16,
+    /// Its bytes.
+    pub data: &'a [u8],
+}
+
+/// The next object of a collection, or `None` at the free space or the end.
+pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>>> {
+    let header = usize::from(sizes.lengths).saturating_add(8);
+    if i.len() < header {
+        return Ok((&[], None));
+    }
+    let (rest, index) = field("heap object index", le_u16)(i)?;
+    let (rest, _) = take(6usize)(rest)?;
+    let (rest, size) = field("object size", length(sizes))(rest)?;
+    if index == 0 {
+        return Ok((&[], None));
+    }
+    let Some((data, _)) = usize::try_from(size).ok().and_then(|size| rest.split_at_checked(size)) else {
+        let kind = FaultKind::OutOfBounds { found: size, end: rest.len() as u64 };
+        return field("object size", |i| fail(i, kind))(i);
+    };
+    // The padding of the last object may be cut off with the collection.
+    let used = pad8(data.len()).min(rest.len());
+    Ok((rest.get(used..).unwrap_or_default(), Some(HeapObject { index, data })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn objects_until_the_free_space() {
+        let bytes = hex("0100 0000 00000000 0300000000000000 6162630000000000 \
+             0000 0000 00000000 1800000000000000 0000000000000000");
+        let (rest, first) = object(&bytes, SIZES).unwrap();
+        assert_eq!(first, Some(HeapObject { index: 1, data: b"abc" }));
+        assert_eq!(object(rest, SIZES).unwrap().1, None);
+        assert_eq!(object(&[0; 15], SIZES).unwrap().1, None);
+    }
+
+    #[test]
+    fn an_object_larger_than_its_collection() {
+        let bytes = hex("0100 0000 00000000 ffffffffffffffff 6162630000000000");
+        assert!(object(&bytes, SIZES).is_err());
+    }
+}

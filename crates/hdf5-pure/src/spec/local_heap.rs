@@ -1,0 +1,50 @@
+//! Local heaps (III.D): the names of an old-style group.
+//!
+//! `HEAP`, version 0, 3 reserved, size of the data segment (L), head of the free list (L), address of the data (O).
+
+use nom::bytes::complete::take;
+use sciformats_core::fault::{Parsed, field};
+
+use super::{Address, Sizes, defined, length, signature, version};
+
+/// The header of a local heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalHeap {
+    /// Bytes of the data segment.
+    pub size: u64,
+    /// Offset of the first free block in the data; 1 if there is none.
+    pub free_list: u64,
+    /// The data segment.
+    pub data: Address,
+}
+
+impl LocalHeap {
+    pub(crate) fn size_of(sizes: Sizes) -> usize {
+        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
+        l.saturating_mul(2).saturating_add(o).saturating_add(8)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, ()) = signature(b"HEAP")(i)?;
+        let (i, _) = version(0)(i)?;
+        let (i, _) = take(3usize)(i)?;
+        let (i, size) = field("data segment size", length(sizes))(i)?;
+        let (i, free_list) = field("offset to head of free-list", length(sizes))(i)?;
+        let (i, data) = field("address of data segment", defined(sizes))(i)?;
+        Ok((i, Self { size, free_list, data }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn a_header() {
+        let bytes = hex("48454150 00 000000 5800000000000000 0100000000000000 c802000000000000");
+        assert_eq!(bytes.len(), LocalHeap::size_of(SIZES));
+        let (_, heap) = LocalHeap::parse(&bytes, SIZES).unwrap();
+        assert_eq!(heap, LocalHeap { size: 88, free_list: 1, data: Address(0x2c8) });
+    }
+}

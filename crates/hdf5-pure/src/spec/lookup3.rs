@@ -1,0 +1,69 @@
+//! The checksum of metadata and the hash of names: Jenkins' lookup3 (`hashlittle`).
+
+/// The hash of `bytes`, started from `initial` (0 for checksums and names, the message type for shared messages).
+pub(crate) fn hash(bytes: &[u8], initial: u32) -> u32 {
+    let len = u32::try_from(bytes.len() & 0xffff_ffff).unwrap_or(0);
+    let mut state = [0xdead_beef_u32.wrapping_add(len).wrapping_add(initial); 3];
+    // The last block, whole or not, is mixed differently; only an empty input has none.
+    let last = match bytes.len() {
+        0 => return state[2],
+        n => n.saturating_sub(1) / 12,
+    };
+    for (i, block) in bytes.chunks(12).enumerate() {
+        add(&mut state, block);
+        if i == last {
+            finish(&mut state);
+        } else {
+            mix(&mut state);
+        }
+    }
+    state[2]
+}
+
+fn add([a, b, c]: &mut [u32; 3], block: &[u8]) {
+    let mut padded = [0; 12];
+    padded.iter_mut().zip(block).for_each(|(to, &from)| *to = from);
+    let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = padded;
+    *a = a.wrapping_add(u32::from_le_bytes([a0, a1, a2, a3]));
+    *b = b.wrapping_add(u32::from_le_bytes([b0, b1, b2, b3]));
+    *c = c.wrapping_add(u32::from_le_bytes([c0, c1, c2, c3]));
+}
+
+fn mix([a, b, c]: &mut [u32; 3]) {
+    let step = |x: &mut u32, z: &mut u32, y: u32, k| {
+        *x = x.wrapping_sub(*z) ^ z.rotate_left(k);
+        *z = z.wrapping_add(y);
+    };
+    step(a, c, *b, 4);
+    step(b, a, *c, 6);
+    step(c, b, *a, 8);
+    step(a, c, *b, 16);
+    step(b, a, *c, 19);
+    step(c, b, *a, 4);
+}
+
+fn finish([a, b, c]: &mut [u32; 3]) {
+    let step = |x: &mut u32, y: u32, k| *x = (*x ^ y).wrapping_sub(y.rotate_left(k));
+    step(c, *b, 14);
+    step(a, *c, 11);
+    step(b, *a, 25);
+    step(c, *b, 16);
+    step(a, *c, 4);
+    step(b, *a, 14);
+    step(c, *b, 24);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hash;
+
+    #[test]
+    fn published_values() {
+        assert_eq!(hash(b"", 0), 0xdead_beef);
+        assert_eq!(hash(b"a", 0), 0x58d6_8708);
+        assert_eq!(hash(b"data", 0), 0xeaa2_c748);
+        assert_eq!(hash(b"0123456789ab", 0), 0x1065_e50a);
+        assert_eq!(hash(&[b'x'; 13], 0), 0xd1a7_8aa6);
+        assert_eq!(hash(b"Four score and seven years ago", 0), 0x1777_0551);
+    }
+}

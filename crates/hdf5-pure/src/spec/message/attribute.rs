@@ -1,0 +1,92 @@
+//! Attribute message (IV.A.2.m): a small named array of an object.
+//!
+//! Version, flags (bit 0 shared datatype, bit 1 shared dataspace; reserved in version 1), sizes of the name, datatype and
+//! dataspace (2 each), [character set, version 3], name, datatype, dataspace (each padded to 8 in version 1), data.
+
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u16, u8 as byte};
+use nom::{Offset, Parser};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::super::{pad8, trimmed};
+
+/// An attribute whose parts are not parsed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawAttribute<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) datatype: Part<'a>,
+    pub(crate) dataspace: Part<'a>,
+    pub(crate) data: Part<'a>,
+}
+
+/// A part of the message, or a reference to a shared message in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part<'a> {
+    pub(crate) shared: bool,
+    /// Offset in the message.
+    pub(crate) at: usize,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> RawAttribute<'a> {
+    pub(crate) fn parse(message: &'a [u8]) -> Parsed<'a, Self> {
+        let (i, version) = field("version", byte)(message)?;
+        let (i, flags) = field("flags", byte)(i)?;
+        let (padded, flags) = match version {
+            1 => (true, 0),
+            2 | 3 if flags < 4 => (false, flags),
+            2 | 3 => {
+                return field("flags", |i| fail(i, FaultKind::Undefined { found: flags.into() }))(message);
+            }
+            found => {
+                return field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(message);
+            }
+        };
+        let (i, name_size) = field("name size", le_u16)(i)?;
+        let (i, datatype_size) = field("datatype size", le_u16)(i)?;
+        let (i, dataspace_size) = field("dataspace size", le_u16)(i)?;
+        let (i, _) = match version {
+            3 => field("name character set encoding", byte)(i)?,
+            _ => (i, 0),
+        };
+        let part = |name: &'static str, size: u16| {
+            let size = usize::from(size);
+            field(name, take(if padded { pad8(size) } else { size }))
+                .map(move |bytes: &'a [u8]| bytes.get(..size).unwrap_or(bytes))
+        };
+        let (i, name) = part("name", name_size).parse(i)?;
+        let (i, datatype) = part("datatype", datatype_size).parse(i)?;
+        let (data, dataspace) = part("dataspace", dataspace_size).parse(i)?;
+        let place = |shared, bytes: &'a [u8]| Part { shared, at: message.offset(bytes), bytes };
+        let attribute = Self {
+            name: trimmed(name),
+            datatype: place(flags & 1 != 0, datatype),
+            dataspace: place(flags & 2 != 0, dataspace),
+            data: place(false, data),
+        };
+        Ok((&[], attribute))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::hex;
+    use super::*;
+
+    #[test]
+    fn a_string_of_version_3() {
+        let bytes = hex("03 00 0200 0800 0400 00 7500 13000000 03000000 02000000 616263");
+        let (_, attribute) = RawAttribute::parse(&bytes).unwrap();
+        assert_eq!((attribute.name, attribute.data.bytes, attribute.data.at), (&b"u"[..], &b"abc"[..], 23));
+        assert_eq!((attribute.datatype.bytes.len(), attribute.dataspace.at), (8, 19));
+    }
+
+    #[test]
+    fn parts_of_version_1_are_padded() {
+        let bytes = hex("01 00 0200 0c00 0800 6100000000000000 \
+             10080000 01000000 00000800 00000000 0100000000000000 07");
+        let (_, attribute) = RawAttribute::parse(&bytes).unwrap();
+        assert_eq!(attribute.data.bytes, [7]);
+        assert!(RawAttribute::parse(&bytes[..20]).is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Attribute info message (IV.A.2.v): where the attributes of an object are.
+//!
+//! Version 0, flags (bit 0 creation order tracked, bit 1 indexed), [largest creation index 2], fractal heap (O), B-tree by
+//! name (O), [B-tree by creation order (O)].
+
+use nom::Parser;
+use nom::combinator::cond;
+use nom::number::complete::{le_u16, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+
+use super::super::{Address, Sizes, address, version};
+
+/// Where the attributes of an object are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttributeInfo {
+    /// The next creation index, where creation order is tracked.
+    pub max_creation_index: Option<u16>,
+    /// The heap of densely stored attributes.
+    pub heap: Option<Address>,
+    /// Attributes by the hash of their names.
+    pub by_name: Option<Address>,
+    /// Attributes by creation order, where it is indexed; the outer option says whether it is.
+    pub by_creation_order: Option<Option<Address>>,
+}
+
+impl AttributeInfo {
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, _) = version(0)(i)?;
+        let (i, flags) = checked("flags", byte, |&flags| {
+            (flags > 3).then_some(FaultKind::Undefined { found: flags.into() })
+        })(i)?;
+        let (i, max_creation_index) =
+            cond(flags & 1 != 0, field("maximum creation index", le_u16)).parse(i)?;
+        let (i, heap) = field("fractal heap address", address(sizes))(i)?;
+        let (i, by_name) = field("attribute name v2 B-tree address", address(sizes))(i)?;
+        let by_order = field("attribute creation order v2 B-tree address", address(sizes));
+        let (i, by_creation_order) = cond(flags & 2 != 0, by_order).parse(i)?;
+        Ok((i, Self { max_creation_index, heap, by_name, by_creation_order }))
+    }
+}

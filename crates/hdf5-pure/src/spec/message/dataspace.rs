@@ -1,0 +1,110 @@
+//! Dataspace message (IV.A.2.b): the shape of a dataset or attribute.
+//!
+//! Version 1: version, rank, flags, 5 reserved, dimensions (L each), maximum ones if bit 0 of the flags is set.
+//! Version 2: version, rank, flags, type (0 scalar, 1 simple, 2 null), then the same.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::combinator::cond;
+use nom::multi::count;
+use nom::number::complete::u8 as byte;
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+use super::super::selection::MAX_RANK;
+use super::super::{Sizes, length};
+
+/// The shape of a dataset or attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dataspace {
+    /// No elements at all.
+    Null,
+    /// One element.
+    Scalar,
+    /// An array.
+    Simple {
+        /// Length of each dimension, the slowest-varying first.
+        dimensions: Vec<u64>,
+        /// What each may grow to; none if without limit.
+        maximum: Vec<Option<u64>>,
+    },
+}
+
+impl Dataspace {
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (at, version) = field("version", byte)(i)?;
+        let (at, rank) = checked("dimensionality", byte, |&rank| {
+            (u32::from(rank) > MAX_RANK).then_some(FaultKind::Undefined { found: rank.into() })
+        })(at)?;
+        let (at, flags) = field("flags", byte)(at)?;
+        let (at, kind) = match version {
+            1 => field("reserved", take(5usize)).map(|_: &[u8]| u8::from(rank > 0)).parse(at)?,
+            2 => field("type", byte)(at)?,
+            found => return field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        };
+        match (kind, rank) {
+            (2, 0) => Ok((at, Self::Null)),
+            (0 | 1, 0) => Ok((at, Self::Scalar)),
+            (1, _) => simple(at, sizes, rank.into(), flags),
+            _ => field("type", |i| fail(i, FaultKind::Undefined { found: kind.into() }))(i),
+        }
+    }
+
+    /// The dimensions; none for [`Null`](Self::Null), no dimension for [`Scalar`](Self::Scalar).
+    pub fn shape(&self) -> Option<&[u64]> {
+        match self {
+            Self::Null => None,
+            Self::Scalar => Some(&[]),
+            Self::Simple { dimensions, .. } => Some(dimensions),
+        }
+    }
+
+    /// Number of elements, if it fits 64 bits.
+    pub(crate) fn elements(&self) -> Option<u64> {
+        self.shape().map_or(Some(0), sciformats_core::slab::elements)
+    }
+}
+
+fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspace> {
+    let at = i;
+    let (i, dimensions) = field("dimension size", count(length(sizes), rank)).parse(i)?;
+    let (i, maximum) =
+        cond(flags & 1 != 0, field("dimension maximum size", count(length(sizes), rank))).parse(i)?;
+    let unlimited = match sizes.lengths {
+        2 => u64::from(u16::MAX),
+        4 => u64::from(u32::MAX),
+        _ => u64::MAX,
+    };
+    let maximum: Vec<Option<u64>> = match maximum {
+        Some(maximum) => maximum.into_iter().map(|max| (max != unlimited).then_some(max)).collect(),
+        None => dimensions.iter().copied().map(Some).collect(),
+    };
+    if dimensions.iter().zip(&maximum).any(|(size, max)| max.is_some_and(|max| max < *size)) {
+        return field("dimension maximum size", |i| {
+            fail(i, FaultKind::Rule("is below the dimension's size"))
+        })(at);
+    }
+    if sciformats_core::slab::elements(&dimensions).is_none() {
+        return field("dimension size", |i| fail(i, FaultKind::Overflow))(at);
+    }
+    Ok((i, Dataspace::Simple { dimensions, maximum }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn all_kinds() {
+        let parse = |text| Dataspace::parse(&hex(text), SIZES).map(|(rest, space)| (rest.len(), space)).ok();
+        assert_eq!(parse("02000000"), Some((0, Dataspace::Scalar)));
+        assert_eq!(parse("02000002"), Some((0, Dataspace::Null)));
+        assert_eq!(parse("01000000 00000000"), Some((0, Dataspace::Scalar)));
+        let unlimited = Dataspace::Simple { dimensions: vec![40], maximum: vec![None] };
+        assert_eq!(parse("02010101 2800000000000000 ffffffffffffffff"), Some((0, unlimited)));
+        let fixed = Dataspace::Simple { dimensions: vec![3, 4], maximum: vec![Some(3), Some(4)] };
+        assert_eq!(parse("01020000 00000000 0300000000000000 0400000000000000"), Some((0, fixed)));
+        assert_eq!(parse("02010101 2800000000000000 0100000000000000"), None, "maximum below size");
+        assert_eq!(parse("02210000"), None, "too many dimensions");
+    }
+}

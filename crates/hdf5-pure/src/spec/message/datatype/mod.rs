@@ -1,0 +1,233 @@
+//! Datatype message (IV.A.2.d): what an element is.
+//!
+//! Class and version (4 bits each), class bits (3 bytes), size of an element (4), then properties as the class says.
+
+mod array;
+mod bit_field;
+mod complex;
+mod compound;
+mod enumeration;
+mod fixed_point;
+mod floating_point;
+mod opaque;
+mod reference;
+mod string;
+mod time;
+mod variable_length;
+
+pub use bit_field::BitField;
+pub use compound::Member;
+pub use enumeration::EnumMember;
+pub use fixed_point::FixedPoint;
+pub use floating_point::{FloatOrder, FloatingPoint, Normalization};
+pub use reference::ReferenceKind;
+pub use string::{CharacterSet, Padding};
+pub use variable_length::VariableLength;
+
+use nom::number::complete::{le_u24, le_u32, u8 as byte};
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::super::Name;
+
+/// What an element is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datatype {
+    /// Version of its encoding, 1 to 5.
+    pub version: u8,
+    /// Bytes of an element.
+    pub size: u32,
+    /// The class and its properties.
+    pub class: Class,
+}
+
+/// The class of a datatype.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Integers.
+    FixedPoint(FixedPoint),
+    /// Floating-point numbers.
+    FloatingPoint(FloatingPoint),
+    /// Times, of which the standard says only how many bits they have.
+    Time {
+        /// Order of the bytes.
+        order: ByteOrder,
+        /// Significant bits.
+        precision: u16,
+    },
+    /// Strings of fixed length.
+    String {
+        /// How shorter strings are filled up.
+        padding: Padding,
+        /// Encoding.
+        charset: CharacterSet,
+    },
+    /// Bits.
+    BitField(BitField),
+    /// Bytes without a meaning to the library.
+    Opaque {
+        /// What they are, in the writer's words.
+        tag: Name,
+    },
+    /// Records.
+    Compound(Vec<Member>),
+    /// References to objects or parts of them.
+    Reference(ReferenceKind),
+    /// Integers that have names.
+    Enumeration {
+        /// The integers.
+        base: Box<Datatype>,
+        /// The names, in the order stored.
+        members: Vec<EnumMember>,
+    },
+    /// Sequences of any length.
+    VariableLength(VariableLength),
+    /// Arrays of fixed shape.
+    Array {
+        /// Lengths of the dimensions.
+        dimensions: Vec<u32>,
+        /// The elements.
+        base: Box<Datatype>,
+    },
+    /// Complex numbers: real and imaginary part.
+    Complex {
+        /// Both parts.
+        base: Box<Datatype>,
+    },
+}
+
+/// Types nested deeper than this are refused.
+const MAX_DEPTH: u8 = 64;
+
+/// The fields before the properties.
+#[derive(Clone, Copy)]
+struct Head {
+    version: u8,
+    bits: u32,
+    size: u32,
+    depth: u8,
+}
+
+impl Datatype {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        parse(i, 0)
+    }
+
+    /// The number of elements of an array type, 1 for others.
+    pub(crate) fn array_elements(dimensions: &[u32]) -> Option<u32> {
+        dimensions.iter().try_fold(1u32, |product, &n| product.checked_mul(n))
+    }
+
+    /// Whether elements lead to other places of the file: sequences and references.
+    pub(crate) fn is_indirect(&self) -> bool {
+        match &self.class {
+            Class::VariableLength(_) | Class::Reference(_) => true,
+            Class::Compound(members) => members.iter().any(|member| member.datatype.is_indirect()),
+            Class::Array { base, .. } => base.is_indirect(),
+            _ => false,
+        }
+    }
+}
+
+fn parse(i: &[u8], depth: u8) -> Parsed<'_, Datatype> {
+    if depth > MAX_DEPTH {
+        return fail(i, FaultKind::Rule("is nested too deep"));
+    }
+    let (at, class_and_version) = field("class and version", byte)(i)?;
+    let (at, bits) = field("class bit field", le_u24)(at)?;
+    let (at, size) = field("size", le_u32)(at)?;
+    let version = class_and_version >> 4;
+    if !(1..=5).contains(&version) {
+        return field("version", |i| fail(i, FaultKind::Undefined { found: version.into() }))(i);
+    }
+    let head = Head { version, bits, size, depth: depth.saturating_add(1) };
+    let (rest, class) = match class_and_version & 15 {
+        0 => fixed_point::parse(at, head)?,
+        1 => floating_point::parse(at, head)?,
+        2 => time::parse(at, head)?,
+        3 => string::parse(at, head)?,
+        4 => bit_field::parse(at, head)?,
+        5 => opaque::parse(at, head)?,
+        6 => compound::parse(at, head)?,
+        7 => reference::parse(at, head)?,
+        8 => enumeration::parse(at, head)?,
+        9 => variable_length::parse(at, head)?,
+        10 => array::parse(at, head)?,
+        11 => complex::parse(at, head)?,
+        found => return field("class", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+    };
+    if size == 0 {
+        return field("size", |i| fail(i, FaultKind::Undefined { found: 0 }))(i);
+    }
+    Ok((rest, Datatype { version, size, class }))
+}
+
+/// The order that bit 0 of the class bits says.
+fn order(bits: u32) -> ByteOrder {
+    if bits & 1 == 1 { ByteOrder::Big } else { ByteOrder::Little }
+}
+
+/// Fails unless `offset` and `precision` bits fit an element of `size` bytes.
+fn bits_fit(at: &[u8], size: u32, offset: u16, precision: u16) -> Parsed<'_, ()> {
+    let end = u64::from(offset).saturating_add(precision.into());
+    let room = u64::from(size).saturating_mul(8);
+    if precision == 0 || end > room {
+        let kind = FaultKind::OutOfBounds { found: end, end: room.saturating_add(1) };
+        return field("bit precision", |i| fail(i, kind))(at);
+    }
+    Ok((at, ()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::hex;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Option<Datatype> {
+        let bytes = hex(text);
+        Datatype::parse(&bytes).ok().filter(|(rest, _)| rest.is_empty()).map(|(_, datatype)| datatype)
+    }
+
+    #[test]
+    fn published_types() {
+        let int = parse("10080000 04000000 0000 2000").unwrap();
+        assert!(matches!(int.class, Class::FixedPoint(FixedPoint { signed: true, precision: 32, .. })));
+        let vax = parse("31611f00 04000000 0000 2000 17 08 00 17 81000000").unwrap();
+        let Class::FloatingPoint(float) = vax.class else { panic!() };
+        assert_eq!((float.order, float.bias), (FloatOrder::Vax, 129));
+        let complex = parse("5b010000 08000000 11201f00 04000000 0000 2000 17080017 7f000000").unwrap();
+        assert!(matches!(complex.class, Class::Complex { .. }));
+        assert_eq!(parse("17000000 08000000").unwrap().class, Class::Reference(ReferenceKind::Object));
+        assert_eq!(parse("47120000 12000000").unwrap().class, Class::Reference(ReferenceKind::Standard));
+        assert_eq!(parse("60080000 04000000 0000 2000"), None, "version 6");
+        assert_eq!(parse("10080000 04000000 0100 2000"), None, "33 bits in 4 bytes");
+    }
+
+    #[test]
+    fn a_compound_of_version_3() {
+        let text = "36020000 05000000 \
+                    6100 00 10000000 01000000 0000 0800 \
+                    6200 01 10080000 04000000 0000 2000";
+        let Class::Compound(members) = parse(text).unwrap().class else { panic!() };
+        assert_eq!((members.len(), members[1].offset, members[1].name.as_str()), (2, 1, Some("b")));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let mut bytes = Vec::new();
+        for _ in 0..200 {
+            bytes.extend(hex("39000000 10000000"));
+        }
+        assert!(Datatype::parse(&bytes).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(class in 0u8..12, version in 1u8..6, rest in proptest::collection::vec(any::<u8>(), 0..80)) {
+            let mut bytes = vec![version << 4 | class];
+            bytes.extend(rest);
+            let _ = Datatype::parse(&bytes);
+        }
+    }
+}

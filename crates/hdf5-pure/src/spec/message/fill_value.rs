@@ -1,0 +1,96 @@
+//! Fill value messages (IV.A.2.e and f): what elements that were never written read as.
+//!
+//! Old: size (4), value. Versions 1 and 2: version, allocation time, write time, defined, [size (4), value].
+//! Version 3: version, flags (bits 0–1 allocation time, 2–3 write time, 4 undefined, 5 value present), [size (4), value].
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+/// What elements that were never written read as.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct FillValue {
+    /// When space is made: 1 early, 2 late, 3 bit by bit; 0 not said.
+    pub allocation_time: u8,
+    /// When it is filled: 0 with the allocation, 1 never, 2 if the value was set.
+    pub write_time: u8,
+    /// The value.
+    pub value: Fill,
+}
+
+/// The value of a [`FillValue`].
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Fill {
+    /// Zeros.
+    #[default]
+    Default,
+    /// Nothing in particular.
+    Undefined,
+    /// One element, as it is stored in the file.
+    Value(Vec<u8>),
+}
+
+impl FillValue {
+    /// Parses the old message.
+    pub(crate) fn parse_old(i: &[u8]) -> Parsed<'_, Self> {
+        let (i, value) = value(i)?;
+        Ok((i, Self { value, ..Self::default() }))
+    }
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (at, version) = field("version", byte)(i)?;
+        match version {
+            1 | 2 => {
+                let (at, allocation_time) = field("space allocation time", byte)(at)?;
+                let (at, write_time) = field("fill value write time", byte)(at)?;
+                let (at, defined) = field("fill value defined", byte)(at)?;
+                let (at, value) = match (version, defined) {
+                    (2, 0) => (at, Fill::Undefined),
+                    (_, 0) => value(at).map(|(at, _)| (at, Fill::Undefined))?,
+                    _ => value(at)?,
+                };
+                Ok((at, Self { allocation_time, write_time, value }))
+            }
+            3 => {
+                let (at, flags) = field("flags", byte)(at)?;
+                let (at, value) = match flags & 0x30 {
+                    0x20 => value(at)?,
+                    0x00 => (at, Fill::Default),
+                    0x10 => (at, Fill::Undefined),
+                    _ => return field("flags", |i| fail(i, FaultKind::Undefined { found: flags.into() }))(i),
+                };
+                Ok((at, Self { allocation_time: flags & 3, write_time: (flags >> 2) & 3, value }))
+            }
+            found => field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        }
+    }
+}
+
+fn value(i: &[u8]) -> Parsed<'_, Fill> {
+    let (i, size) = field("size", le_u32)(i)?;
+    if size == u32::MAX {
+        return Ok((i, Fill::Undefined));
+    }
+    let (i, value) = field("fill value", take(size)).parse(i)?;
+    Ok((i, if value.is_empty() { Fill::Default } else { Fill::Value(value.to_vec()) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::hex;
+    use super::*;
+
+    #[test]
+    fn states_of_all_versions() {
+        let parse = |text| FillValue::parse(&hex(text)).map(|(_, fill)| fill.value).ok();
+        assert_eq!(parse("02 02 02 01 00000000"), Some(Fill::Default));
+        assert_eq!(parse("02 02 02 00"), Some(Fill::Undefined));
+        assert_eq!(parse("02 02 02 01 02000000 0700"), Some(Fill::Value(vec![7, 0])));
+        assert_eq!(parse("03 0a"), Some(Fill::Default));
+        assert_eq!(parse("03 1a"), Some(Fill::Undefined));
+        assert_eq!(parse("03 2b 01000000 09"), Some(Fill::Value(vec![9])));
+        assert_eq!(parse("03 2b 02000000 09"), None);
+        assert_eq!(parse("04 2b"), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! Filter pipeline message (IV.A.2.l): what is done to chunks before they are stored.
+//!
+//! Version 1: version, filters, 6 reserved. Version 2: version, filters. Each filter: identification (2), length of the
+//! name (2; version 2: only from 256 on), flags (2), number of client values (2), name, values (4 each); in version 1 the
+//! name is padded to 8 bytes, and an odd number of values by 4 bytes.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+use super::super::{Name, pad8, trimmed};
+
+/// The filters of a dataset, in the order of writing.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Pipeline {
+    /// First the one that sees the elements.
+    pub filters: Vec<FilterDescription>,
+}
+
+/// One filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterDescription {
+    /// Which filter.
+    pub id: u16,
+    /// Its name, where stored.
+    pub name: Option<Name>,
+    /// If it cannot be applied to a chunk, that chunk is stored without it.
+    pub optional: bool,
+    /// Its parameters.
+    pub values: Vec<u32>,
+}
+
+const MAX_FILTERS: u8 = 32;
+
+impl Pipeline {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (at, version) = field("version", byte)(i)?;
+        let (at, filters) = checked("number of filters", byte, |&n| {
+            (n > MAX_FILTERS).then_some(FaultKind::OutOfBounds { found: n.into(), end: 33 })
+        })(at)?;
+        let (at, padded) = match version {
+            1 => (field("reserved", take(6usize)).parse(at)?.0, true),
+            2 => (at, false),
+            found => return field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        };
+        let (at, filters) = count(|i| filter(i, padded), usize::from(filters)).parse(at)?;
+        Ok((at, Self { filters }))
+    }
+}
+
+fn filter(i: &[u8], padded: bool) -> Parsed<'_, FilterDescription> {
+    let (i, id) = field("filter identification value", le_u16)(i)?;
+    let (i, name_len) = match id {
+        0..256 if !padded => (i, 0),
+        _ => field("name length", le_u16)(i)?,
+    };
+    let (i, flags) = field("flags", le_u16)(i)?;
+    let (i, n) = field("number of client data values", le_u16)(i)?;
+    let name_len = usize::from(name_len);
+    let (i, name) = field("name", take(if padded { pad8(name_len) } else { name_len })).parse(i)?;
+    let (i, values) = field("client data", count(le_u32, usize::from(n))).parse(i)?;
+    // The last filter of a message may lack its padding.
+    let padding = if padded && n % 2 == 1 { 4.min(i.len()) } else { 0 };
+    let (i, _) = take(padding)(i)?;
+    let name = (name_len > 0).then(|| trimmed(name).into());
+    Ok((i, FilterDescription { id, name, optional: flags & 1 == 1, values }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::hex;
+    use super::*;
+
+    #[test]
+    fn deflate_in_both_versions() {
+        let deflate = FilterDescription { id: 1, name: None, optional: false, values: vec![6] };
+        let v1 = hex("01 01 000000000000 0100 0000 0000 0100 06000000 00000000");
+        assert_eq!(Pipeline::parse(&v1).unwrap(), (&[][..], Pipeline { filters: vec![deflate.clone()] }));
+        let v2 = hex("02 01 0100 0100 0100 06000000");
+        let optional = FilterDescription { optional: true, ..deflate };
+        assert_eq!(Pipeline::parse(&v2).unwrap(), (&[][..], Pipeline { filters: vec![optional] }));
+    }
+
+    #[test]
+    fn a_named_filter() {
+        let v2 = hex("02 01 007d 0400 0100 0100 6c7a6600 04000000");
+        let (_, pipeline) = Pipeline::parse(&v2).unwrap();
+        assert_eq!((pipeline.filters[0].id, pipeline.filters[0].name.clone()), (32000, Some("lzf".into())));
+    }
+}

@@ -1,0 +1,30 @@
+//! Group info message (IV.A.2.k): when a group's links move to dense storage, and estimates.
+
+use nom::Parser;
+use nom::combinator::cond;
+use nom::number::complete::{le_u16, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+
+use super::super::version;
+
+/// Constants of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// Most compact and fewest dense links; 8 and 6 if not stored.
+    pub phase_change: Option<(u16, u16)>,
+    /// Expected number of links and length of their names; 4 and 8 if not stored.
+    pub estimates: Option<(u16, u16)>,
+}
+
+impl GroupInfo {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (i, _) = version(0)(i)?;
+        let (i, flags) = checked("flags", byte, |&flags| {
+            (flags > 3).then_some(FaultKind::Undefined { found: flags.into() })
+        })(i)?;
+        let (i, phase_change) =
+            cond(flags & 1 != 0, field("link phase change", (le_u16, le_u16))).parse(i)?;
+        let (i, estimates) = cond(flags & 2 != 0, field("estimates", (le_u16, le_u16))).parse(i)?;
+        Ok((i, Self { phase_change, estimates }))
+    }
+}

@@ -1,0 +1,120 @@
+//! Link message (IV.A.2.g): one member of a group.
+//!
+//! Version 1, flags, [type 1], [creation order 8], [character set 1], length of the name (1 to 8), name, value.
+//! Bits 0 and 1 of the flags: width of the length; 2: creation order; 3: type, else hard; 4: character set, else ASCII.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::combinator::cond;
+use nom::number::complete::{le_i64, le_u16, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+use super::super::{Address, Name, Sizes, bit, defined, trimmed, uint, until_nul, version};
+
+/// A member of a group: a name, and what it leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its name.
+    pub name: Name,
+    /// When it was created among the group's links, where that is tracked.
+    pub creation_order: Option<i64>,
+    /// What it leads to.
+    pub target: Target,
+}
+
+/// What a link leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An object of this file.
+    Hard(Address),
+    /// A path in this file.
+    Soft(Name),
+    /// A path in another file.
+    External {
+        /// Name of the file.
+        file: Name,
+        /// Path in it.
+        path: Name,
+    },
+    /// What only its maker understands.
+    User {
+        /// 65 to 255.
+        class: u8,
+        /// Its data.
+        data: Vec<u8>,
+    },
+}
+
+impl Link {
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, _) = version(1)(i)?;
+        let (i, flags) = checked("flags", byte, |&flags| {
+            (flags > 0x1f).then_some(FaultKind::Undefined { found: flags.into() })
+        })(i)?;
+        let set = |n| bit(flags.into(), n);
+        let (i, kind) = cond(set(3), field("link type", byte)).parse(i)?;
+        let (i, creation_order) = cond(set(2), field("creation order", le_i64)).parse(i)?;
+        let (i, _) = cond(set(4), field("link name character set", byte)).parse(i)?;
+        let width = 1usize.checked_shl(u32::from(flags & 3)).unwrap_or(1);
+        let (at, len) = field("length of link name", uint(width))(i)?;
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if len == 0 {
+            return field("length of link name", |i| fail(i, FaultKind::Undefined { found: 0 }))(i);
+        }
+        let (i, name) = field("link name", take(len)).parse(at)?;
+        let (i, target) = match kind.unwrap_or(0) {
+            0 => field("address of the object header", defined(sizes)).map(Target::Hard).parse(i)?,
+            1 => value(i).map(|(i, path)| (i, Target::Soft(path.into())))?,
+            64 => {
+                let (rest, data) = value(i)?;
+                let (_, target) = external(data)?;
+                (rest, target)
+            }
+            class @ 65.. => value(i).map(|(i, data)| (i, Target::User { class, data: data.to_vec() }))?,
+            found => return field("link type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        };
+        Ok((i, Self { name: name.into(), creation_order, target }))
+    }
+}
+
+fn value(i: &[u8]) -> Parsed<'_, &[u8]> {
+    let (i, len) = field("length of link value", le_u16)(i)?;
+    field("link value", take(len)).parse(i)
+}
+
+/// The value of an external link: version and flags (1), file name, path, both ending in NUL.
+fn external(i: &[u8]) -> Parsed<'_, Target> {
+    let (i, _) = checked("external link version and flags", byte, |&found| {
+        (found != 0).then_some(FaultKind::Undefined { found: found.into() })
+    })(i)?;
+    let (i, file) = field("external file name", until_nul)(i)?;
+    Ok((&[], Target::External { file: file.into(), path: trimmed(i).into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn all_kinds() {
+        let hard = hex("01 00 01 61 2003000000000000");
+        let (_, link) = Link::parse(&hard, SIZES).unwrap();
+        assert_eq!((link.name.as_bytes(), link.target), (&b"a"[..], Target::Hard(Address(0x320))));
+
+        let soft = hex("01 1c 01 0500000000000000 01 02 6162 0200 2f61");
+        let (_, link) = Link::parse(&soft, SIZES).unwrap();
+        assert_eq!((link.creation_order, link.target), (Some(5), Target::Soft("/a".into())));
+
+        let external = hex("01 08 40 01 65 0500 00 66 00 70 00");
+        let (_, link) = Link::parse(&external, SIZES).unwrap();
+        assert_eq!(link.target, Target::External { file: "f".into(), path: "p".into() });
+
+        let user = hex("01 08 bb 01 65 0100 07");
+        let (_, link) = Link::parse(&user, SIZES).unwrap();
+        assert_eq!(link.target, Target::User { class: 187, data: vec![7] });
+
+        assert!(Link::parse(&hex("01 08 05 01 65 0000"), SIZES).is_err());
+        assert!(Link::parse(&hex("01 00 00"), SIZES).is_err());
+    }
+}

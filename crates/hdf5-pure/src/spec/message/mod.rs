@@ -1,0 +1,108 @@
+//! Header messages (IV.A.2), one file each.
+
+pub(crate) mod attribute;
+pub(crate) mod attribute_info;
+pub(crate) mod dataspace;
+pub(crate) mod datatype;
+pub(crate) mod external_files;
+pub(crate) mod file_space_info;
+pub(crate) mod fill_value;
+pub(crate) mod filter_pipeline;
+pub(crate) mod group_info;
+pub(crate) mod layout;
+pub(crate) mod link;
+pub(crate) mod link_info;
+pub(crate) mod shared;
+pub(crate) mod small;
+
+macro_rules! message_types {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal;)*) => {
+        /// What a header message is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum MessageType {
+            $($(#[$doc])* $name,)*
+            /// A message that no version of the standard defines.
+            Unknown(u16),
+        }
+
+        impl From<u16> for MessageType {
+            fn from(number: u16) -> Self {
+                match number {
+                    $($number => Self::$name,)*
+                    other => Self::Unknown(other),
+                }
+            }
+        }
+
+        impl MessageType {
+            /// The number in the file.
+            pub fn number(self) -> u16 {
+                match self {
+                    $(Self::$name => $number,)*
+                    Self::Unknown(other) => other,
+                }
+            }
+
+            /// The standard's name of the message.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Unknown(_) => "unknown message",
+                }
+            }
+        }
+    };
+}
+
+message_types! {
+    /// Space for messages to come.
+    Nil = 0x00, "NIL message";
+    /// Shape of a dataset.
+    Dataspace = 0x01, "dataspace message";
+    /// Where a group's links are.
+    LinkInfo = 0x02, "link info message";
+    /// Type of a dataset's elements, or a committed datatype.
+    Datatype = 0x03, "datatype message";
+    /// Fill value, old.
+    FillValueOld = 0x04, "fill value (old) message";
+    /// Fill value.
+    FillValue = 0x05, "fill value message";
+    /// A link of a compact group.
+    Link = 0x06, "link message";
+    /// Files that hold the elements.
+    ExternalFiles = 0x07, "external data files message";
+    /// Where the elements are.
+    Layout = 0x08, "data layout message";
+    /// For tests of the standard's own library.
+    Bogus = 0x09, "bogus message";
+    /// Estimates for a group.
+    GroupInfo = 0x0a, "group info message";
+    /// Filters of the chunks.
+    FilterPipeline = 0x0b, "filter pipeline message";
+    /// A compact attribute.
+    Attribute = 0x0c, "attribute message";
+    /// A comment.
+    Comment = 0x0d, "object comment message";
+    /// Modification time, old.
+    ModificationTimeOld = 0x0e, "object modification time (old) message";
+    /// Where the table of shared messages is.
+    SharedTable = 0x0f, "shared message table message";
+    /// Where the header continues.
+    Continuation = 0x10, "object header continuation message";
+    /// Where an old-style group's members are.
+    SymbolTable = 0x11, "symbol table message";
+    /// Modification time.
+    ModificationTime = 0x12, "object modification time message";
+    /// Node sizes of version 1 B-trees.
+    BtreeK = 0x13, "B-tree 'K' values message";
+    /// Driver information.
+    DriverInfo = 0x14, "driver info message";
+    /// Where an object's attributes are.
+    AttributeInfo = 0x15, "attribute info message";
+    /// Hard links to the object.
+    ReferenceCount = 0x16, "object reference count message";
+    /// How free space is managed.
+    FileSpaceInfo = 0x17, "file space info message";
+    /// Where the metadata cache image is.
+    CacheImage = 0x18, "metadata cache image message";
+}

@@ -1,0 +1,41 @@
+//! Shared messages (IV.A.2, "Shared Message"): a reference in place of a message.
+//!
+//! Version 1: version, type, 6 reserved, L bytes, address. Version 2: version, type, address.
+//! Version 3: version, type 1 and a heap ID of the shared messages, or type 2 and an address.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::number::complete::u8 as byte;
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::super::{Address, Sizes, defined};
+
+/// Where a shared message really is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// In the fractal heap of the shared messages: a heap ID.
+    Heap([u8; 8]),
+    /// In the header of a committed datatype.
+    Committed(Address),
+}
+
+impl Shared {
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (at, version) = field("version", byte)(i)?;
+        let (at, kind) = field("type", byte)(at)?;
+        match (version, kind) {
+            (1, _) => {
+                let skipped = usize::from(sizes.lengths).saturating_add(6);
+                let (at, _) = field("reserved", take(skipped)).parse(at)?;
+                field("address", defined(sizes)).map(Self::Committed).parse(at)
+            }
+            (2, _) | (3, 2) => field("address", defined(sizes)).map(Self::Committed).parse(at),
+            (3, 1 | 3) => {
+                let (at, id) = field("location", take(8usize)).parse(at)?;
+                Ok((at, Self::Heap(id.try_into().unwrap_or_default())))
+            }
+            (3, found) => field("type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+            (found, _) => field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The standard: one file per structure on disk, its type, and how its bytes are parsed.
+//!
+//! Everything here is a pure function of bytes and a small context, [`Sizes`]. No structure knows what another one
+//! contains, only its address. Section numbers are those of the HDF5 File Format Specification.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
+
+pub(crate) mod btree_v1;
+pub(crate) mod btree_v2;
+pub(crate) mod cache_image;
+pub(crate) mod driver_info;
+pub(crate) mod extensible_array;
+pub(crate) mod fixed_array;
+pub(crate) mod fractal_heap;
+pub(crate) mod free_space;
+pub(crate) mod global_heap;
+pub(crate) mod local_heap;
+pub(crate) mod lookup3;
+pub(crate) mod message;
+pub(crate) mod object_header;
+pub(crate) mod reference;
+pub(crate) mod selection;
+pub(crate) mod shared_table;
+pub(crate) mod superblock;
+pub(crate) mod symbol_table;
+pub(crate) mod virtual_mapping;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use nom::Parser;
+use nom::bytes::complete::{tag, take};
+use nom::number::complete::le_u32;
+use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
+
+/// Where something stands in the file, relative to the base address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Address(pub u64);
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// The widths that the superblock declares: of addresses ("Size of Offsets") and of lengths, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of an address.
+    pub offsets: u8,
+    /// Bytes of a length.
+    pub lengths: u8,
+}
+
+/// A name as it is stored: bytes, usually UTF-8.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Name(pub Box<[u8]>);
+
+impl Name {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text, if the bytes are UTF-8.
+    pub fn as_str(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// The text; bytes that are not UTF-8 show as replacement characters.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl From<&[u8]> for Name {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().into())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_text())
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other.as_bytes()
+    }
+}
+
+/// An unsigned little-endian number of `width` bytes. Numbers wider than 64 bits must fit them.
+pub(crate) fn uint<'a>(width: usize) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
+    move |i| {
+        let (rest, bytes) = take(width)(i)?;
+        let (low, high) = bytes.split_at(bytes.len().min(8));
+        if high.iter().any(|&byte| byte != 0) {
+            return fail(i, FaultKind::Overflow);
+        }
+        let mut word = [0; 8];
+        word.iter_mut().zip(low).for_each(|(to, &from)| *to = from);
+        Ok((rest, u64::from_le_bytes(word)))
+    }
+}
+
+/// An address; all bits set means that there is none.
+pub(crate) fn address<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Option<Address>> {
+    move |i| {
+        let width = usize::from(sizes.offsets);
+        match i.get(..width) {
+            Some(bytes) if bytes.iter().all(|&byte| byte == 0xff) => {
+                take(width).map(|_: &[u8]| None).parse(i)
+            }
+            _ => uint(width).map(|value| Some(Address(value))).parse(i),
+        }
+    }
+}
+
+/// An address that must be there.
+pub(crate) fn defined<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, Address> {
+    move |i| match address(sizes)(i)? {
+        (rest, Some(address)) => Ok((rest, address)),
+        (_, None) => fail(i, FaultKind::Rule("is the undefined address")),
+    }
+}
+
+/// A length.
+pub(crate) fn length<'a>(sizes: Sizes) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
+    uint(usize::from(sizes.lengths))
+}
+
+/// The four bytes that a structure begins with.
+pub(crate) fn signature<'a>(bytes: &'static [u8; 4]) -> impl FnMut(&'a [u8]) -> Parsed<'a, ()> {
+    field("signature", tag(&bytes[..]).map(|_: &[u8]| ()))
+}
+
+/// A version number of which only one value is known.
+pub(crate) fn version<'a>(known: u8) -> impl FnMut(&'a [u8]) -> Parsed<'a, u8> {
+    field("version", move |i: &'a [u8]| match nom::number::complete::u8(i)? {
+        (rest, found) if found == known => Ok((rest, found)),
+        (_, found) => fail(i, FaultKind::Undefined { found: found.into() }),
+    })
+}
+
+/// Runs `parser`, then reads and compares the checksum of all that it consumed.
+pub(crate) fn sealed<'a, P>(mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
+where
+    P: Parser<&'a [u8], Error = ParseError>,
+{
+    move |i| {
+        let (rest, value) = parser.parse(i)?;
+        let used = i.len().saturating_sub(rest.len());
+        let computed = lookup3::hash(i.get(..used).unwrap_or_default(), 0);
+        let (after, stored) = field("checksum", le_u32)(rest)?;
+        if stored != computed {
+            let kind = FaultKind::Checksum { stored: stored.into(), computed: computed.into() };
+            return field("checksum", |_| fail(rest, kind))(rest);
+        }
+        Ok((after, value))
+    }
+}
+
+/// Bytes up to a NUL, which is consumed.
+pub(crate) fn until_nul(i: &[u8]) -> Parsed<'_, &[u8]> {
+    match i.iter().position(|&byte| byte == 0) {
+        Some(len) => {
+            let (name, rest) = i.split_at(len);
+            Ok((rest.get(1..).unwrap_or_default(), name))
+        }
+        None => fail(&[], FaultKind::Truncated),
+    }
+}
+
+/// Bytes up to a NUL, then padding until the whole is a multiple of 8 bytes.
+pub(crate) fn padded_name(i: &[u8]) -> Parsed<'_, &[u8]> {
+    let (rest, name) = until_nul(i)?;
+    let used = name.len().saturating_add(1);
+    let padding = used.next_multiple_of(8).saturating_sub(used);
+    let (rest, _) = take(padding)(rest)?;
+    Ok((rest, name))
+}
+
+/// A name that ends at its first NUL, or with its bytes.
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.split(|&byte| byte == 0).next().unwrap_or_default()
+}
+
+/// `n` rounded up to a multiple of 8.
+pub(crate) fn pad8(n: usize) -> usize {
+    n.checked_next_multiple_of(8).unwrap_or(usize::MAX)
+}
+
+/// Bytes that are reserved for values up to `n`: `floor(log2 n) / 8 + 1`.
+pub(crate) fn width_for(n: u64) -> usize {
+    usize::try_from(n.checked_ilog2().unwrap_or(0) / 8).unwrap_or(7).saturating_add(1)
+}
+
+/// Whether bit `bit` is set.
+pub(crate) fn bit(flags: u32, bit: u32) -> bool {
+    flags.checked_shr(bit).unwrap_or(0) & 1 == 1
+}
+
+/// The `count` bits from `first` on.
+pub(crate) fn bits(flags: u32, first: u32, count: u32) -> u8 {
+    let mask = 1u32.checked_shl(count).unwrap_or(0).wrapping_sub(1);
+    u8::try_from(flags.checked_shr(first).unwrap_or(0) & mask & 0xff).unwrap_or(0)
+}
+
+#[cfg(test)]
+pub(crate) mod test {
+    use super::*;
+
+    pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
+
+    /// Bytes from hexadecimal text; spaces are ignored.
+    pub(crate) fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+        digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
+    }
+
+    /// Appends the checksum that a sealed structure ends in.
+    pub(crate) fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
+        let sum = lookup3::hash(&bytes, 0);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn numbers_of_any_width() {
+        assert_eq!(uint(3)(&[1, 2, 3, 4]).unwrap(), (&[4][..], 0x03_02_01));
+        assert!(uint(4)(&[1, 2, 3]).is_err());
+        let mut wide = [0; 16];
+        wide[0] = 7;
+        assert_eq!(uint(16)(&wide).unwrap().1, 7);
+        wide[9] = 1;
+        assert!(uint(16)(&wide).is_err());
+    }
+
+    #[test]
+    fn addresses_with_all_bits_set_are_none() {
+        let sizes = Sizes { offsets: 4, lengths: 4 };
+        assert_eq!(address(sizes)(&[0xff; 4]).unwrap().1, None);
+        assert_eq!(address(sizes)(&[0xff, 0xff, 0xff, 0]).unwrap().1, Some(Address(0xff_ffff)));
+        assert!(defined(sizes)(&[0xff; 4]).is_err());
+    }
+
+    #[test]
+    fn reserved_widths() {
+        let widths = [0, 1, 255, 256, 65_535, 65_536, u64::MAX].map(width_for);
+        assert_eq!(widths, [1, 1, 1, 2, 2, 3, 8]);
+    }
+
+    #[test]
+    fn seals_are_checked() {
+        let good = seal(b"FAHD".to_vec());
+        assert!(sealed(signature(b"FAHD"))(&good).is_ok());
+        let mut bad = good;
+        bad[5] ^= 1;
+        assert!(sealed(signature(b"FAHD"))(&bad).is_err());
+    }
+}

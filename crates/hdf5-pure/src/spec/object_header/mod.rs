@@ -1,0 +1,97 @@
+//! Object headers (IV.A.1): the messages that make a group, a dataset or a committed datatype.
+//!
+//! A header starts with a prefix and a first chunk of messages; continuation messages lead to further chunks.
+
+pub(crate) mod v1;
+pub(crate) mod v2;
+
+use nom::Offset;
+use sciformats_core::fault::{FaultKind, Parsed, fail};
+
+use super::message::MessageType;
+
+/// What an object header begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// What the version says of the rest.
+    pub version: Version,
+    /// Bytes of messages in the first chunk.
+    pub chunk_size: u64,
+    /// Bytes of the prefix itself.
+    pub len: usize,
+}
+
+/// The version of a header, and what only it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// Version 1.
+    V1 {
+        /// Messages in all chunks.
+        messages: u16,
+        /// Hard links to the object.
+        references: u32,
+    },
+    /// Version 2.
+    V2 {
+        /// Bit 2: attribute creation order is tracked; bit 3: indexed; bit 4: phase change values; bit 5: times.
+        flags: u8,
+        /// Access, modification, change and birth, in seconds of the Unix epoch.
+        times: Option<[u32; 4]>,
+        /// Most compact and fewest dense attributes.
+        phase_change: Option<(u16, u16)>,
+    },
+}
+
+impl Prefix {
+    /// No prefix is longer.
+    pub(crate) const MAX_SIZE: usize = 34;
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        match i.first() {
+            Some(b'O') => v2::prefix(i),
+            Some(1) => v1::prefix(i),
+            Some(&found) => fail(i, FaultKind::Undefined { found: found.into() }),
+            None => fail(i, FaultKind::Truncated),
+        }
+    }
+}
+
+/// A message as it stands in a chunk: its body is not parsed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawMessage<'a> {
+    /// What it is.
+    pub kind: MessageType,
+    /// Message flags.
+    pub flags: u8,
+    /// Creation index, where the header tracks it.
+    pub creation_index: Option<u16>,
+    /// Where the body starts in the bytes that were parsed.
+    pub at: usize,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// The body is a reference to a shared message.
+pub(crate) const SHARED: u8 = 0x02;
+/// Fail if the message is unknown, whatever is done with the file.
+pub(crate) const FAIL_ALWAYS: u8 = 0x80;
+/// The file was changed by something that did not understand the message.
+pub(crate) const WAS_UNKNOWN: u8 = 0x20;
+
+/// Messages of a chunk, one after another, until `next` finds none.
+fn messages<'a>(
+    i: &'a [u8],
+    next: impl Fn(&'a [u8]) -> Parsed<'a, Option<RawMessage<'a>>>,
+) -> Parsed<'a, Vec<RawMessage<'a>>> {
+    let mut found = Vec::new();
+    let mut at = i;
+    loop {
+        match next(at)? {
+            (rest, Some(message)) => {
+                found.push(RawMessage { at: i.offset(message.body), ..message });
+                at = rest;
+            }
+            (rest, None) => return Ok((rest, found)),
+        }
+    }
+}

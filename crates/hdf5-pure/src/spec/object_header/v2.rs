@@ -1,0 +1,97 @@
+//! Version 2 object headers (IV.A.1.b).
+//!
+//! | size | field |
+//! |---|---|
+//! | 4 | `OHDR` |
+//! | 1, 1 | version 2, flags |
+//! | 16 | times, if bit 5 of the flags is set |
+//! | 4 | attribute phase change values, if bit 4 is set |
+//! | 1 to 8 | bytes of messages in the first chunk; bits 0 and 1 say how wide |
+//! | | messages, a gap, checksum |
+//!
+//! Each message: type (1), size (2), flags (1), creation index (2, if bit 2 is set), body. A continuation is `OCHK`,
+//! messages, a gap and a checksum.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::combinator::cond;
+use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+
+use super::super::message::MessageType;
+use super::super::{bit, sealed, signature, uint, version};
+use super::{Prefix, RawMessage, Version};
+
+pub(super) fn prefix(whole: &[u8]) -> Parsed<'_, Prefix> {
+    let (i, ()) = signature(b"OHDR")(whole)?;
+    let (i, _) = version(2)(i)?;
+    let (i, flags) = checked("flags", byte, |&flags| {
+        (flags & 0xc0 != 0).then_some(FaultKind::Undefined { found: flags.into() })
+    })(i)?;
+    let set = |n| bit(flags.into(), n);
+    let (i, times) = cond(set(5), (le_u32, le_u32, le_u32, le_u32)).parse(i)?;
+    let (i, phase_change) = cond(set(4), (le_u16, le_u16)).parse(i)?;
+    let width = 1usize.checked_shl(u32::from(flags & 3)).unwrap_or(1);
+    let (i, chunk_size) = field("size of chunk #0", uint(width))(i)?;
+    let times = times.map(|(access, modification, change, birth)| [access, modification, change, birth]);
+    let len = whole.len().saturating_sub(i.len());
+    Ok((i, Prefix { version: Version::V2 { flags, times, phase_change }, chunk_size, len }))
+}
+
+/// Parses the first chunk from its prefix on, checks the checksum, and returns the messages.
+pub(crate) fn first_chunk<'a>(i: &'a [u8], prefix: &Prefix, flags: u8) -> Parsed<'a, Vec<RawMessage<'a>>> {
+    let (rest, body) = sealed(take(i.len().saturating_sub(4)))(i)?;
+    let part = body.get(prefix.len..).unwrap_or_default();
+    let (_, mut found) = messages(part, flags)?;
+    found.iter_mut().for_each(|message| message.at = message.at.saturating_add(prefix.len));
+    Ok((rest, found))
+}
+
+/// Parses a continuation.
+pub(crate) fn continuation(i: &[u8], flags: u8) -> Parsed<'_, Vec<RawMessage<'_>>> {
+    let (rest, body) = sealed(take(i.len().saturating_sub(4)))(i)?;
+    let (part, ()) = signature(b"OCHK")(body)?;
+    let (_, mut found) = messages(part, flags)?;
+    found.iter_mut().for_each(|message| message.at = message.at.saturating_add(4));
+    Ok((rest, found))
+}
+
+fn messages(i: &[u8], flags: u8) -> Parsed<'_, Vec<RawMessage<'_>>> {
+    let tracked = bit(flags.into(), 2);
+    let prefix = if tracked { 6 } else { 4 };
+    super::messages(i, |i| {
+        // Fewer bytes than a message prefix are a gap.
+        if i.len() < prefix {
+            return Ok((&[], None));
+        }
+        let (i, kind) = field("header message type", byte)(i)?;
+        let (i, size) = field("size of header message data", le_u16)(i)?;
+        let (i, flags) = field("header message flags", byte)(i)?;
+        let (i, creation_index) = cond(tracked, field("creation order", le_u16)).parse(i)?;
+        let (i, body) = field("header message data", take(size)).parse(i)?;
+        let kind = MessageType::from(u16::from(kind));
+        Ok((i, Some(RawMessage { kind, flags, creation_index, at: 0, body })))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::{hex, seal};
+    use super::*;
+
+    #[test]
+    fn an_empty_group() {
+        let bytes = seal(hex("4f484452 02 00 1c \
+             02 1200 00 0000ffffffffffffffffffffffffffffffff \
+             0a 0200 00 0000"));
+        let (_, prefix) = Prefix::parse(&bytes).unwrap();
+        assert_eq!((prefix.len, prefix.chunk_size), (7, 28));
+        let (_, found) = first_chunk(&bytes, &prefix, 0).unwrap();
+        let kinds: Vec<_> = found.iter().map(|message| message.kind).collect();
+        assert_eq!(kinds, [MessageType::LinkInfo, MessageType::GroupInfo]);
+        assert_eq!(&bytes[found[1].at..found[1].at + 2], [0, 0]);
+        let mut broken = bytes;
+        broken[20] ^= 1;
+        assert!(first_chunk(&broken, &prefix, 0).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! References as they are stored in elements.
+//!
+//! Old ones: an object's address (O), or the global heap object of a region: address and selection.
+//! New ones (datatype version 4): kind (1), flags (1), then the object's token, or a blob in the global heap.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::global_heap::GlobalId;
+use super::selection::Selection;
+use super::{Address, Name, Sizes, address};
+
+/// What a reference leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Another file, if it is not this one.
+    pub file: Option<Name>,
+    /// The object.
+    pub object: Address,
+    /// What is meant of the object.
+    pub part: Part,
+}
+
+/// The part of an object that a reference means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The object itself.
+    Object,
+    /// Elements of the dataset.
+    Region(Selection),
+    /// An attribute.
+    Attribute(Name),
+}
+
+/// An old object reference; `None` if it is null.
+pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<Address>> {
+    let (i, address) = field("object address", address(sizes))(i)?;
+    Ok((i, address.filter(|address| address.0 != 0)))
+}
+
+/// The heap object of an old region reference.
+pub(crate) fn region(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<(Address, Selection)>> {
+    let (i, object) = object(i, sizes)?;
+    match object {
+        None => Ok((i, None)),
+        Some(object) => Selection::parse.map(|selection| Some((object, selection))).parse(i),
+    }
+}
+
+/// An element of the new reference type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// No object.
+    Null,
+    /// An object of this file.
+    Object(Address),
+    /// A blob in the global heap.
+    Blob { kind: u8, external: bool, id: GlobalId },
+}
+
+/// An element of the new reference type.
+pub(crate) fn element(i: &[u8], sizes: Sizes) -> Parsed<'_, Element> {
+    let (at, kind) = field("reference type", byte)(i)?;
+    let (at, flags) = field("flags", byte)(at)?;
+    let external = flags & 1 != 0;
+    match kind {
+        0 => Ok((&[], Element::Null)),
+        2 if !external => {
+            let (_, token) = token(at)?;
+            Ok((&[], token.map_or(Element::Null, Element::Object)))
+        }
+        2..=4 => {
+            let (at, _) = field("blob size", le_u32)(at)?;
+            let (_, id) = GlobalId::parse(at, sizes)?;
+            Ok((&[], Element::Blob { kind, external, id }))
+        }
+        found => field("reference type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+    }
+}
+
+fn token(i: &[u8]) -> Parsed<'_, Option<Address>> {
+    let (i, len) = field("token size", byte)(i)?;
+    let (i, value) = field("token", super::uint(len.into()))(i)?;
+    Ok((i, (value != 0).then_some(Address(value))))
+}
+
+/// The blob of an [`Element::Blob`].
+pub(crate) fn blob(i: &[u8], kind: u8, external: bool) -> Parsed<'_, Option<Reference>> {
+    let (i, object) = token(i)?;
+    let (i, file) = if external { sized_name(i).map(|(i, name)| (i, Some(name)))? } else { (i, None) };
+    let (i, part) = match kind {
+        3 => {
+            let (i, _) = field("selection length", le_u32)(i)?;
+            let (i, _) = field("rank", le_u32)(i)?;
+            Selection::parse.map(Part::Region).parse(i)?
+        }
+        4 => sized_name(i).map(|(i, name)| (i, Part::Attribute(name)))?,
+        _ => (i, Part::Object),
+    };
+    Ok((i, object.map(|object| Reference { file, object, part })))
+}
+
+fn sized_name(i: &[u8]) -> Parsed<'_, Name> {
+    let (i, len) = field("name length", le_u16)(i)?;
+    let (i, name) = field("name", take(len)).parse(i)?;
+    Ok((i, name.into()))
+}

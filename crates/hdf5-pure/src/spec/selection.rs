@@ -1,0 +1,197 @@
+//! Selections as they are stored: in region references and virtual layouts.
+//!
+//! Type (4): 0 none, 1 points, 2 hyperslab, 3 all. Version (4). What follows depends on both.
+
+use nom::Parser;
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+use super::uint;
+
+/// Which elements of an array are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// No elements.
+    None,
+    /// All elements.
+    All,
+    /// Single elements in the order given, each of as many coordinates as the array has dimensions.
+    Points(Vec<Vec<u64>>),
+    /// Blocks at regular distances, one entry per dimension.
+    Regular(Vec<Regular>),
+    /// Rectangular blocks: first and last coordinates, both included.
+    Blocks(Vec<(Vec<u64>, Vec<u64>)>),
+}
+
+/// A regular hyperslab in one dimension: `count` blocks of `block` elements, `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Regular {
+    /// First element.
+    pub start: u64,
+    /// Distance between the starts of blocks.
+    pub stride: u64,
+    /// Blocks; none if unlimited.
+    pub count: Option<u64>,
+    /// Elements of a block; none if unlimited.
+    pub block: Option<u64>,
+}
+
+/// No array has more dimensions.
+pub(crate) const MAX_RANK: u32 = 32;
+
+impl Selection {
+    /// Dimensions that the selection speaks of, if it does.
+    pub fn rank(&self) -> Option<usize> {
+        match self {
+            Self::None | Self::All => None,
+            Self::Points(points) => points.first().map(Vec::len),
+            Self::Regular(dimensions) => Some(dimensions.len()),
+            Self::Blocks(blocks) => blocks.first().map(|(start, _)| start.len()),
+        }
+    }
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (at, kind) = field("selection type", le_u32)(i)?;
+        let (i, version) = field("selection version", le_u32)(at)?;
+        match (kind, version) {
+            (0, 1) => reserved(i).map(|(i, ())| (i, Self::None)),
+            (3, 1) => reserved(i).map(|(i, ())| (i, Self::All)),
+            (1, 1) => {
+                let (i, ()) = reserved(i)?;
+                points(i, 4)
+            }
+            (1, 2) => {
+                let (i, width) = width(i)?;
+                points(i, width)
+            }
+            (2, 1) => {
+                let (i, ()) = reserved(i)?;
+                let (i, rank) = rank(i)?;
+                blocks(i, 4, rank)
+            }
+            (2, 2) => {
+                let (i, regular) = flags(i)?;
+                let (i, _) = field("length", le_u32)(i)?;
+                hyperslab(i, 8, regular)
+            }
+            (2, 3) => {
+                let (i, regular) = flags(i)?;
+                let (i, width) = width(i)?;
+                hyperslab(i, width, regular)
+            }
+            (0..=3, found) => {
+                field("selection version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(at)
+            }
+            (found, _) => {
+                field("selection type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(at)
+            }
+        }
+    }
+}
+
+fn reserved(i: &[u8]) -> Parsed<'_, ()> {
+    field("reserved and length", take(8usize)).map(|_: &[u8]| ()).parse(i)
+}
+
+fn rank(i: &[u8]) -> Parsed<'_, usize> {
+    let (i, rank) = checked("rank", le_u32, |&rank| {
+        (rank == 0 || rank > MAX_RANK).then_some(FaultKind::Undefined { found: rank.into() })
+    })(i)?;
+    Ok((i, usize::try_from(rank).unwrap_or(0)))
+}
+
+fn width(i: &[u8]) -> Parsed<'_, usize> {
+    let (i, width) = checked("encode size", byte, |&width| {
+        (!matches!(width, 2 | 4 | 8)).then_some(FaultKind::Undefined { found: width.into() })
+    })(i)?;
+    Ok((i, width.into()))
+}
+
+fn flags(i: &[u8]) -> Parsed<'_, bool> {
+    let (i, flags) =
+        checked("flags", byte, |&flags| (flags > 1).then_some(FaultKind::Undefined { found: flags.into() }))(
+            i,
+        )?;
+    Ok((i, flags == 1))
+}
+
+/// Checks that `entries` of `size` bytes can be there before room is made for them.
+fn entries(i: &[u8], entries: u64, size: usize) -> Parsed<'_, usize> {
+    let needed = usize::try_from(entries).ok().and_then(|n| n.checked_mul(size));
+    match (needed, usize::try_from(entries)) {
+        (Some(needed), Ok(n)) if needed <= i.len() => Ok((i, n)),
+        _ => field("number of entries", |i| fail(i, FaultKind::Truncated))(i),
+    }
+}
+
+fn points(i: &[u8], width: usize) -> Parsed<'_, Selection> {
+    let (i, rank) = rank(i)?;
+    let (i, n) = field("number of points", uint(width))(i)?;
+    let (i, n) = entries(i, n, rank.saturating_mul(width))?;
+    let (i, points) = count(count(uint(width), rank), n).parse(i)?;
+    Ok((i, Selection::Points(points)))
+}
+
+fn blocks(i: &[u8], width: usize, rank: usize) -> Parsed<'_, Selection> {
+    let (i, n) = field("number of blocks", uint(width))(i)?;
+    let (i, n) = entries(i, n, rank.saturating_mul(width).saturating_mul(2))?;
+    let block = (count(uint(width), rank), count(uint(width), rank));
+    let at = i;
+    let (i, blocks) = count(block, n).parse(i)?;
+    if blocks.iter().any(|(first, last)| first.iter().zip(last).any(|(first, last)| first > last)) {
+        return field("block", |i| fail(i, FaultKind::Rule("ends before it starts")))(at);
+    }
+    Ok((i, Selection::Blocks(blocks)))
+}
+
+fn hyperslab(i: &[u8], width: usize, regular: bool) -> Parsed<'_, Selection> {
+    let (i, rank) = rank(i)?;
+    if !regular {
+        return blocks(i, width, rank);
+    }
+    let limited = |value: u64| {
+        let unlimited = match width {
+            2 => u64::from(u16::MAX),
+            4 => u64::from(u32::MAX),
+            _ => u64::MAX,
+        };
+        (value != unlimited).then_some(value)
+    };
+    let dimension = (uint(width), uint(width), uint(width).map(limited), uint(width).map(limited));
+    let (i, dimensions) =
+        count(dimension.map(|(start, stride, count, block)| Regular { start, stride, count, block }), rank)
+            .parse(i)?;
+    Ok((i, Selection::Regular(dimensions)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::hex;
+    use super::*;
+
+    #[test]
+    fn blocks_and_points() {
+        let bytes =
+            hex("02000000 01000000 00000000 18000000 02000000 01000000 01000000 02000000 03000000 04000000");
+        let (rest, selection) = Selection::parse(&bytes).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!(selection, Selection::Blocks(vec![(vec![1, 2], vec![3, 4])]));
+        let bytes = hex("01000000 02000000 02 01000000 0200 0700 0900");
+        assert_eq!(Selection::parse(&bytes).unwrap().1, Selection::Points(vec![vec![7], vec![9]]));
+    }
+
+    #[test]
+    fn an_unlimited_hyperslab() {
+        let bytes = hex("02000000 03000000 01 02 01000000 0000 0500 ffff 0200");
+        let dimension = Regular { start: 0, stride: 5, count: None, block: Some(2) };
+        assert_eq!(Selection::parse(&bytes).unwrap().1, Selection::Regular(vec![dimension]));
+    }
+
+    #[test]
+    fn counts_that_lie() {
+        let bytes = hex("01000000 01000000 00000000 00000000 01000000 ffffffff 07000000");
+        assert!(Selection::parse(&bytes).is_err());
+    }
+}

@@ -1,0 +1,123 @@
+//! Symbol table nodes and their entries (III.B, III.C): the members of an old-style group.
+//!
+//! | size | field of an entry |
+//! |---|---|
+//! | L | offset of the name in the group's local heap |
+//! | O | object header address |
+//! | 4 | cache type: 0 nothing, 1 group, 2 soft link |
+//! | 4 | reserved |
+//! | 16 | scratch-pad, as the cache type says |
+
+use nom::bytes::complete::take;
+use nom::multi::count;
+use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use nom::{Parser, combinator::map};
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::{Address, Sizes, address, length, signature, version};
+
+/// One member of an old-style group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Offset of the name in the local heap.
+    pub name: u64,
+    /// The object header; none for a soft link.
+    pub header: Option<Address>,
+    /// What the scratch-pad holds.
+    pub cache: Cache,
+}
+
+/// The scratch-pad of an [`Entry`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// Nothing.
+    None,
+    /// A copy of the group's symbol table message.
+    Group {
+        /// The B-tree.
+        btree: Option<Address>,
+        /// The local heap.
+        heap: Option<Address>,
+    },
+    /// The entry is a soft link.
+    SoftLink {
+        /// Offset of the path in the local heap.
+        path: u32,
+    },
+}
+
+impl Entry {
+    pub(crate) fn size(sizes: Sizes) -> usize {
+        usize::from(sizes.offsets).saturating_add(usize::from(sizes.lengths)).saturating_add(24)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, name) = field("link name offset", length(sizes))(i)?;
+        let (i, header) = field("object header address", address(sizes))(i)?;
+        let (at, cache_type) = field("cache type", le_u32)(i)?;
+        let (at, _) = take(4usize)(at)?;
+        let (rest, scratch) = field("scratch-pad space", take(16usize)).parse(at)?;
+        let (_, cache) = match cache_type {
+            0 => (at, Cache::None),
+            1 => {
+                // The two addresses of wide files do not fit the scratch-pad; they are only a copy.
+                let pair = (address(sizes), address(sizes)).parse(scratch);
+                let (btree, heap) = pair.map(|(_, pair)| pair).unwrap_or_default();
+                (at, Cache::Group { btree, heap })
+            }
+            2 => {
+                map(field("offset to link value", le_u32), |path| Cache::SoftLink { path }).parse(scratch)?
+            }
+            found => {
+                return field("cache type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i);
+            }
+        };
+        Ok((rest, Self { name, header, cache }))
+    }
+}
+
+/// A leaf of an old-style group: `SNOD`, version 1, reserved, the number of symbols and the entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The members, ascending by name.
+    pub entries: Vec<Entry>,
+}
+
+impl Node {
+    /// Bytes before the entries.
+    pub(crate) const PREFIX: usize = 8;
+
+    pub(crate) fn count(i: &[u8]) -> Parsed<'_, u16> {
+        let (i, ()) = signature(b"SNOD")(i)?;
+        let (i, _) = version(1)(i)?;
+        let (i, _) = byte(i)?;
+        field("number of symbols", le_u16)(i)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, symbols) = Self::count(i)?;
+        let (i, entries) = count(|i| Entry::parse(i, sizes), usize::from(symbols)).parse(i)?;
+        Ok((i, Self { entries }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn a_node_with_a_group_and_a_soft_link() {
+        let bytes = hex("534e4f44 01 00 0200 \
+             0800000000000000 2003000000000000 01000000 00000000 4803000000000000 6805000000000000 \
+             1000000000000000 ffffffffffffffff 02000000 00000000 18000000 000000000000000000000000");
+        let (rest, node) = Node::parse(&bytes, SIZES).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!(node.entries[0].header, Some(Address(0x320)));
+        assert_eq!(
+            node.entries[0].cache,
+            Cache::Group { btree: Some(Address(0x348)), heap: Some(Address(0x568)) }
+        );
+        assert_eq!(node.entries[1].cache, Cache::SoftLink { path: 24 });
+    }
+}
