@@ -19,7 +19,8 @@ pub(crate) fn task(mut args: Args) -> Result {
     cross(&target, if_available)
 }
 
-/// `cargo check` of every library for the target.
+/// `cargo check` of every library for the target, without default features: some of these compile C, and few machines
+/// have a C compiler for another target.
 fn cross(target: &str, if_available: bool) -> Result {
     let sysroot =
         output(std::process::Command::new("rustc").args(["--print", "sysroot"]).current_dir(root()))?;
@@ -35,7 +36,7 @@ fn cross(target: &str, if_available: bool) -> Result {
     }
     let libraries = libraries(&metadata("", false)?);
     let packages = libraries.iter().flat_map(|name| ["--package", name]);
-    run(cargo().args(["check", "--lib", "--target", target]).args(packages))
+    run(cargo().args(["check", "--lib", "--no-default-features", "--target", target]).args(packages))
 }
 
 fn has_standard_library(sysroot: &Path, target: &str) -> bool {
