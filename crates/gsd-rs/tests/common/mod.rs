@@ -7,26 +7,26 @@ use gsd_rs::{CreateOptions, Element, Reader, Result, Version, Writer};
 use sciformats_core::commit::SECTOR;
 use sciformats_core::{ReadAt, Step, WriteAt};
 
-pub fn options() -> CreateOptions {
+pub(crate) fn options() -> CreateOptions {
     CreateOptions::new("test", "none", Version::new(1, 2))
 }
 
 /// The number of chunks in a frame: 1 to 9, so that frames end at all kinds of places.
-pub fn chunks_in(frame: u64) -> u64 {
+pub(crate) fn chunks_in(frame: u64) -> u64 {
     1 + frame * 7 % 9
 }
 
 /// The name of a frame's chunk. Ids are given in the order of first use, so those of a frame are not ascending.
-pub fn name(frame: u64, chunk: u64) -> String {
+pub(crate) fn name(frame: u64, chunk: u64) -> String {
     format!("chunk/{}", (chunk * 5 + frame) % 9)
 }
 
 /// 0 to 4 rows of 2.
-pub fn values(frame: u64, chunk: u64) -> Vec<u32> {
+pub(crate) fn values(frame: u64, chunk: u64) -> Vec<u32> {
     (0..(frame + chunk) % 5 * 2).map(|i| (frame * 1000 + chunk * 10 + i) as u32).collect()
 }
 
-pub fn write_frame<S: ReadAt + WriteAt>(writer: &mut Writer<S>) -> Result<()> {
+pub(crate) fn write_frame<S: ReadAt + WriteAt>(writer: &mut Writer<S>) -> Result<()> {
     let frame = writer.frames();
     for chunk in 0..chunks_in(frame) {
         writer.write(&name(frame, chunk), 2, &values(frame, chunk))?;
@@ -36,12 +36,12 @@ pub fn write_frame<S: ReadAt + WriteAt>(writer: &mut Writer<S>) -> Result<()> {
 
 /// Checks every frame of a file against the formula, and that nothing else is there. Returns their number.
 #[track_caller]
-pub fn check(reader: &Reader) -> u64 {
+pub(crate) fn check(reader: &Reader) -> u64 {
     examine(reader).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 /// As [`check`], telling what is wrong.
-pub fn examine(reader: &Reader) -> Result<u64, String> {
+pub(crate) fn examine(reader: &Reader) -> Result<u64, String> {
     reader.verify().map_err(|e| e.to_string())?;
     for frame in 0..reader.frames() {
         let count = reader.chunks(frame).count() as u64;
@@ -60,15 +60,15 @@ pub fn examine(reader: &Reader) -> Result<u64, String> {
     Ok(reader.frames())
 }
 
-pub fn read<T: Element>(reader: &Reader, chunk: &gsd_rs::Chunk<'_>) -> Vec<T> {
+pub(crate) fn read<T: Element>(reader: &Reader, chunk: &gsd_rs::Chunk<'_>) -> Vec<T> {
     reader.read::<T>(chunk).unwrap().into_owned()
 }
 
 /// A file in memory that records what is done to it, each write sector by sector.
 #[derive(Clone, Debug, Default)]
-pub struct Recorder {
-    pub bytes: Vec<u8>,
-    pub steps: Vec<Step<'static>>,
+pub(crate) struct Recorder {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) steps: Vec<Step<'static>>,
 }
 
 impl ReadAt for Recorder {

@@ -1,0 +1,92 @@
+//! A process that appends frames is killed at random moments, again and again. Nothing that it reported as committed
+//! may be missing afterwards.
+#![cfg(unix)]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{check, options, write_frame};
+use gsd_rs::storage::Durability;
+use gsd_rs::{Reader, Version, Writer};
+
+const PATH: &str = "GSD_TEST_FILE_TO_APPEND_TO";
+const KILLS: usize = 200;
+/// Kills after which a new file is begun, so that checking every frame stays quick.
+const PER_FILE: usize = 20;
+
+/// The process that is killed: appends, and prints the number of committed frames after each flush.
+#[test]
+#[ignore = "run by the test below, as a process of its own"]
+fn append_until_killed() {
+    let path = std::env::var_os(PATH).unwrap();
+    let mut writer = Writer::append(path).unwrap();
+    writer.set_durability(Durability::Process);
+    writer.set_buffer(256);
+    let mut out = std::io::stdout();
+    for round in 0.. {
+        for _ in 0..=round % 3 {
+            write_frame(&mut writer).unwrap();
+        }
+        writer.flush().unwrap();
+        writeln!(out, "committed {}", writer.committed()).unwrap();
+        if round % 50 == 49 {
+            // Closing and opening is part of what may be interrupted.
+            drop(writer);
+            writer = Writer::append(std::env::var_os(PATH).unwrap()).unwrap();
+        }
+    }
+}
+
+fn kill_one(path: &Path, after: Duration) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "append_until_killed", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(PATH, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let reader = std::thread::spawn(move || {
+        // The last line may be cut; the one before it counts then.
+        lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("committed ")?.parse().ok()).max()
+    });
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap().unwrap_or(0)
+}
+
+#[test]
+fn killed_200_times_without_losing_a_committed_frame() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    let (mut acknowledged, mut beyond, mut frames) = (0, 0, 0);
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    for round in 0..KILLS {
+        let path = dir.path().join(format!("{}.gsd", round / PER_FILE));
+        if round % PER_FILE == 0 {
+            let layer = if round / PER_FILE % 2 == 0 { Version::new(2, 1) } else { Version::new(1, 0) };
+            Writer::create(&path, &options().with_layer(layer)).unwrap().finish().unwrap();
+            frames = 0;
+        }
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let committed = kill_one(&path, Duration::from_micros(2000 + random % 10_000));
+        let found = check(&Reader::open(&path).unwrap());
+        assert!(found >= committed, "kill {round}: {committed} frames were committed, {found} are there");
+        assert!(found >= frames, "kill {round}: frames of an earlier process are lost");
+        acknowledged += committed.saturating_sub(frames);
+        beyond += found - committed.max(frames);
+        frames = found;
+    }
+    println!(
+        "{KILLS} kills in {:.1} s: {acknowledged} frames reported as committed, 0 lost; {beyond} more were complete",
+        start.elapsed().as_secs_f64()
+    );
+    assert!(acknowledged > KILLS as u64, "the processes were killed before they wrote");
+}
