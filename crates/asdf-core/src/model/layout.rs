@@ -1,0 +1,301 @@
+//! Where the tree and the blocks of a file are, found without reading the data of any block.
+//!
+//! The headers of the blocks are always walked; the block index is then compared with what was found. A walk costs one
+//! small read a block, and an index that is wrong, old or hostile can lead nowhere.
+
+use std::ops::Range;
+
+use sciformats_core::fault::{FaultKind, locate};
+use sciformats_core::{Error, Fault, Limits, ReadAt, Result};
+
+use crate::spec::block_header::{BlockHeader, MAGIC};
+use crate::spec::block_index::{self, BlockIndex};
+use crate::spec::header_line::Header;
+use crate::spec::yaml_frame;
+
+/// How much is read at a time where an end is searched for.
+const PIECE: usize = 64 << 10;
+
+/// One block of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockEntry {
+    /// Where its magic token stands.
+    pub offset: u64,
+    /// Its header as stored.
+    pub header: BlockHeader,
+    /// Bytes stored from [`data_offset`](Self::data_offset) on: the used size, or all up to the end if streamed.
+    pub stored: u64,
+}
+
+impl BlockEntry {
+    /// Where its stored bytes begin.
+    pub fn data_offset(&self) -> u64 {
+        self.offset.saturating_add(self.header.size())
+    }
+
+    /// The end of the space allocated to it.
+    pub fn end(&self) -> u64 {
+        let size = if self.header.is_streamed() { self.stored } else { self.header.allocated_size };
+        self.data_offset().saturating_add(size)
+    }
+
+    /// Bytes after decoding.
+    pub fn data_size(&self) -> u64 {
+        if self.header.is_streamed() { self.stored } else { self.header.data_size }
+    }
+}
+
+/// What became of the block index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexState {
+    /// There is none; it is optional.
+    Absent,
+    /// It agrees with the blocks. The range is that of its text.
+    Valid(Range<u64>),
+    /// It does not, and is ignored.
+    Rejected {
+        /// Where it stands.
+        offset: u64,
+        /// Why: completes "the block index …".
+        reason: &'static str,
+    },
+}
+
+/// Where everything is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The first line and the comments.
+    pub header: Header,
+    /// The end of the header: where a tree begins if there is one.
+    pub header_end: u64,
+    /// The tree's text from `%YAML` to the end line.
+    pub tree: Option<Range<u64>>,
+    /// The blocks in the order of the file.
+    pub blocks: Vec<BlockEntry>,
+    /// The block index.
+    pub index: IndexState,
+    /// The end of the last block, or of the tree, or of the header.
+    pub content_end: u64,
+    /// Bytes after the content that are neither the index nor zeros, where they begin.
+    pub unexplained: Option<u64>,
+    /// The length of the file.
+    pub len: u64,
+}
+
+impl Layout {
+    /// Finds everything in `storage`.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a header, tree or block that the standard does not allow; `LimitExceeded` for more
+    /// blocks than `limits.items`; `Io`.
+    pub fn locate(storage: &dyn ReadAt, limits: &Limits) -> Result<Self> {
+        let (header, header_end) = header(storage)?;
+        let tree = tree(storage, header_end)?;
+        let after = tree.as_ref().map_or(header_end, |tree| tree.end);
+        let first = match &tree {
+            Some(_) => first_block(storage, after)?,
+            None => (after < storage.len()).then_some(after),
+        };
+        let blocks = match first {
+            Some(first) => walk(storage, first, limits)?,
+            None => Vec::new(),
+        };
+        let content_end = blocks.last().map_or(after, BlockEntry::end);
+        let mut layout = Self {
+            header,
+            header_end,
+            tree,
+            blocks,
+            index: IndexState::Absent,
+            content_end,
+            unexplained: None,
+            len: storage.len(),
+        };
+        layout.read_index(storage, limits)?;
+        Ok(layout)
+    }
+
+    /// The first byte that the tree cannot grow into: the first block, or the end of the file.
+    pub fn tree_room_end(&self) -> u64 {
+        self.blocks.first().map_or(self.len, |block| block.offset)
+    }
+
+    fn read_index(&mut self, storage: &dyn ReadAt, limits: &Limits) -> Result<()> {
+        let at = self.content_end;
+        let Some(last) = self.blocks.last().filter(|last| !last.header.is_streamed()) else { return Ok(()) };
+        let left = self.len.saturating_sub(at);
+        let token = storage.read_at(at, clamped(left, block_index::TOKEN.len()))?;
+        if *token != *block_index::TOKEN {
+            self.unexplained = first_non_zero(storage, at)?;
+            return Ok(());
+        }
+        let rejected = |reason| IndexState::Rejected { offset: at, reason };
+        let last = last.offset;
+        // An index has at most 23 bytes a block; what is much longer is none, and is not worth reading.
+        let plausible = (self.blocks.len() as u64).saturating_mul(64).saturating_add(1 << 12);
+        let size = limits.memory("bytes of the block index", left.min(plausible))?;
+        let text = storage.read_at(at, size)?;
+        self.index = match BlockIndex::parse(&text) {
+            Err(_) => rejected("cannot be read"),
+            Ok((rest, index)) => {
+                let end = at.saturating_add(text.len().saturating_sub(rest.len()) as u64);
+                let ascends = index.offsets.is_sorted_by(|a, b| a < b);
+                let found = self.blocks.iter().map(|block| block.offset);
+                match index.offsets.as_slice() {
+                    _ if !ascends => rejected("is not in ascending order"),
+                    [first, ..] if self.blocks.first().is_some_and(|b| b.offset != *first) => {
+                        rejected("does not begin with the first block")
+                    }
+                    [.., stored] if *stored != last => rejected("does not end with the last block"),
+                    offsets if !offsets.iter().copied().eq(found) => rejected("does not list the blocks"),
+                    _ if first_non_zero(storage, end)?.is_some() => rejected("is followed by other bytes"),
+                    _ => IndexState::Valid(at..end),
+                }
+            }
+        };
+        Ok(())
+    }
+}
+
+fn clamped(left: u64, size: usize) -> usize {
+    usize::try_from(left).unwrap_or(usize::MAX).min(size)
+}
+
+/// The header lines; they are read piece by piece until a line follows that is no comment.
+fn header(storage: &dyn ReadAt) -> Result<(Header, u64)> {
+    let mut size = 4 << 10;
+    loop {
+        let bytes = storage.read_at(0, clamped(storage.len(), size))?;
+        let whole = bytes.len() as u64 == storage.len();
+        let parsed = locate("header", 0, &bytes, |i| {
+            Header::parse(i).map(|(rest, header)| (rest, (header, rest.len())))
+        });
+        match parsed {
+            Ok((header, rest)) if whole || rest > block_index::TOKEN.len() => {
+                return Ok((header, bytes.len().saturating_sub(rest) as u64));
+            }
+            Err(e) if whole || !bytes.contains(&b'\n') && bytes.len() >= PIECE => return Err(e),
+            Err(e) if bytes.contains(&b'\n') && !bytes.starts_with(b"#ASDF") => return Err(e),
+            _ => size = size.saturating_mul(2),
+        }
+    }
+}
+
+fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
+    let left = storage.len().saturating_sub(start);
+    let head = storage.read_at(start, clamped(left, yaml_frame::TOKEN.len()))?;
+    if head.is_empty() || head.starts_with(&MAGIC) {
+        return Ok(None);
+    }
+    if *head != *yaml_frame::TOKEN {
+        let rule = FaultKind::Rule("is neither `%YAML` nor a block, nor a comment");
+        return Err(Fault::new("what follows the header", rule).at("tree", start));
+    }
+    if let Some(all) = storage.as_slice() {
+        let text = usize::try_from(start).ok().and_then(|start| all.get(start..)).unwrap_or_default();
+        return end_of_tree(start, yaml_frame::size(text, 0));
+    }
+    let mut text = Vec::new();
+    loop {
+        let done = text.len();
+        // Pieces double, so that a long tree is read in few calls.
+        let at = start.saturating_add(done as u64);
+        let piece = storage.read_at(at, clamped(storage.len().saturating_sub(at), done.max(PIECE)))?;
+        text.extend_from_slice(&piece);
+        let whole = start.saturating_add(text.len() as u64) >= storage.len();
+        match yaml_frame::size(&text, done) {
+            Some(size) if whole || yaml_frame::is_complete(&text, size) => {
+                return end_of_tree(start, Some(size));
+            }
+            None if whole => return end_of_tree(start, None),
+            _ => {}
+        }
+    }
+}
+
+fn end_of_tree(start: u64, size: Option<usize>) -> Result<Option<Range<u64>>> {
+    match size {
+        Some(size) => Ok(Some(start..start.saturating_add(size as u64))),
+        None => Err(Fault::new("end line `...`", FaultKind::Rule("is missing")).at("tree", start)),
+    }
+}
+
+/// The first block at or after `from`: padding may come before it, and hold bytes that only look like its magic token.
+///
+/// A token directly after the tree is a block whatever follows. One inside padding counts if a header follows that the
+/// file has room for; if none does, the first is reported.
+fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+    let mut at = from;
+    let mut rejected = None;
+    while at < storage.len() {
+        let piece = storage.read_at(at, clamped(storage.len().saturating_sub(at), PIECE))?;
+        for (i, _) in piece.windows(MAGIC.len()).enumerate().filter(|(_, window)| *window == MAGIC) {
+            let offset = at.saturating_add(i as u64);
+            if offset == from {
+                return Ok(Some(offset));
+            }
+            match block(storage, offset) {
+                Ok(_) => return Ok(Some(offset)),
+                Err(e @ Error::Io { .. }) => return Err(e),
+                Err(e) => rejected.get_or_insert(e),
+            };
+        }
+        if piece.len() < MAGIC.len() {
+            break;
+        }
+        // A token may lie across the edge of two pieces.
+        at = at.saturating_add(piece.len() as u64).saturating_sub(MAGIC.len() as u64 - 1);
+        if at.saturating_add(MAGIC.len() as u64) > storage.len() {
+            break;
+        }
+    }
+    rejected.map_or(Ok(None), Err)
+}
+
+fn block(storage: &dyn ReadAt, offset: u64) -> Result<BlockEntry> {
+    let left = storage.len().saturating_sub(offset);
+    let bytes = storage.read_at(offset, clamped(left, BlockHeader::SIZE))?;
+    let header = locate("block header", offset, &bytes, BlockHeader::parse)?;
+    let room = left.checked_sub(header.size()).ok_or_else(|| {
+        let kind = FaultKind::OutOfBounds { found: header.header_size.into(), end: left };
+        Fault::new("header_size", kind).at("block header", offset.saturating_add(4))
+    })?;
+    if header.is_streamed() {
+        return Ok(BlockEntry { offset, header, stored: room });
+    }
+    if header.allocated_size > room {
+        let kind = FaultKind::OutOfBounds { found: header.allocated_size, end: room.saturating_add(1) };
+        return Err(Fault::new("allocated_size", kind).at("block header", offset.saturating_add(14)));
+    }
+    Ok(BlockEntry { offset, header, stored: header.used_size })
+}
+
+fn walk(storage: &dyn ReadAt, first: u64, limits: &Limits) -> Result<Vec<BlockEntry>> {
+    let mut blocks = Vec::new();
+    let mut at = first;
+    loop {
+        let entry = block(storage, at)?;
+        blocks.push(entry);
+        limits.items("blocks", blocks.len() as u64)?;
+        at = entry.end();
+        let left = storage.len().saturating_sub(at);
+        if entry.header.is_streamed()
+            || left < MAGIC.len() as u64
+            || *storage.read_at(at, MAGIC.len())? != MAGIC
+        {
+            return Ok(blocks);
+        }
+    }
+}
+
+fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
+    let mut at = from;
+    while at < storage.len() {
+        let piece = storage.read_at(at, clamped(storage.len().saturating_sub(at), PIECE))?;
+        if let Some(i) = piece.iter().position(|&b| b != 0) {
+            return Ok(Some(at.saturating_add(i as u64)));
+        }
+        at = at.saturating_add(piece.len() as u64);
+    }
+    Ok(None)
+}

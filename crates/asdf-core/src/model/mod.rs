@@ -1,0 +1,11 @@
+//! What the structures mean together: where things are, what the tree says of arrays, how changes are planned.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+pub mod layout;

@@ -1,0 +1,232 @@
+//! The header of a block (ASDF standard, "Block header").
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | magic token `\xD3BLK` |
+//! | 4 | 2 | `header_size`: bytes of the header after this field, at least 48 |
+//! | 6 | 4 | `flags` |
+//! | 10 | 4 | `compression`: a label, zeros for none |
+//! | 14 | 8 | `allocated_size`: bytes reserved after the header |
+//! | 22 | 8 | `used_size`: bytes of them that mean something |
+//! | 30 | 8 | `data_size`: bytes after decoding |
+//! | 38 | 16 | `checksum`: MD5, zeros for none |
+//!
+//! All numbers are big-endian. Bytes of a larger header after these are skipped by readers; they are kept here only in
+//! their number, since the standard gives them no meaning.
+
+use nom::bytes::complete::take;
+use nom::number::complete::{be_u16, be_u32, be_u64};
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+/// The four bytes that a block begins with.
+pub const MAGIC: [u8; 4] = *b"\xD3BLK";
+/// The flag of a block that extends to the end of the file.
+pub const STREAMED: u32 = 1;
+/// Bytes of magic token and `header_size`.
+pub const PREFIX: usize = 6;
+/// The smallest legal `header_size`.
+pub const MIN_SIZE: u16 = 48;
+
+/// The label of a compression: four bytes, zeros for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Label(pub [u8; 4]);
+
+impl Label {
+    /// No compression.
+    pub const NONE: Self = Self([0; 4]);
+
+    /// Whether the block is stored as it is.
+    pub fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = self.0.iter().rposition(|&b| b != 0).map_or(0, |last| last.saturating_add(1));
+        write!(f, "{}", self.0.get(..end).unwrap_or_default().escape_ascii())
+    }
+}
+
+/// What stands before the bytes of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockHeader {
+    /// Bytes of the header after the field of this name.
+    pub header_size: u16,
+    /// The flags, unknown ones included.
+    pub flags: u32,
+    /// The compression's label.
+    pub compression: Label,
+    /// Bytes reserved after the header; without meaning in a streamed block.
+    pub allocated_size: u64,
+    /// Bytes stored; without meaning in a streamed block.
+    pub used_size: u64,
+    /// Bytes after decoding; without meaning in a streamed block.
+    pub data_size: u64,
+    /// MD5 of the stored bytes; all zeros for none.
+    pub checksum: [u8; 16],
+}
+
+impl BlockHeader {
+    /// The whole header of a new block, magic token included.
+    pub const SIZE: usize = 54;
+
+    /// Whether the block extends to the end of the file.
+    pub fn is_streamed(&self) -> bool {
+        self.flags & STREAMED != 0
+    }
+
+    /// The whole header's size, magic token included.
+    pub fn size(&self) -> u64 {
+        u64::from(self.header_size).saturating_add(PREFIX as u64)
+    }
+
+    /// Reads a header without the surplus that `header_size` may declare.
+    pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (i, _) = field("magic token", |i| match take(MAGIC.len())(i)? {
+            (rest, magic) if magic == MAGIC => Ok((rest, ())),
+            _ => fail(i, FaultKind::Signature),
+        })(i)?;
+        let (i, header_size) = checked("header_size", be_u16, |&size| {
+            (size < MIN_SIZE).then_some(FaultKind::Rule("is below 48"))
+        })(i)?;
+        let (i, flags) = field("flags", be_u32)(i)?;
+        let (i, label) =
+            field("compression", nom::combinator::map_opt(take(4usize), |b: &[u8]| b.try_into().ok()))(i)?;
+        let streamed = flags & STREAMED != 0;
+        let compression = Label(label);
+        let (i, allocated_size) = field("allocated_size", be_u64)(i)?;
+        let (i, used_size) = checked("used_size", be_u64, |&found| {
+            (!streamed && found > allocated_size)
+                .then_some(FaultKind::OutOfBounds { found, end: allocated_size.saturating_add(1) })
+        })(i)?;
+        let (i, data_size) = checked("data_size", be_u64, |&found| {
+            (!streamed && compression.is_none() && found != used_size)
+                .then_some(FaultKind::Mismatch { expected: used_size, found })
+        })(i)?;
+        let (i, checksum) =
+            field("checksum", nom::combinator::map_opt(take(16usize), |b: &[u8]| b.try_into().ok()))(i)?;
+        if streamed && !compression.is_none() {
+            return field("compression", |i| fail(i, FaultKind::Rule("of a streamed block is not empty")))(i);
+        }
+        Ok((i, Self { header_size, flags, compression, allocated_size, used_size, data_size, checksum }))
+    }
+
+    /// Appends the header, a declared surplus as zeros.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&self.header_size.to_be_bytes());
+        let start = out.len();
+        out.extend_from_slice(&self.flags.to_be_bytes());
+        out.extend_from_slice(&self.compression.0);
+        out.extend_from_slice(&self.allocated_size.to_be_bytes());
+        out.extend_from_slice(&self.used_size.to_be_bytes());
+        out.extend_from_slice(&self.data_size.to_be_bytes());
+        out.extend_from_slice(&self.checksum);
+        out.resize(start.saturating_add(usize::from(self.header_size.max(MIN_SIZE))), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sciformats_core::fault::{locate, locate_all};
+
+    use super::*;
+
+    fn annotated() -> Vec<u8> {
+        [
+            &b"\xD3BLK"[..],              // magic token
+            &[0, 48],                     // header_size
+            &[0, 0, 0, 0],                // flags
+            b"zlib",                      // compression
+            &[0, 0, 0, 0, 0, 0, 1, 0],    // allocated_size
+            &[0, 0, 0, 0, 0, 0, 0, 0x20], // used_size
+            &[0, 0, 0, 0, 0, 0, 2, 0],    // data_size
+            &[1; 16],                     // checksum
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn fields_in_the_standards_order() {
+        let header = locate_all("block header", 0, &annotated(), BlockHeader::parse).unwrap();
+        assert_eq!(
+            header,
+            BlockHeader {
+                header_size: 48,
+                flags: 0,
+                compression: Label(*b"zlib"),
+                allocated_size: 256,
+                used_size: 32,
+                data_size: 512,
+                checksum: [1; 16],
+            }
+        );
+        assert_eq!((header.compression.to_string(), header.size()), ("zlib".into(), 54));
+        assert_eq!(Label(*b"lz4\0").to_string(), "lz4");
+    }
+
+    #[test]
+    fn faults_name_their_field() {
+        let shown = |at: usize, value: u8| {
+            let mut bytes = annotated();
+            bytes[at] = value;
+            locate("block header", 0x100, &bytes, BlockHeader::parse).unwrap_err().to_string()
+        };
+        assert_eq!(
+            shown(0, 0),
+            "malformed block header at offset 0x100: magic token is not the expected signature"
+        );
+        assert_eq!(shown(5, 47), "malformed block header at offset 0x104: header_size is below 48");
+        assert_eq!(
+            shown(28, 2),
+            "malformed block header at offset 0x116: used_size is 544, out of bounds (end 257)"
+        );
+        let mut plain = annotated();
+        plain[10..14].fill(0);
+        assert_eq!(
+            locate("block header", 0, &plain, BlockHeader::parse).unwrap_err().to_string(),
+            "malformed block header at offset 0x1e: data_size is 512, expected 32"
+        );
+        plain[9] = 1; // streamed: sizes mean nothing
+        assert!(locate("block header", 0, &plain, BlockHeader::parse).is_ok());
+    }
+
+    fn header() -> impl Strategy<Value = BlockHeader> {
+        (48u16..300, any::<[u8; 4]>(), any::<u64>(), any::<u64>(), any::<u64>(), any::<[u8; 16]>()).prop_map(
+            |(header_size, label, a, b, data, checksum)| {
+                let (used_size, allocated_size) = (a.min(b), a.max(b));
+                let compression = Label(label);
+                let data_size = if compression.is_none() { used_size } else { data };
+                BlockHeader {
+                    header_size,
+                    flags: 0,
+                    compression,
+                    allocated_size,
+                    used_size,
+                    data_size,
+                    checksum,
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_parsed(header in header()) {
+            let mut bytes = Vec::new();
+            header.encode(&mut bytes);
+            prop_assert_eq!(bytes.len() as u64, header.size());
+            let (rest, parsed) = BlockHeader::parse(&bytes).unwrap();
+            prop_assert_eq!(rest.len(), usize::from(header.header_size) - 48);
+            prop_assert_eq!(parsed, header);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = BlockHeader::parse(&bytes);
+            let _ = BlockHeader::parse(&[&MAGIC[..], &[0, 48], &bytes].concat());
+        }
+    }
+}

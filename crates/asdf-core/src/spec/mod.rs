@@ -1,0 +1,32 @@
+//! The structures of the ASDF standard's low-level layout as bytes: pure parsers, each with its encoder.
+//!
+//! | module | structure | section of the standard |
+//! |---|---|---|
+//! | [`header_line`] | the first line and the comment lines | "Header", "Comments" |
+//! | [`yaml_frame`] | where the tree begins and ends | "Tree" |
+//! | [`block_header`] | what stands before the bytes of a block | "Blocks" |
+//! | [`block_index`] | the offsets of all blocks | "Block index" |
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+pub mod block_header;
+pub mod block_index;
+pub mod header_line;
+pub mod yaml_frame;
+
+/// The next line of `i` without its line break (`\n` or `\r\n`), and what follows the break; `None` at the end.
+pub(crate) fn line(i: &[u8]) -> Option<(&[u8], &[u8])> {
+    if i.is_empty() {
+        return None;
+    }
+    let end = i.iter().position(|&b| b == b'\n').unwrap_or(i.len());
+    let (text, rest) = i.split_at_checked(end)?;
+    let rest = rest.get(1..).unwrap_or_default();
+    Some((text.strip_suffix(b"\r").unwrap_or(text), rest))
+}

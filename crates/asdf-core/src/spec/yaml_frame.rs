@@ -1,0 +1,58 @@
+//! Where the tree begins and ends in a file (ASDF standard, "Tree").
+//!
+//! The tree begins with the line `%YAML 1.1` and ends with the first line that is exactly `...`; its size is stored
+//! nowhere. Newlines are `\n` or `\r\n`.
+
+use super::line;
+
+/// What the tree begins with.
+pub const TOKEN: &[u8] = b"%YAML";
+
+/// The size of the tree that `text` begins with, the end line and its break included; `None` if no end line is there.
+///
+/// `done` bytes are known to hold no end line that is complete: a caller that reads piece by piece passes what the call
+/// before has seen, and no byte is looked at more than twice.
+pub fn size(text: &[u8], done: usize) -> Option<usize> {
+    // Back to the start of the line that the last call may have seen only a part of.
+    let seen = text.get(..done).unwrap_or(text);
+    let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline.saturating_add(1));
+    while let Some((content, rest)) = line(text.get(at..)?) {
+        let next = text.len().saturating_sub(rest.len());
+        if content == b"..." {
+            return Some(next);
+        }
+        at = next;
+    }
+    None
+}
+
+/// Whether a piecewise reader may stop at an end line that stands at the end of what it has: `...` without a line
+/// break ends the tree only where the file ends.
+pub fn is_complete(text: &[u8], size: usize) -> bool {
+    text.get(..size).is_some_and(|tree| tree.ends_with(b"\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_line_of_its_own_ends_the_tree() {
+        assert_eq!(size(b"%YAML 1.1\n---\na: 1\n...\nrest", 0), Some(23));
+        assert_eq!(size(b"%YAML 1.1\r\n...\r\nrest", 0), Some(16));
+        assert_eq!(size(b"%YAML 1.1\n...", 0), Some(13));
+        assert_eq!(size(b"%YAML 1.1\n... \n ...\n", 0), None);
+        assert_eq!(size(b"", 0), None);
+    }
+
+    #[test]
+    fn pieces_find_the_same_end() {
+        let text = b"%YAML 1.1\n--- |\n ...\n...x\n..\n...\nrest";
+        let whole = size(text, 0);
+        assert_eq!(whole, Some(33));
+        for done in 0..32 {
+            assert_eq!(size(text, done), whole, "{done}");
+        }
+        assert!(is_complete(text, 33) && !is_complete(b"...", 3));
+    }
+}

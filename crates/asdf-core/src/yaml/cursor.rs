@@ -1,0 +1,162 @@
+//! A position in the text, and the character classes of YAML 1.1.
+
+use sciformats_core::fault::FaultKind;
+use sciformats_core::{Error, Fault, Result};
+
+/// A position in a checked text. `base` is the text's offset in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) line_start: usize,
+    base: u64,
+}
+
+impl<'a> Cursor<'a> {
+    /// Checks that `bytes` are UTF-8 of characters that YAML allows.
+    pub(super) fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
+        let bad = |at: usize, rule| {
+            let kind = FaultKind::Rule(rule);
+            Err(Fault::new("text", kind).at("tree", base.saturating_add(at as u64)))
+        };
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(e) => return bad(e.valid_up_to(), "is not UTF-8"),
+        };
+        match text.char_indices().find(|(_, c)| !is_printable(*c)) {
+            Some((at, _)) => bad(at, "has a character that YAML does not allow"),
+            None => Ok(Self { text, at: 0, line_start: 0, base }),
+        }
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset_of(self.at)
+    }
+
+    pub(super) fn offset_of(&self, at: usize) -> u64 {
+        self.base.saturating_add(at as u64)
+    }
+
+    /// A fault here; `rule` completes "it …".
+    pub(super) fn error(&self, rule: &'static str) -> Error {
+        Fault::from(FaultKind::Rule(rule)).at("tree", self.offset())
+    }
+
+    /// The byte here; 0, which no text holds, at the end.
+    pub(super) fn peek(&self) -> u8 {
+        self.byte(self.at)
+    }
+
+    pub(super) fn peek_at(&self, ahead: usize) -> u8 {
+        self.byte(self.at.saturating_add(ahead))
+    }
+
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
+    pub(super) fn column(&self) -> usize {
+        self.at.saturating_sub(self.line_start)
+    }
+
+    pub(super) fn advance(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes).min(self.text.len());
+    }
+
+    pub(super) fn is_end(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    /// The length of the line break at `at`, 0 if there is none.
+    pub(super) fn break_len(&self, at: usize) -> usize {
+        match self.byte(at) {
+            b'\n' => 1,
+            b'\r' if self.byte(at.saturating_add(1)) == b'\n' => 2,
+            b'\r' => 1,
+            0xC2 if self.slice(at, at.saturating_add(2)) == "\u{85}" => 2,
+            0xE2 if matches!(self.slice(at, at.saturating_add(3)), "\u{2028}" | "\u{2029}") => 3,
+            _ => 0,
+        }
+    }
+
+    /// What the break at the cursor is worth in a scalar: `\n`, or itself where the standard keeps it.
+    pub(super) fn take_break(&mut self) -> &'a str {
+        let len = self.break_len(self.at);
+        let text = self.slice(self.at, self.at.saturating_add(len));
+        self.advance(len);
+        self.line_start = self.at;
+        if len == 3 { text } else { "\n" }
+    }
+
+    pub(super) fn is_break(&self) -> bool {
+        self.break_len(self.at) > 0
+    }
+
+    /// Whether `at` holds a blank, a break, or the end.
+    pub(super) fn is_blank_or_end(&self, at: usize) -> bool {
+        matches!(self.byte(at), b' ' | b'\t' | 0) || self.break_len(at) > 0
+    }
+
+    /// Whether an indicator stands here: `b` with a blank, a break or the end after it.
+    pub(super) fn is_indicator(&self, b: u8) -> bool {
+        self.peek() == b && self.is_blank_or_end(self.at.saturating_add(1))
+    }
+
+    /// Whether a document marker stands here: `---` or `...` on the first column.
+    pub(super) fn is_marker(&self) -> bool {
+        self.at == self.line_start
+            && matches!(self.slice(self.at, self.at.saturating_add(3)), "---" | "...")
+            && self.is_blank_or_end(self.at.saturating_add(3))
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t') {
+            self.advance(1);
+        }
+    }
+
+    /// To the break that ends the line, or the end.
+    pub(super) fn skip_line(&mut self) {
+        while !self.is_end() && !self.is_break() {
+            self.advance(1);
+        }
+    }
+
+    /// Over blanks, comments and breaks, to the next content. Returns whether a break (or the end) was passed.
+    pub(super) fn skip_to_content(&mut self, flow: bool) -> Result<bool> {
+        let mut crossed = false;
+        loop {
+            let start = self.at;
+            self.skip_blanks();
+            let after_blank = self.at > start || self.at == self.line_start;
+            if self.peek() == b'#' && after_blank {
+                self.skip_line();
+            }
+            if self.is_break() {
+                self.take_break();
+                crossed = true;
+                continue;
+            }
+            if self.is_end() {
+                return Ok(true);
+            }
+            let indentation = self.slice(self.line_start, self.at);
+            let only_blanks = crossed || start == self.line_start;
+            if !flow && only_blanks && indentation.contains('\t') {
+                return Err(self.error("is indented with a tab"));
+            }
+            return Ok(crossed);
+        }
+    }
+}
+
+/// The characters that a YAML 1.1 stream may hold as they are.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c,
+        '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FEFE}'
+        | '\u{FF00}'..='\u{FFFD}' | '\u{10000}'..='\u{10FFFF}')
+}

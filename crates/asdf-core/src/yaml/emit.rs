@@ -1,0 +1,407 @@
+//! Nodes to text.
+//!
+//! Styles are kept where they can be: a plain scalar becomes a quoted one if some reader would misread it, a block
+//! scalar inside brackets a quoted one. Collections are never wrapped.
+
+use std::collections::{HashMap, HashSet};
+
+use sciformats_core::Result;
+
+use super::tree::{CollectionStyle, Content, NodeId, ScalarStyle, Tree};
+use super::{YAML_PREFIX, resolve};
+
+/// The longest key that is written on the line of its value.
+const SIMPLE_KEY: usize = 128;
+
+impl Tree {
+    /// The document from `%YAML 1.1` to `...`, each line with `\n`.
+    ///
+    /// # Errors
+    /// `LimitExceeded` if it nests deeper than its limits allow.
+    pub fn to_text(&self) -> Result<String> {
+        let mut emitter = Emitter {
+            tree: self,
+            names: self.anchor_names(),
+            written: HashSet::new(),
+            out: String::new(),
+            depth: 0,
+        };
+        emitter.out.push_str("%YAML 1.1\n");
+        for (handle, prefix) in &self.handles {
+            emitter.out.push_str(&format!("%TAG {handle} {prefix}\n"));
+        }
+        emitter.out.push_str("---");
+        emitter.block(self.root, Position::Document)?;
+        emitter.out.push_str("...\n");
+        Ok(emitter.out)
+    }
+
+    /// The names of the anchors to write: of nodes that are shared, and of those that had one.
+    fn anchor_names(&self) -> HashMap<NodeId, String> {
+        let mut seen = HashSet::new();
+        let mut order = Vec::new();
+        let mut shared = HashSet::new();
+        let mut todo = vec![self.root];
+        while let Some(id) = todo.pop() {
+            if !seen.insert(id) {
+                shared.insert(id);
+                continue;
+            }
+            order.push(id);
+            match &self.node(id).content {
+                Content::Scalar { .. } => {}
+                Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
+                Content::Mapping { entries, .. } => {
+                    todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]))
+                }
+            }
+        }
+        let mut names = HashMap::new();
+        let mut taken = HashSet::new();
+        let is_name = |name: &str| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        };
+        for &id in &order {
+            if let Some(name) = self.node(id).anchor.as_deref().filter(|name| is_name(name))
+                && taken.insert(name.to_owned())
+            {
+                names.insert(id, name.to_owned());
+            }
+        }
+        let mut number = 0u64;
+        for id in order.into_iter().filter(|id| shared.contains(id)) {
+            names.entry(id).or_insert_with(|| {
+                loop {
+                    number = number.saturating_add(1);
+                    let name = format!("id{number:03}");
+                    if taken.insert(name.clone()) {
+                        return name;
+                    }
+                }
+            });
+        }
+        names
+    }
+
+    /// A tag as it is written.
+    fn short_tag(&self, tag: &str) -> String {
+        if tag == "!" {
+            return "!".into();
+        }
+        let named = self
+            .handles
+            .iter()
+            .filter(|(_, prefix)| tag.len() > prefix.len() && tag.starts_with(prefix.as_str()));
+        let best = named
+            .max_by_key(|(_, prefix)| prefix.len())
+            .map(|(handle, prefix)| (handle.as_str(), prefix.as_str()));
+        let is_free = |handle: &str| !self.handles.iter().any(|(known, _)| known == handle);
+        let usual = [("!!", YAML_PREFIX), ("!", "!")]
+            .into_iter()
+            .find(|(handle, prefix)| is_free(handle) && tag.len() > prefix.len() && tag.starts_with(prefix));
+        match best.or(usual) {
+            Some((handle, prefix)) => {
+                let suffix = tag.get(prefix.len()..).unwrap_or_default();
+                // A `!` in the suffix would make another handle of `!a!b`.
+                format!("{handle}{}", percent_encoded(suffix, b"-_.~*'();/?:@&=+$"))
+            }
+            None => format!("!<{}>", percent_encoded(tag, b"-_.~*'();/?:@&=+$,[]!#")),
+        }
+    }
+}
+
+fn percent_encoded(text: &str, kept: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for b in text.bytes() {
+        if b.is_ascii_alphanumeric() || kept.contains(&b) {
+            out.push(char::from(b));
+        } else {
+            out.push_str(&format!("%{b:02X}"));
+        }
+    }
+    out
+}
+
+/// What a block node follows.
+#[derive(Clone, Copy, PartialEq)]
+enum Position {
+    /// `---`
+    Document,
+    /// `-` at this column, or `?`, or the `:` of a key written with it.
+    Item(usize),
+    /// `key:` at this column.
+    Value(usize),
+}
+
+struct Emitter<'t> {
+    tree: &'t Tree,
+    names: HashMap<NodeId, String>,
+    written: HashSet<NodeId>,
+    out: String,
+    depth: usize,
+}
+
+impl Emitter<'_> {
+    /// Writes an alias if the node was written before; otherwise its properties, each with a blank before it.
+    fn properties(&mut self, id: NodeId) -> bool {
+        if let Some(name) = self.names.get(&id) {
+            let first = self.written.insert(id);
+            self.out.push_str(if first { " &" } else { " *" });
+            self.out.push_str(name);
+            if !first {
+                return false;
+            }
+        }
+        if let Some(tag) = &self.tree.node(id).tag {
+            self.out.push(' ');
+            self.out.push_str(&self.tree.short_tag(tag));
+        }
+        true
+    }
+
+    fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.depth = self.depth.saturating_add(1);
+        self.tree.limits.depth("levels of the tree", self.depth)?;
+        let result = write(self);
+        self.depth = self.depth.saturating_sub(1);
+        result
+    }
+
+    fn block(&mut self, id: NodeId, position: Position) -> Result<()> {
+        self.nested(|emitter| emitter.block_here(id, position))
+    }
+
+    /// Writes what follows `---`, `-` or `key:`, up to the end of the line.
+    fn block_here(&mut self, id: NodeId, position: Position) -> Result<()> {
+        let bare = self.out.len();
+        if !self.properties(id) {
+            self.out.push('\n');
+            return Ok(());
+        }
+        let bare = self.out.len() == bare;
+        let tree = self.tree;
+        match &tree.node(id).content {
+            Content::Sequence { items, style: CollectionStyle::Block } if !items.is_empty() => {
+                let column = match position {
+                    Position::Document => 0,
+                    Position::Value(column) => column,
+                    Position::Item(column) => column.saturating_add(2),
+                };
+                let mut compact = bare && matches!(position, Position::Item(_));
+                if !compact {
+                    self.out.push('\n');
+                }
+                for &item in items {
+                    self.start_line(column, &mut compact);
+                    self.out.push('-');
+                    self.block(item, Position::Item(column))?;
+                }
+                Ok(())
+            }
+            Content::Mapping { entries, style: CollectionStyle::Block } if !entries.is_empty() => {
+                let column = match position {
+                    Position::Document => 0,
+                    Position::Value(column) | Position::Item(column) => column.saturating_add(2),
+                };
+                let mut compact = bare && matches!(position, Position::Item(_));
+                if !compact {
+                    self.out.push('\n');
+                }
+                for &(key, value) in entries {
+                    self.start_line(column, &mut compact);
+                    self.block_entry(key, value, column)?;
+                }
+                Ok(())
+            }
+            Content::Scalar { text, style: style @ (ScalarStyle::Literal | ScalarStyle::Folded) }
+                if is_block_text(text) =>
+            {
+                let column = match position {
+                    Position::Document => 0,
+                    Position::Value(column) | Position::Item(column) => column,
+                };
+                self.block_scalar(text, *style, column, position == Position::Document);
+                Ok(())
+            }
+            Content::Scalar { text, style: ScalarStyle::Plain }
+                if text.is_empty() && tree.node(id).tag.is_none() =>
+            {
+                self.out.push('\n');
+                Ok(())
+            }
+            _ => {
+                self.out.push(' ');
+                self.flow_content(id, false)?;
+                self.out.push('\n');
+                Ok(())
+            }
+        }
+    }
+
+    /// Indents a line, unless the collection begins on the line of its parent's `-`.
+    fn start_line(&mut self, column: usize, compact: &mut bool) {
+        if std::mem::take(compact) {
+            self.out.push(' ');
+        } else {
+            self.out.extend(std::iter::repeat_n(' ', column));
+        }
+    }
+
+    fn block_entry(&mut self, key: NodeId, value: NodeId, column: usize) -> Result<()> {
+        if self.is_simple_key(key) {
+            self.simple_key(key, false, "")?;
+            return self.block(value, Position::Value(column));
+        }
+        self.out.push('?');
+        self.block(key, Position::Item(column))?;
+        self.out.extend(std::iter::repeat_n(' ', column));
+        self.out.push(':');
+        self.block(value, Position::Item(column))
+    }
+
+    /// A key and its colon; the name of an alias would take the colon in.
+    fn simple_key(&mut self, key: NodeId, in_flow: bool, lead: &str) -> Result<()> {
+        let is_alias = self.written.contains(&key);
+        self.flow_node(key, in_flow, lead)?;
+        self.out.push_str(if is_alias { " :" } else { ":" });
+        Ok(())
+    }
+
+    /// Whether every reader finds the key's `:` on its line: no long text, no collection.
+    fn is_simple_key(&self, key: NodeId) -> bool {
+        let node = self.tree.node(key);
+        let short = node.tag.as_ref().is_none_or(|tag| tag.len() <= SIMPLE_KEY);
+        short
+            && match &node.content {
+                Content::Scalar { text, .. } => text.len() <= SIMPLE_KEY,
+                Content::Sequence { items, .. } => items.is_empty(),
+                Content::Mapping { entries, .. } => entries.is_empty(),
+            }
+    }
+
+    /// A node on one line, after `lead`.
+    fn flow_node(&mut self, id: NodeId, in_flow: bool, lead: &str) -> Result<()> {
+        let start = self.out.len();
+        let is_new = self.properties(id);
+        if self.out.len() > start {
+            // The blank before the first property is the lead's.
+            self.out.replace_range(start..start.saturating_add(1), lead);
+            if is_new {
+                self.out.push(' ');
+            }
+        } else {
+            self.out.push_str(lead);
+        }
+        if is_new { self.nested(|emitter| emitter.flow_content(id, in_flow)) } else { Ok(()) }
+    }
+
+    fn flow_content(&mut self, id: NodeId, in_flow: bool) -> Result<()> {
+        let tree = self.tree;
+        match &tree.node(id).content {
+            Content::Scalar { text, style } => self.flow_scalar(text, *style, id, in_flow),
+            Content::Sequence { items, .. } => {
+                self.out.push('[');
+                for (i, &item) in items.iter().enumerate() {
+                    self.flow_node(item, true, if i == 0 { "" } else { ", " })?;
+                }
+                self.out.push(']');
+            }
+            Content::Mapping { entries, .. } => {
+                self.out.push('{');
+                for (i, &(key, value)) in entries.iter().enumerate() {
+                    self.out.push_str(if i == 0 { "" } else { ", " });
+                    if self.is_simple_key(key) {
+                        self.simple_key(key, true, "")?;
+                    } else {
+                        self.flow_node(key, true, "? ")?;
+                        self.out.push_str(" :");
+                    }
+                    self.flow_node(value, true, " ")?;
+                }
+                self.out.push('}');
+            }
+        }
+        Ok(())
+    }
+
+    fn flow_scalar(&mut self, text: &str, style: ScalarStyle, id: NodeId, in_flow: bool) {
+        let tag = self.tree.node(id).tag.is_some();
+        let is_string = matches!(self.tree.value(id), Ok(Some(resolve::Value::Str(_))));
+        match style {
+            ScalarStyle::Plain if text.is_empty() => self.out.push_str(if tag { "\"\"" } else { "null" }),
+            ScalarStyle::Plain
+                if resolve::is_plain_text(text, in_flow)
+                    && (tag || !is_string || !resolve::misleads(text) || text == "<<") =>
+            {
+                self.out.push_str(text);
+            }
+            ScalarStyle::Plain | ScalarStyle::Single if resolve::is_one_line(text) => {
+                self.out.push('\'');
+                self.out.push_str(&text.replace('\'', "''"));
+                self.out.push('\'');
+            }
+            _ => double_quoted(text, &mut self.out),
+        }
+    }
+
+    fn block_scalar(&mut self, text: &str, style: ScalarStyle, column: usize, document: bool) {
+        let folded =
+            style == ScalarStyle::Folded && !text.split('\n').any(|line| line.starts_with([' ', '\t']));
+        let body = text.trim_end_matches('\n');
+        let breaks = text.len().saturating_sub(body.len());
+        self.out.push_str(if folded { " >" } else { " |" });
+        if body.starts_with([' ', '\n']) || body.is_empty() {
+            self.out.push('2');
+        }
+        self.out.push_str(match breaks {
+            0 => "-",
+            1 if !body.is_empty() => "",
+            _ => "+",
+        });
+        self.out.push('\n');
+        let indent = if document { 2 } else { column.saturating_add(2) };
+        let mut before_text = false;
+        for line in body.split('\n') {
+            // Between two lines of text a single break would fold away.
+            if folded && before_text && !line.is_empty() {
+                self.out.push('\n');
+            }
+            before_text = before_text && line.is_empty() || !line.is_empty();
+            if !line.is_empty() {
+                self.out.extend(std::iter::repeat_n(' ', indent));
+                self.out.push_str(line);
+            }
+            self.out.push('\n');
+        }
+        self.out.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
+    }
+}
+
+/// Whether `text` can be the lines of a block scalar.
+fn is_block_text(text: &str) -> bool {
+    !text.is_empty()
+        && text.split('\n').all(|line| resolve::is_one_line(line) && !line.starts_with('\t'))
+        && text
+            .trim_end_matches('\n')
+            .split('\n')
+            .all(|line| line.is_empty() || !line.trim_matches(' ').is_empty())
+}
+
+fn double_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\0' => out.push_str("\\0"),
+            c if resolve::is_one_line(c.encode_utf8(&mut [0; 4])) => out.push(c),
+            c if u32::from(c) <= 0xFF => out.push_str(&format!("\\x{:02X}", u32::from(c))),
+            c if u32::from(c) <= 0xFFFF => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,41 @@
+//! The tree as text: a lossless YAML 1.1 reader and writer.
+//!
+//! ASDF prescribes YAML 1.1, and the files in the world mean by it what PyYAML reads: `017` is fifteen, `1:30` ninety,
+//! `1e5` a string, `no` false. The parser here is the crate's own because that meaning, shared and cyclic nodes, tags as
+//! written, exact positions, and bounds on depth and size are the point of the format; parsers of YAML 1.2 resolve other
+//! types, and most resolve aliases away.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`tree`] | [`Tree`]: nodes in an arena, aliases as shared ids |
+//! | `cursor`, `parse`, `flow`, `scalar` | text to nodes, in one pass |
+//! | [`emit`] | nodes to text |
+//! | [`resolve`] | what a scalar means |
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+
+mod cursor;
+pub mod emit;
+mod flow;
+pub mod integer;
+mod parse;
+pub mod resolve;
+mod scalar;
+pub mod timestamp;
+pub mod tree;
+
+pub use integer::Integer;
+pub use resolve::Value;
+pub use timestamp::Timestamp;
+pub use tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
+
+/// The prefix of YAML's own tags, which `!!` stands for.
+pub const YAML_PREFIX: &str = "tag:yaml.org,2002:";
+/// The prefix of the standard's tags, which `!` stands for in its files.
+pub const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";

@@ -1,0 +1,475 @@
+//! Documents, properties, and what is structured by indentation.
+//!
+//! The parser works on the text directly: a node is read from its first character on, and only the `:` that follows a
+//! one-line node tells that it was the first key of a mapping. So nothing is read twice, and positions are exact.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sciformats_core::{Limits, Result};
+
+use super::YAML_PREFIX;
+use super::cursor::Cursor;
+use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree, is_handle};
+
+/// The longest one-line key that readers of YAML accept, in characters.
+const MAX_SIMPLE_KEY: usize = 1024;
+
+pub(super) struct Parser<'a> {
+    pub(super) cursor: Cursor<'a>,
+    pub(super) tree: Tree,
+    anchors: HashMap<&'a str, NodeId>,
+    /// Tags in full, by how they are written: files repeat few tags many times.
+    tags: HashMap<&'a str, Arc<str>>,
+    depth: usize,
+}
+
+/// Where a node of the block structure stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The column of the innermost collection around it; −1 at the top.
+    indent: isize,
+    /// Whether a collection may begin on the line where the cursor is.
+    inline: bool,
+    /// Whether a sequence may stand at `indent` itself, as it may below a key.
+    sequence: bool,
+}
+
+/// A node whose properties have been read, and the column where they began.
+#[derive(Clone, Copy)]
+struct Begun {
+    id: NodeId,
+    column: usize,
+}
+
+enum Key {
+    /// Read; the cursor is at its `:`.
+    Done(NodeId),
+    /// The cursor is at `?`.
+    Explicit,
+}
+
+pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> {
+    let tree = Tree { nodes: Vec::new(), root: NodeId(0), handles: Vec::new(), limits: *limits };
+    let cursor = Cursor::new(text, base)?;
+    let mut parser = Parser { cursor, tree, anchors: HashMap::new(), tags: HashMap::new(), depth: 0 };
+    let inline = !parser.directives()?;
+    parser.tree.root = parser.block_node(Place { indent: -1, inline, sequence: false })?;
+    let cursor = &mut parser.cursor;
+    cursor.skip_to_content(false)?;
+    if cursor.is_marker() && cursor.peek() == b'.' {
+        cursor.advance(3);
+        cursor.skip_to_content(false)?;
+    }
+    match () {
+        () if cursor.is_end() => Ok(parser.tree),
+        () if cursor.is_marker() => Err(cursor.error("has a second document")),
+        () => Err(cursor.error("has text where the document should end")),
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// Reads directives and `---`; returns whether the latter was there.
+    fn directives(&mut self) -> Result<bool> {
+        let mut any = false;
+        loop {
+            self.cursor.skip_to_content(false)?;
+            if self.cursor.peek() == b'%' && self.cursor.column() == 0 {
+                any = true;
+                let start = self.cursor.at;
+                self.cursor.skip_line();
+                let line = self.cursor.slice(start, self.cursor.at);
+                self.directive(line)?;
+            } else if self.cursor.is_marker() && self.cursor.peek() == b'-' {
+                self.cursor.advance(3);
+                return Ok(true);
+            } else if any {
+                return Err(self.cursor.error("has no `---` after its directives"));
+            } else {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn directive(&mut self, line: &str) -> Result<()> {
+        let line = line.split(" #").next().unwrap_or(line);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["%YAML", version] if version.starts_with("1.") => Ok(()),
+            ["%YAML", ..] => Err(self.cursor.error("has a `%YAML` directive of another major version")),
+            ["%TAG", handle, prefix] if is_handle(handle) => {
+                if self.tree.handles.iter().any(|(known, _)| known == handle) {
+                    return Err(self.cursor.error("has two `%TAG` directives for one handle"));
+                }
+                self.tree.handles.push(((*handle).into(), (*prefix).into()));
+                Ok(())
+            }
+            ["%TAG", ..] => Err(self.cursor.error("has a `%TAG` directive without handle and prefix")),
+            // The standard reserves other directives and asks readers to ignore them.
+            _ => Ok(()),
+        }
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        self.depth = self.depth.saturating_add(1);
+        self.tree.limits.depth("levels of the tree", self.depth)
+    }
+
+    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.enter()?;
+        let result = parse(self);
+        self.depth = self.depth.saturating_sub(1);
+        result
+    }
+
+    /// A node without content yet, at the cursor.
+    pub(super) fn begin(&mut self) -> Result<NodeId> {
+        let content = Content::Scalar { text: String::new(), style: ScalarStyle::Plain };
+        self.tree.limits.items("nodes of the tree", self.tree.nodes.len() as u64)?;
+        let offset = self.cursor.offset();
+        Ok(self.tree.add(Node { offset, ..Node::new(content) }))
+    }
+
+    pub(super) fn fill(&mut self, id: NodeId, content: Content) {
+        if let Some(node) = self.tree.node_mut(id) {
+            node.content = content;
+        }
+    }
+
+    fn is_inside(&self, place: Place) -> bool {
+        let column = isize::try_from(self.cursor.column()).unwrap_or(isize::MAX);
+        let inside = column > place.indent
+            || place.sequence && column == place.indent && self.cursor.is_indicator(b'-');
+        inside && !self.cursor.is_end() && !self.cursor.is_marker()
+    }
+
+    fn block_node(&mut self, place: Place) -> Result<NodeId> {
+        self.nested(|parser| parser.block_node_here(place))
+    }
+
+    fn block_node_here(&mut self, mut place: Place) -> Result<NodeId> {
+        place.inline |= self.cursor.skip_to_content(false)?;
+        if !self.is_inside(place) {
+            return self.begin();
+        }
+        // Properties on a line of their own are the node's; on the line of a key they are the key's.
+        let mut here = self.properties()?;
+        let mut outer = None;
+        if let Some(first) = here
+            && self.cursor.skip_to_content(false)?
+        {
+            if !self.is_inside(place) {
+                return Ok(first.id);
+            }
+            place.inline = true;
+            outer = Some(first.id);
+            here = self.properties()?;
+            if here.is_some() && self.cursor.skip_to_content(false)? {
+                return Err(self.cursor.error("has properties twice"));
+            }
+        }
+        self.block_content(place, outer, here)
+    }
+
+    /// The content of a node: `outer` has properties on an earlier line, `here` on this one.
+    fn block_content(&mut self, place: Place, outer: Option<NodeId>, here: Option<Begun>) -> Result<NodeId> {
+        let column = here.map_or(self.cursor.column(), |begun| begun.column);
+        for (indicator, is_sequence) in [(b'-', true), (b'?', false)] {
+            if self.cursor.is_indicator(indicator) {
+                if here.is_some() || !place.inline {
+                    return Err(self.cursor.error("has a block collection where none may begin"));
+                }
+                let id = outer.map_or_else(|| self.begin(), Ok)?;
+                return match is_sequence {
+                    true => self.block_sequence(id, column),
+                    false => self.block_mapping(id, column, Key::Explicit),
+                };
+            }
+        }
+        if matches!(self.cursor.peek(), b'|' | b'>') {
+            let id = self.only(outer, here.map(|begun| begun.id))?;
+            let content = self.block_scalar(place.indent)?;
+            self.fill(id, content);
+            return Ok(id);
+        }
+        // A mapping takes `outer`, its first key `here`; anything else can take only one of them.
+        let line = self.cursor.line_start;
+        let start = self.cursor.at;
+        let is_alias = self.cursor.peek() == b'*';
+        let atom = self.block_atom(here.map(|begun| begun.id), place.indent)?;
+        if !self.ends_as_key(line, start)? {
+            return match outer {
+                None => Ok(atom),
+                Some(_) if is_alias || here.is_some() => {
+                    Err(self.cursor.error("has properties twice, or an alias has some"))
+                }
+                Some(outer) => {
+                    let content = self.tree.node(atom).content.clone();
+                    self.fill(outer, content);
+                    Ok(outer)
+                }
+            };
+        }
+        if !place.inline {
+            return Err(self.cursor.error("has a mapping where none may begin"));
+        }
+        let id = outer.map_or_else(|| self.begin(), Ok)?;
+        self.block_mapping(id, column, Key::Done(atom))
+    }
+
+    fn only(&mut self, outer: Option<NodeId>, here: Option<NodeId>) -> Result<NodeId> {
+        match (outer, here) {
+            (Some(_), Some(_)) => Err(self.cursor.error("has properties twice")),
+            (Some(id), None) | (None, Some(id)) => Ok(id),
+            (None, None) => self.begin(),
+        }
+    }
+
+    /// Whether the one-line node from `start` on line `line`, which has just been read, is followed by its `:`.
+    fn ends_as_key(&mut self, line: usize, start: usize) -> Result<bool> {
+        let at = self.cursor.at;
+        self.cursor.skip_blanks();
+        if !self.cursor.is_indicator(b':') {
+            self.cursor.at = at;
+            return Ok(false);
+        }
+        if self.cursor.line_start != line {
+            return Err(self.cursor.error("has a key of more than one line"));
+        }
+        if self.cursor.slice(start, at).chars().nth(MAX_SIMPLE_KEY).is_some() {
+            return Err(self.cursor.error("has a key of more than 1024 characters"));
+        }
+        Ok(true)
+    }
+
+    fn block_sequence(&mut self, id: NodeId, column: usize) -> Result<NodeId> {
+        let indent = isize::try_from(column).unwrap_or(isize::MAX);
+        let mut items = Vec::new();
+        loop {
+            self.cursor.advance(1);
+            items.push(self.block_node(Place { indent, inline: true, sequence: false })?);
+            self.cursor.skip_to_content(false)?;
+            let more = self.cursor.column() == column && self.cursor.is_indicator(b'-');
+            if !more || self.cursor.is_marker() {
+                break;
+            }
+        }
+        self.fill(id, Content::Sequence { items, style: CollectionStyle::Block });
+        Ok(id)
+    }
+
+    fn block_mapping(&mut self, id: NodeId, column: usize, first: Key) -> Result<NodeId> {
+        let indent = isize::try_from(column).unwrap_or(isize::MAX);
+        let place = Place { indent, inline: true, sequence: true };
+        let mut entries = Vec::new();
+        let mut next = first;
+        loop {
+            let pair = match next {
+                Key::Done(key) => {
+                    self.cursor.advance(1);
+                    (key, self.block_node(Place { inline: false, ..place })?)
+                }
+                Key::Explicit => {
+                    self.cursor.advance(1);
+                    let key = self.block_node(place)?;
+                    self.cursor.skip_to_content(false)?;
+                    if self.cursor.column() == column && self.cursor.is_indicator(b':') {
+                        self.cursor.advance(1);
+                        (key, self.block_node(place)?)
+                    } else {
+                        (key, self.begin()?)
+                    }
+                }
+            };
+            entries.push(pair);
+            self.cursor.skip_to_content(false)?;
+            if self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column {
+                break;
+            }
+            if self.cursor.column() > column {
+                return Err(self.cursor.error("has text that belongs to no entry of the mapping"));
+            }
+            next = if self.cursor.is_indicator(b'?') { Key::Explicit } else { self.block_key()? };
+        }
+        self.fill(id, Content::Mapping { entries, style: CollectionStyle::Block });
+        Ok(id)
+    }
+
+    fn block_key(&mut self) -> Result<Key> {
+        let (line, start) = (self.cursor.line_start, self.cursor.at);
+        let begun = self.properties()?;
+        self.cursor.skip_blanks();
+        if self.cursor.is_indicator(b'-') {
+            return Err(self.cursor.error("has a sequence among the keys of a mapping"));
+        }
+        let key = self.block_atom(begun.map(|begun| begun.id), isize::MAX)?;
+        if self.ends_as_key(line, start)? {
+            return Ok(Key::Done(key));
+        }
+        Err(self.cursor.error("has a key without `:`"))
+    }
+
+    /// A node that may be a key: alias, flow collection, quoted or plain scalar, or nothing before a `:`.
+    fn block_atom(&mut self, id: Option<NodeId>, indent: isize) -> Result<NodeId> {
+        if self.cursor.is_indicator(b':') {
+            return id.map_or_else(|| self.begin(), Ok);
+        }
+        match self.cursor.peek() {
+            b'*' => self.alias(id),
+            b'[' | b'{' => self.nested(|parser| parser.flow_collection(id)),
+            _ => {
+                let id = id.map_or_else(|| self.begin(), Ok)?;
+                let content = match self.cursor.peek() {
+                    b'"' => self.double_quoted()?,
+                    b'\'' => self.single_quoted()?,
+                    _ => self.plain(Some(indent))?,
+                };
+                self.fill(id, content);
+                Ok(id)
+            }
+        }
+    }
+
+    pub(super) fn alias(&mut self, id: Option<NodeId>) -> Result<NodeId> {
+        if id.is_some() {
+            return Err(self.cursor.error("has an alias with properties"));
+        }
+        let at = self.cursor;
+        self.cursor.advance(1);
+        let name = self.name()?;
+        self.anchors.get(name).copied().ok_or_else(|| at.error("has an alias of an anchor that is not there"))
+    }
+
+    /// The properties at the cursor, in either order; the node that they belong to is begun.
+    fn properties(&mut self) -> Result<Option<Begun>> {
+        let column = self.cursor.column();
+        Ok(self.node_properties()?.map(|id| Begun { id, column }))
+    }
+
+    pub(super) fn node_properties(&mut self) -> Result<Option<NodeId>> {
+        let mut id = None;
+        let (mut has_tag, mut has_anchor) = (false, false);
+        loop {
+            let after = match self.cursor.peek() {
+                b'!' if !has_tag => {
+                    has_tag = true;
+                    let node = id.map_or_else(|| self.begin(), Ok)?;
+                    id = Some(node);
+                    let tag = self.tag()?;
+                    self.tree.set_tag(node, tag);
+                    self.cursor.at
+                }
+                b'&' if !has_anchor => {
+                    has_anchor = true;
+                    let node = id.map_or_else(|| self.begin(), Ok)?;
+                    id = Some(node);
+                    self.cursor.advance(1);
+                    let name = self.name()?;
+                    self.anchors.insert(name, node);
+                    if let Some(node) = self.tree.node_mut(node) {
+                        node.anchor = Some(name.into());
+                    }
+                    self.cursor.at
+                }
+                b'!' | b'&' => return Err(self.cursor.error("has properties twice")),
+                _ => return Ok(id),
+            };
+            if !self.cursor.is_blank_or_end(after) && !matches!(self.cursor.peek(), b',' | b']' | b'}') {
+                return Err(self.cursor.error("has no blank after a tag or an anchor"));
+            }
+            self.cursor.skip_blanks();
+            if self.cursor.at > after && self.cursor.peek() == b'#' {
+                // A comment: back to the blank, so that it is seen as one.
+                self.cursor.at = after;
+                return Ok(id);
+            }
+        }
+    }
+
+    /// The name of an anchor or an alias.
+    fn name(&mut self) -> Result<&'a str> {
+        let start = self.cursor.at;
+        while matches!(self.cursor.peek(), b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_') {
+            self.cursor.advance(1);
+        }
+        match self.cursor.slice(start, self.cursor.at) {
+            "" => Err(self
+                .cursor
+                .error("has an anchor or an alias without a name of letters, digits, `-` and `_`")),
+            name => Ok(name),
+        }
+    }
+
+    fn tag(&mut self) -> Result<Arc<str>> {
+        let start = self.cursor.at;
+        let verbatim = self.cursor.peek_at(1) == b'<';
+        while !self.cursor.is_blank_or_end(self.cursor.at) {
+            match self.cursor.peek() {
+                b'>' if verbatim => {
+                    self.cursor.advance(1);
+                    break;
+                }
+                b',' | b'[' | b']' | b'{' | b'}' if !verbatim => break,
+                _ => self.cursor.advance(1),
+            }
+        }
+        let written = self.cursor.slice(start, self.cursor.at);
+        if let Some(tag) = self.tags.get(written) {
+            return Ok(tag.clone());
+        }
+        let tag: Arc<str> = self.full_tag(written)?.into();
+        self.tags.insert(written, tag.clone());
+        Ok(tag)
+    }
+
+    fn full_tag(&self, written: &str) -> Result<String> {
+        let decoded = |text: &str| {
+            percent_decoded(text).ok_or_else(|| self.cursor.error("has a tag with a bad escape"))
+        };
+        if let Some(uri) = written.strip_prefix("!<") {
+            return match uri.strip_suffix('>') {
+                Some(uri) if !uri.is_empty() => decoded(uri),
+                _ => Err(self.cursor.error("has a tag without `>`")),
+            };
+        }
+        if written == "!" {
+            return Ok("!".into());
+        }
+        let tail = written.get(1..).unwrap_or_default();
+        let split = tail
+            .find('!')
+            .map(|i| i.saturating_add(2))
+            .filter(|&end| written.get(..end).is_some_and(is_handle));
+        let (handle, suffix) = written.split_at_checked(split.unwrap_or(1)).unwrap_or((written, ""));
+        let declared =
+            self.tree.handles.iter().find(|(known, _)| known == handle).map(|(_, prefix)| prefix.as_str());
+        let prefix = match (declared, handle) {
+            (Some(prefix), _) => prefix,
+            (None, "!") => "!",
+            (None, "!!") => YAML_PREFIX,
+            _ => return Err(self.cursor.error("has a tag whose handle no `%TAG` declares")),
+        };
+        if suffix.is_empty() {
+            return Err(self.cursor.error("has a tag that is only a handle"));
+        }
+        Ok(format!("{prefix}{}", decoded(suffix)?))
+    }
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.into());
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(b) = bytes.next() {
+        if b == b'%' {
+            let digit = |b: Option<u8>| char::from(b?).to_digit(16);
+            let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
+            out.push(u8::try_from(high.checked_mul(16)?.checked_add(low)?).ok()?);
+        } else {
+            out.push(b);
+        }
+    }
+    String::from_utf8(out).ok()
+}

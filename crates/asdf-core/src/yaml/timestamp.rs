@@ -1,0 +1,196 @@
+//! Dates and times as YAML 1.1 writes them.
+
+use std::fmt;
+
+/// A date, or a date and a time. `Display` is ISO 8601.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timestamp {
+    /// 0 to 9999.
+    pub year: u16,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to 31.
+    pub day: u8,
+    /// The time of the day; `None` for a date alone.
+    pub time: Option<Time>,
+}
+
+/// The time of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Time {
+    /// 0 to 23.
+    pub hour: u8,
+    /// 0 to 59.
+    pub minute: u8,
+    /// 0 to 59.
+    pub second: u8,
+    /// Six digits; further ones in the text are cut off.
+    pub microsecond: u32,
+    /// Minutes east of UTC; `None` for a local time.
+    pub offset: Option<i16>,
+}
+
+/// What a text is as a timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// It has not the form.
+    No,
+    /// It has the form, but there is no such day or time.
+    Impossible,
+    Yes(Timestamp),
+}
+
+/// Reads `2001-12-14`, `2001-12-14T21:59:43.1Z`, `2001-12-14 21:59:43 +05:30` and the forms between.
+pub(super) fn read(text: &str) -> Reading {
+    match form(text) {
+        None => Reading::No,
+        Some(stamp) if is_possible(&stamp) => Reading::Yes(stamp),
+        Some(_) => Reading::Impossible,
+    }
+}
+
+struct Scan<'a>(&'a [u8]);
+
+impl Scan<'_> {
+    /// A number of `least` to `most` digits.
+    fn number(&mut self, least: usize, most: usize) -> Option<u32> {
+        let digits = self.0.iter().take(most).take_while(|b| b.is_ascii_digit()).count();
+        let (head, rest) = self.0.split_at_checked(digits).filter(|_| digits >= least)?;
+        self.0 = rest;
+        std::str::from_utf8(head).ok()?.parse().ok()
+    }
+
+    fn take(&mut self, accepted: &[u8]) -> Option<u8> {
+        let (first, rest) = self.0.split_first().filter(|(b, _)| accepted.contains(b))?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn blanks(&mut self) -> usize {
+        let count = self.0.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+        self.0 = self.0.get(count..).unwrap_or_default();
+        count
+    }
+}
+
+fn form(text: &str) -> Option<Timestamp> {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let mut scan = Scan(text.as_bytes());
+    let year = u16::try_from(scan.number(4, 4)?).ok()?;
+    scan.take(b"-")?;
+    let before = scan.0.len();
+    let month = u8::try_from(scan.number(1, 2)?).ok()?;
+    scan.take(b"-")?;
+    let day = u8::try_from(scan.number(1, 2)?).ok()?;
+    if scan.0.is_empty() {
+        // A date alone has two digits for month and day.
+        return (before == 5).then_some(Timestamp { year, month, day, time: None });
+    }
+    if scan.take(b"Tt").is_none() && scan.blanks() == 0 {
+        return None;
+    }
+    let hour = u8::try_from(scan.number(1, 2)?).ok()?;
+    scan.take(b":")?;
+    let minute = u8::try_from(scan.number(2, 2)?).ok()?;
+    scan.take(b":")?;
+    let second = u8::try_from(scan.number(2, 2)?).ok()?;
+    let mut microsecond = 0;
+    if scan.take(b".").is_some() {
+        let digits = scan.0.iter().take_while(|b| b.is_ascii_digit()).count();
+        let (fraction, rest) = scan.0.split_at_checked(digits)?;
+        let padded = fraction.iter().copied().chain(std::iter::repeat(b'0')).take(6);
+        microsecond = padded
+            .fold(0u32, |sum, b| sum.saturating_mul(10).saturating_add(u32::from(b.saturating_sub(b'0'))));
+        scan.0 = rest;
+    }
+    let offset = zone(&mut scan)?;
+    scan.0.is_empty().then_some(Timestamp {
+        year,
+        month,
+        day,
+        time: Some(Time { hour, minute, second, microsecond, offset }),
+    })
+}
+
+/// The offset at the end, if there is one; `None` for a text that is none.
+fn zone(scan: &mut Scan<'_>) -> Option<Option<i16>> {
+    if scan.0.is_empty() {
+        return Some(None);
+    }
+    scan.blanks();
+    let sign = match scan.take(b"Z+-")? {
+        b'Z' => return Some(Some(0)),
+        b'-' => -1i16,
+        _ => 1,
+    };
+    let hours = i16::try_from(scan.number(1, 2)?).ok()?;
+    let minutes = match scan.take(b":") {
+        Some(_) => i16::try_from(scan.number(2, 2)?).ok()?,
+        None => 0,
+    };
+    hours.checked_mul(60)?.checked_add(minutes)?.checked_mul(sign).map(Some)
+}
+
+fn is_possible(stamp: &Timestamp) -> bool {
+    let leap =
+        stamp.year.is_multiple_of(4) && (!stamp.year.is_multiple_of(100) || stamp.year.is_multiple_of(400));
+    let days = match stamp.month {
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        1..=12 => 31,
+        _ => 0,
+    };
+    let time = stamp.time.is_none_or(|time| {
+        let zone = time.offset.unwrap_or(0).unsigned_abs() < 24 * 60;
+        time.hour < 24 && time.minute < 60 && time.second < 60 && zone
+    });
+    stamp.year > 0 && (1..=days).contains(&stamp.day) && time
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)?;
+        let Some(Time { hour, minute, second, microsecond, offset }) = self.time else { return Ok(()) };
+        write!(f, "T{hour:02}:{minute:02}:{second:02}")?;
+        if microsecond > 0 {
+            write!(f, ".{microsecond:06}")?;
+        }
+        let Some(offset) = offset else { return Ok(()) };
+        let sign = if offset < 0 { '-' } else { '+' };
+        let (hours, minutes) = (offset.unsigned_abs() / 60, offset.unsigned_abs() % 60);
+        write!(f, "{sign}{hours:02}:{minutes:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        let shown = |text| match read(text) {
+            Reading::Yes(stamp) => stamp.to_string(),
+            other => format!("{other:?}"),
+        };
+        for (text, expected) in [
+            ("2001-12-14", "2001-12-14"),
+            ("2001-1-4", "No"),
+            ("2001-1-4 1:02:03", "2001-01-04T01:02:03"),
+            ("2001-12-14t21:59:43.10-05:00", "2001-12-14T21:59:43.100000-05:00"),
+            ("2001-12-14  21:59:43.1 +5", "2001-12-14T21:59:43.100000+05:00"),
+            ("2001-12-14T21:59:43.123456789Z", "2001-12-14T21:59:43.123456+00:00"),
+            ("2001-12-14T21:59:60Z", "Impossible"),
+            ("2001-02-30", "Impossible"),
+            ("2000-02-29", "2000-02-29"),
+            ("1900-02-29", "Impossible"),
+            ("2001-12-14T21:59", "No"),
+            ("2001-12-14T21:59:43 ", "No"),
+            ("", "No"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+}
