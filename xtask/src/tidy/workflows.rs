@@ -7,7 +7,7 @@ use super::tree::Tree;
 const COMMANDS: &[&str] = &["cargo xtask ", "rustup ", "cargo install "];
 
 /// Steps of others: getting the sources, and keeping what was built.
-const STEPS: &[&str] = &["actions/checkout@", "actions/setup-python@", "actions/cache@"];
+const STEPS: &[&str] = &["actions/checkout@", "actions/cache@"];
 
 /// All workflows.
 pub(crate) fn rule(tree: &Tree) -> Vec<Finding> {
