@@ -13,11 +13,16 @@ const PLACES: &[&str] = &["/work", "/home", "/root", "/Users"];
 /// Fine in tests, where nothing is meant to be there.
 const TEMPORARY: &str = "/tmp";
 
-/// Words that are about how the text came to be, not about the project.
+/// Words that are about how the text came to be, not about the project. A file may have sessions of its own, a task an
+/// agent; only phrases tell these apart.
 const MAKING_OF: &[&str] = &[
-    "session",
-    "sessions",
-    "agent",
+    "this session",
+    "last session",
+    "previous session",
+    "earlier session",
+    "next session",
+    "an agent",
+    "the agent",
     "agents",
     "subagent",
     "chatbot",
@@ -115,6 +120,9 @@ mod tests {
 
     #[test]
     fn only_whole_words_count() {
-        assert_eq!(lines(project_only, "a.md", "The Session said\nobsession, reagent\nan agent"), [1, 3]);
+        assert_eq!(
+            lines(project_only, "a.md", "As the last session said\nten sessions, reagents\nAn agent"),
+            [1, 3]
+        );
     }
 }
