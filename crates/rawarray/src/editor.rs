@@ -41,8 +41,8 @@ pub struct Editor<S = FileStorage> {
     storage: S,
     layout: Layout,
     durability: Durability,
-    /// An edit failed and could not be taken back yet.
-    interrupted: bool,
+    /// Length of the file after an edit that failed and could not be taken back yet.
+    interrupted: Option<u64>,
 }
 
 impl Editor {
@@ -66,7 +66,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// As [`Reader::open`](crate::Reader::open).
     pub fn new(mut storage: S) -> Result<Self> {
         let layout = recover(&mut storage)?;
-        Ok(Self { storage, layout, durability: Durability::default(), interrupted: false })
+        Ok(Self { storage, layout, durability: Durability::default(), interrupted: None })
     }
 
     /// The same editor with another durability of what it writes.
@@ -176,7 +176,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
             steps.pop_if(|step| *step == Step::Sync);
         }
         if let Err(error) = apply(&steps, &mut self.storage) {
-            self.interrupted = true;
+            self.interrupted = Some(len);
             // If this fails as well, the next call tries again, and until then readers see through the journal.
             let _ = self.settle();
             return Err(error);
@@ -187,10 +187,13 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 
     /// Finishes or takes back an edit that failed.
     fn settle(&mut self) -> Result<()> {
-        if self.interrupted {
-            self.layout = recover(&mut self.storage)?;
-            self.interrupted = false;
+        let Some(new_len) = self.interrupted else { return Ok(()) };
+        if !journal::is_interrupted(&self.storage)? && self.storage.len() != new_len {
+            // Not even the journal could be written whole. What there is of it lies beyond the old end.
+            self.storage.set_size(self.layout.file_len)?;
         }
+        self.layout = recover(&mut self.storage)?;
+        self.interrupted = None;
         Ok(())
     }
 

@@ -1,10 +1,12 @@
-//! RawArray files (`.ra`): n-dimensional arrays with a short header.
+//! RawArray files (`.ra`): n-dimensional arrays behind a header of 48 bytes and 8 for each dimension.
 //!
-//! ```no_run
+//! ```standalone_crate
 //! use rawarray::RawArray;
 //! use std::io;
 //!
 //! fn main() -> io::Result<()> {
+//! #   let dir = tempfile::tempdir()?;
+//! #   std::env::set_current_dir(&dir)?;
 //!     let vec1: Vec<f32> = vec![1.0, 2.0, 3.0, 4.0];
 //!     let ra: RawArray<f32> = vec1.clone().into();
 //!     ra.write("myarray.ra")?;
@@ -14,6 +16,19 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | read or write a whole array of a known type | [`RawArray`] |
+//! | look into any file, read a part, map it | [`Reader`] |
+//! | write borrowed elements, or elements whose type is known only at run time | [`Writer`] |
+//! | write rows as they come, more than memory holds | [`StreamWriter`] |
+//! | append rows, overwrite a part, change the metadata of a file | [`Editor`] |
+//!
+//! The first of an array's [`dims`](Header::dims) varies fastest in memory: the format is column-major. Reversed they are
+//! the shape that C and NumPy give the same bytes, and what a [`Slab`] selects from; no element ever moves for it.
+//!
+//! Features: `half`, `num-complex` and `lz4` are on by default, `ndarray` is not.
 
 mod array;
 mod codec;

@@ -115,6 +115,10 @@ impl<W: WriteAt> StreamWriter<W> {
         header.encode(&mut head);
         storage.write_at(0, &head)?;
         let WriteOptions { byte_order: order, durability, .. } = *options;
+        if durability == Durability::Power {
+            // Rows must not arrive before the header that says what they are.
+            storage.sync()?;
+        }
         Ok(Self { storage, header, element, order, durability, row, written: 0, buffer: Vec::new() })
     }
 
