@@ -1,4 +1,33 @@
-//! GSD files: frames of named N×M arrays, appended one after another.
+//! GSD files: frames of named N×M arrays, appended one after another. And on top of them, HOOMD trajectories.
+//!
+//! Write frames, and read them back:
+//!
+//! ```
+//! # fn main() -> gsd_rs::Result<()> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path().join("walk.gsd");
+//! use gsd_rs::{CreateOptions, Reader, Version, Writer};
+//!
+//! let mut writer = Writer::create(&path, &CreateOptions::new("my program", "walk", Version::new(1, 0)))?;
+//! for step in 0..100u64 {
+//!     writer.write("step", 1, &[step])?;
+//!     writer.write("position", 3, &[0.5f32; 30])?; // 10 rows of 3
+//!     writer.end_frame()?;
+//! }
+//! writer.finish()?;
+//!
+//! let reader = Reader::open(&path)?;
+//! let chunk = reader.find(42, "position")?.expect("every frame has it");
+//! assert_eq!((reader.frames(), chunk.n, chunk.m), (100, 10, 3));
+//! assert_eq!(reader.read::<f32>(&chunk)?[0], 0.5);
+//! # Ok(()) }
+//! ```
+//!
+//! - [`Reader`] reads layers 0.3, 1.x and 2.x. It maps the file: opening costs the same for a million chunks as for
+//!   one, and data is lent from the map where it can be.
+//! - [`Writer`] creates files of layer 2.1 or 1.0 and appends to all. A process that is killed or a device that is
+//!   full never costs a frame that was committed, and never leaves half of one.
+//! - [`Region`] lets threads and processes fill one chunk together.
 
 mod chunk;
 mod element;

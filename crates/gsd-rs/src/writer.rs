@@ -433,16 +433,34 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Commits the complete frames and leaves the file as others expect it, with room in its index. Dropping the
-    /// writer does the same, but cannot tell of a failure. Returns the storage.
+    /// writer does the same, but cannot tell of a failure.
     ///
     /// # Errors
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded: the
     /// complete frames are committed then.
     pub fn finish(mut self) -> Result<()> {
-        let begun = self.entries.len() > self.finished;
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<()> {
         self.commit(true)?;
         self.condition = Condition::Closed;
-        if begun { Err(Error::usage("frame", "has been begun, but was not ended")) } else { Ok(()) }
+        if self.entries.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::usage("frame", "has been begun, but was not ended"))
+        }
+    }
+}
+
+impl Writer<Vec<u8>> {
+    /// As [`finish`](Self::finish), and returns the file.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn into_bytes(mut self) -> Result<Vec<u8>> {
+        self.close()?;
+        Ok(std::mem::take(&mut self.storage))
     }
 }
 

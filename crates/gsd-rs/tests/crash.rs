@@ -1,5 +1,12 @@
 //! A writer is cut at every step, in every sector and in other orders; a device is full, or fails. No committed frame
 //! is lost, no frame is there by half, and the file can be appended to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
 
 mod common;
 
@@ -64,8 +71,7 @@ impl<D: Device> WriteAt for Kept<D> {
 fn blank(layer: Version) -> Vec<u8> {
     let (kept, device) = Kept::new(Recorder::default());
     Writer::create_on(kept, &options().with_layer(layer)).unwrap().finish().unwrap();
-    let bytes = device.lock().unwrap().bytes.clone();
-    bytes
+    device.lock().unwrap().bytes.clone()
 }
 
 fn with_frames(layer: Version, frames: u64) -> Vec<u8> {
@@ -75,8 +81,7 @@ fn with_frames(layer: Version, frames: u64) -> Vec<u8> {
         write_frame(&mut writer).unwrap();
     }
     writer.finish().unwrap();
-    let bytes = device.lock().unwrap().bytes.clone();
-    bytes
+    device.lock().unwrap().bytes.clone()
 }
 
 fn reader(file: &[u8]) -> Reader {

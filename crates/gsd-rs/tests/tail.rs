@@ -1,4 +1,11 @@
 //! A reader follows a file that another writer appends to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
 
 mod common;
 
@@ -25,10 +32,10 @@ fn follow(layer: Version) {
             writer.set_buffer(300);
             while writer.frames() < FRAMES {
                 write_frame(&mut writer).unwrap();
-                if writer.frames() % 3 == 0 {
+                if writer.frames().is_multiple_of(3) {
                     writer.flush().unwrap();
                 }
-                if writer.frames() % 500 == 0 {
+                if writer.frames().is_multiple_of(500) {
                     // A new writer: the file is unsealed and sealed again.
                     drop(writer);
                     writer = Writer::append(path).unwrap();

@@ -16,6 +16,7 @@
     clippy::cast_sign_loss,
     clippy::cast_possible_wrap
 )]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects))]
 
 pub(crate) mod element_type;
 pub(crate) mod header;

@@ -1,0 +1,158 @@
+//! What files are for.
+
+use sciformats_core::endian::ByteOrder;
+
+use super::*;
+
+#[test]
+fn efficiently_store_many_frames_of_data() {
+    let frames = 30_000u64;
+    let reader = memory(|writer| {
+        for frame in 0..frames {
+            writer.write("step", 1, &[frame]).unwrap();
+            writer.end_frame().unwrap();
+        }
+    });
+    assert_eq!(reader.frames(), frames);
+    for frame in (0..frames).step_by(997) {
+        let chunk = reader.find(frame, "step").unwrap().unwrap();
+        assert_eq!(read::<u64>(&reader, &chunk), [frame]);
+    }
+    // 32 bytes of index and 8 of data a frame; the index is at most doubled, and so are its abandoned blocks.
+    assert!(reader.space().unwrap().file < frames * (8 + 4 * 32), "{:?}", reader.space());
+}
+
+#[test]
+fn reading_lends_the_mapped_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("lend.gsd");
+    let mut writer = Writer::create(&path, &options()).unwrap();
+    writer.write("odd", 1, &[1u8; 3]).unwrap();
+    writer.write("position", 3, &[0.5f64; 300]).unwrap();
+    writer.end_frame().unwrap();
+    writer.finish().unwrap();
+    let reader = Reader::new(Mapped::open(&path).unwrap()).unwrap();
+    let chunk = reader.find(0, "position").unwrap().unwrap();
+    assert!(matches!(reader.read::<f64>(&chunk).unwrap(), Cow::Borrowed(_)));
+    let copied = Reader::new(FileStorage::open(&path).unwrap()).unwrap();
+    assert!(matches!(copied.read::<f64>(&chunk).unwrap(), Cow::Owned(_)));
+    assert_eq!(copied.read::<f64>(&chunk).unwrap(), reader.read::<f64>(&chunk).unwrap());
+}
+
+#[test]
+fn arbitrary_chunks_of_data_in_each_frame() {
+    let reader = memory(|writer| {
+        writer.write("position", 3, &[1.5f32; 6]).unwrap();
+        writer.write("orientation", 4, &[1.0f32, 0.0, 0.0, 0.0]).unwrap();
+        writer.write("type", 1, &[3u32]).unwrap();
+        writer.end_frame().unwrap();
+    });
+    let names: Vec<&str> = reader.chunks(0).map(|chunk| chunk.unwrap().name).collect();
+    assert_eq!(names, ["position", "orientation", "type"]);
+}
+
+#[test]
+fn variable_number_and_size_of_chunks_in_each_frame() {
+    let reader = memory(|writer| {
+        for frame in 0..20u32 {
+            for chunk in 0..frame {
+                writer.write(&chunk.to_string(), 1, &vec![frame; (frame + chunk) as usize]).unwrap();
+            }
+            writer.end_frame().unwrap();
+        }
+        writer.write("last", 1, &[1u8]).unwrap();
+        writer.end_frame().unwrap();
+    });
+    for frame in 0..20u64 {
+        assert_eq!(reader.chunks(frame).count() as u64, frame);
+        for chunk in 0..frame {
+            let found = reader.find(frame, &chunk.to_string()).unwrap().unwrap();
+            assert_eq!(read::<u32>(&reader, &found), vec![frame as u32; (frame + chunk) as usize]);
+        }
+    }
+    assert_eq!(reader.frames(), 21);
+}
+
+fn one_type<T: gsd_rs::Element + std::fmt::Debug>(values: &[T; 6]) {
+    let reader = memory(|writer| {
+        writer.write("a", 2, values).unwrap();
+        writer.write_bytes("b", T::TYPE, 3, &bytes_of(values)).unwrap();
+        writer.end_frame().unwrap();
+    });
+    for (name, n, m) in [("a", 3, 2), ("b", 2, 3)] {
+        let chunk = reader.find(0, name).unwrap().unwrap();
+        assert_eq!((chunk.element, chunk.n, chunk.m), (T::TYPE, n, m));
+        assert_eq!(read::<T>(&reader, &chunk), values);
+    }
+}
+
+/// As they are in the file.
+fn bytes_of<T: gsd_rs::Element>(values: &[T]) -> Vec<u8> {
+    let mut bytes = bytemuck::cast_slice(values).to_vec();
+    ByteOrder::NATIVE.convert(ByteOrder::Little, &mut bytes, size_of::<T>());
+    bytes
+}
+
+#[test]
+fn each_chunk_identifies_its_data_type() {
+    one_type(&[0u8, 1, 2, 3, 254, 255]);
+    one_type(&[0u16, 1, 2, 3, 4, u16::MAX]);
+    one_type(&[0u32, 1, 2, 3, 4, u32::MAX]);
+    one_type(&[0u64, 1, 2, 3, 4, u64::MAX]);
+    one_type(&[i8::MIN, -1, 0, 1, 2, i8::MAX]);
+    one_type(&[i16::MIN, -1, 0, 1, 2, i16::MAX]);
+    one_type(&[i32::MIN, -1, 0, 1, 2, i32::MAX]);
+    one_type(&[i64::MIN, -1, 0, 1, 2, i64::MAX]);
+    one_type(&[f32::MIN, -0.0, 0.5, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY]);
+    one_type(&[f64::MIN, -0.0, 0.5, f64::MIN_POSITIVE, f64::MAX, f64::INFINITY]);
+    let reader = memory(|writer| {
+        writer.write_text("text", "αβγ").unwrap();
+        writer.write("i8", 4, &[97i8, 98, 0, 0]).unwrap();
+        writer.end_frame().unwrap();
+    });
+    let chunk = reader.find(0, "text").unwrap().unwrap();
+    assert_eq!((chunk.element, chunk.n, chunk.m), (ElementType::Character, 6, 1));
+    assert_eq!(reader.text(&chunk).unwrap(), "αβγ");
+    assert_eq!(reader.read::<u8>(&chunk).unwrap(), "αβγ".as_bytes());
+    assert_eq!(reader.text(&reader.find(0, "i8").unwrap().unwrap()).unwrap(), "ab");
+    assert_eq!(
+        reader.read::<f32>(&chunk).unwrap_err().to_string(),
+        "element type is f32, and \"text\" holds character"
+    );
+}
+
+#[test]
+fn binary_blob_of_n_bytes() {
+    let blob: Vec<u8> = (0..3_000_001u32).map(|i| (i % 251) as u8).collect(); // more than the buffer holds
+    let reader = memory(|writer| {
+        writer.write("small", 1, &[7u8]).unwrap();
+        writer.write("blob", 1, &blob).unwrap();
+        writer.write("after", 1, &[8u64]).unwrap();
+        writer.end_frame().unwrap();
+    });
+    let chunk = reader.find(0, "blob").unwrap().unwrap();
+    assert!(read::<u8>(&reader, &chunk) == blob);
+    assert_eq!(read::<u64>(&reader, &reader.find(0, "after").unwrap().unwrap()), [8]);
+}
+
+#[test]
+fn append_frames_to_an_existing_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("append.gsd");
+    Writer::create(&path, &options()).unwrap().finish().unwrap();
+    for session in 0..10u64 {
+        let mut writer = Writer::append(&path).unwrap();
+        assert_eq!(writer.frames(), session * 2);
+        for _ in 0..2 {
+            writer.write("frame", 1, &[writer.frames()]).unwrap();
+            writer.end_frame().unwrap();
+        }
+        writer.finish().unwrap();
+    }
+    let reader = Reader::open(&path).unwrap();
+    let frames: Vec<u64> = reader.all_chunks().map(|chunk| chunk.unwrap().frame).collect();
+    assert_eq!(frames, (0..20).collect::<Vec<_>>());
+    assert!(reader.history("frame").all(|c| read::<u64>(&reader, &c.unwrap()).len() == 1));
+    // Twenty entries fit the first block: appending in ten sessions abandoned nothing.
+    assert_eq!(reader.space().unwrap().unused(), 0);
+}
