@@ -1,0 +1,120 @@
+//! Cells: the elements of an n-dimensional block, small cube by small cube.
+//!
+//! The block is cut into a grid of cells whose sides have one length; cells at the end of a dimension are clipped.
+//! Cells follow each other in C order, and so do the elements of each. Filter 32 (`ndcell`) takes the side from its
+//! parameter; filter 33 (`ndmean`) clips it to each dimension of the block, and loses all but the mean of a cell.
+
+/// Calls `visit(position in the block, position in the cells, length)`, in elements, for each row of each cell.
+fn rows(shape: &[usize], side: &[usize], mut visit: impl FnMut(usize, usize, usize)) {
+    let total: usize = shape.iter().product();
+    if total == 0 || side.contains(&0) || shape.is_empty() {
+        return;
+    }
+    let n = shape.len();
+    let mut strides = vec![1; n];
+    for d in (1..n).rev() {
+        strides[d - 1] = strides[d] * shape[d];
+    }
+    let mut cell = vec![0; n];
+    let mut to = 0;
+    loop {
+        let extent: Vec<usize> = (0..n).map(|d| side[d].min(shape[d] - cell[d])).collect();
+        let mut inner = vec![0; n];
+        loop {
+            let from: usize = (0..n).map(|d| (cell[d] + inner[d]) * strides[d]).sum();
+            visit(from, to, extent[n - 1]);
+            to += extent[n - 1];
+            if !advance(&mut inner[..n - 1], |d| extent[d], |_| 1) {
+                break;
+            }
+        }
+        if !advance(&mut cell, |d| shape[d], |d| side[d]) {
+            break;
+        }
+    }
+}
+
+/// The next position in C order; `false` after the last.
+fn advance(at: &mut [usize], end: impl Fn(usize) -> usize, step: impl Fn(usize) -> usize) -> bool {
+    for d in (0..at.len()).rev() {
+        at[d] += step(d);
+        if at[d] < end(d) {
+            return true;
+        }
+        at[d] = 0;
+    }
+    false
+}
+
+/// Cells to a block. `None` if the block has another size than its shape.
+pub(crate) fn decode(
+    input: &[u8],
+    size: usize,
+    shape: &[usize],
+    side: &[usize],
+    out: &mut [u8],
+) -> Option<()> {
+    check(input, size, shape, side)?;
+    rows(shape, side, |from, to, len| {
+        if let (Some(target), Some(source)) =
+            (out.get_mut(from * size..(from + len) * size), input.get(to * size..(to + len) * size))
+        {
+            target.copy_from_slice(source);
+        }
+    });
+    Some(())
+}
+
+/// A block to cells. `None` if the block has another size than its shape.
+pub(crate) fn encode(
+    input: &[u8],
+    size: usize,
+    shape: &[usize],
+    side: &[usize],
+    out: &mut [u8],
+) -> Option<()> {
+    check(input, size, shape, side)?;
+    rows(shape, side, |from, to, len| {
+        if let (Some(target), Some(source)) =
+            (out.get_mut(to * size..(to + len) * size), input.get(from * size..(from + len) * size))
+        {
+            target.copy_from_slice(source);
+        }
+    });
+    Some(())
+}
+
+fn check(input: &[u8], size: usize, shape: &[usize], side: &[usize]) -> Option<()> {
+    let elements = shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n))?;
+    let fits = elements.checked_mul(size)? == input.len() && side.len() == shape.len() && !side.contains(&0);
+    fits.then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipped_cells() {
+        // 3 × 5 elements in cells of 2 × 2.
+        let input: Vec<u8> = (0..15).collect();
+        let mut out = vec![0; 15];
+        encode(&input, 1, &[3, 5], &[2, 2], &mut out).unwrap();
+        assert_eq!(out, [0, 1, 5, 6, 2, 3, 7, 8, 4, 9, 10, 11, 12, 13, 14]);
+        let mut again = vec![0; 15];
+        decode(&out, 1, &[3, 5], &[2, 2], &mut again).unwrap();
+        assert_eq!(again, input);
+        assert_eq!(decode(&out, 1, &[3, 4], &[2, 2], &mut again), None);
+        assert_eq!(decode(&out, 1, &[3, 5], &[2, 0], &mut again), None);
+    }
+
+    #[test]
+    fn three_dimensions_of_wide_elements() {
+        let input: Vec<u8> = (0..4 * 3 * 5 * 7u32).map(|i| i as u8).collect();
+        let (mut out, mut again) = (vec![0; input.len()], vec![0; input.len()]);
+        encode(&input, 4, &[3, 5, 7], &[2, 4, 3], &mut out).unwrap();
+        assert_ne!(out, input);
+        decode(&out, 4, &[3, 5, 7], &[2, 4, 3], &mut again).unwrap();
+        assert_eq!(again, input);
+    }
+}

@@ -1,0 +1,35 @@
+//! Bytes to bytes: codecs and filters, each in both directions, one a file. They know no chunk and no file.
+//!
+//! A codec decodes one stream into a slice of exactly the size that the stream must have, and fails on more and on
+//! less. A filter maps a block to one of equal size.
+
+pub(crate) mod bitshuffle;
+pub(crate) mod blosclz;
+pub(crate) mod bytedelta;
+pub(crate) mod cells;
+pub(crate) mod delta;
+pub(crate) mod lz;
+pub(crate) mod lz4;
+pub(crate) mod lz4hc;
+pub(crate) mod ndlz;
+pub(crate) mod registry;
+pub(crate) mod shuffle;
+pub(crate) mod truncate;
+pub(crate) mod zlib;
+pub(crate) mod zstd;
+
+use sciformats_core::FaultKind;
+
+/// The outcome of decoding: what is wrong with the payload, if anything.
+pub(crate) type Outcome = Result<(), FaultKind>;
+
+/// A payload that the codec does not understand.
+pub(crate) const CORRUPT: FaultKind = FaultKind::Rule("does not decode");
+
+/// Checks that a codec made as many bytes as it had to.
+pub(crate) fn exact(made: usize, expected: usize) -> Outcome {
+    if made == expected {
+        return Ok(());
+    }
+    Err(FaultKind::Mismatch { expected: expected as u64, found: made as u64 })
+}

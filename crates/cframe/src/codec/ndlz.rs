@@ -1,0 +1,176 @@
+//! NDLZ: two-dimensional blocks of bytes, cell by cell. Reading only.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 1 | number of dimensions: 2 |
+//! | 2 × i32 | block shape, little-endian |
+//! | | one token and what belongs to it for each cell, in C order |
+//!
+//! Cells are 4 × 4 or 8 × 8 bytes, the codec's parameter; those at the edges are clipped and always literal.
+//!
+//! | token | the cell is |
+//! |---|---|
+//! | `00` | literal |
+//! | `40`, byte | that byte everywhere |
+//! | `c0`, u16 | the cell whose literals begin that many bytes before the token |
+//! | other | some rows of an earlier cell at a distance from the token, the others literal |
+
+use super::{CORRUPT, Outcome};
+
+/// Decodes into all of `out`.
+pub(crate) fn decode(input: &[u8], side: u8, out: &mut [u8]) -> Outcome {
+    run(input, usize::from(side), out).ok_or(CORRUPT)
+}
+
+struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let bytes = self.input.get(self.at..self.at.checked_add(len)?)?;
+        self.at += len;
+        Some(bytes)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    /// What stands a stored distance before `token`.
+    fn earlier(&mut self, token: usize) -> Option<usize> {
+        let distance = u16::from_le_bytes(*self.take(2)?.first_chunk()?);
+        token.checked_sub(distance.into())
+    }
+
+    fn size(&mut self) -> Option<usize> {
+        usize::try_from(i32::from_le_bytes(*self.take(4)?.first_chunk()?)).ok()
+    }
+}
+
+fn run(input: &[u8], side: usize, out: &mut [u8]) -> Option<()> {
+    let mut reader = Reader { input, at: 0 };
+    let two_dimensional = reader.byte()? == 2 && (side == 4 || side == 8);
+    let (height, width) = (reader.size()?, reader.size()?);
+    if !two_dimensional || height.checked_mul(width)? != out.len() {
+        return None;
+    }
+    let mut cell = [0u8; 64];
+    for top in (0..height).step_by(side) {
+        for left in (0..width).step_by(side) {
+            let (rows, columns) = (side.min(height - top), side.min(width - left));
+            let cell = cell.get_mut(..rows * columns)?;
+            read_cell(&mut reader, side, cell)?;
+            for (row, bytes) in cell.chunks_exact(columns).enumerate() {
+                let start = (top + row) * width + left;
+                out.get_mut(start..start + columns)?.copy_from_slice(bytes);
+            }
+        }
+    }
+    Some(())
+}
+
+fn read_cell(reader: &mut Reader<'_>, side: usize, cell: &mut [u8]) -> Option<()> {
+    let position = reader.at;
+    let token = reader.byte()?;
+    let whole = cell.len() == side * side;
+    match token {
+        0 => cell.copy_from_slice(reader.take(cell.len())?),
+        0x40 => cell.fill(reader.byte()?),
+        0xc0 if whole => {
+            let from = reader.earlier(position)?;
+            cell.copy_from_slice(reader.input.get(from..from + cell.len())?);
+        }
+        _ if whole => {
+            let mut known = [false; 8];
+            let pairs = copied_rows(token, side)?;
+            for rows in pairs.iter().filter(|rows| !rows.is_empty()) {
+                let from = reader.earlier(position)?;
+                for (k, &row) in rows.iter().enumerate() {
+                    let source = from + k * side;
+                    let bytes = reader.input.get(source..source + side)?;
+                    cell.get_mut(row * side..(row + 1) * side)?.copy_from_slice(bytes);
+                    *known.get_mut(row)? = true;
+                }
+            }
+            for (row, known) in cell.chunks_exact_mut(side).zip(known) {
+                if !known {
+                    row.copy_from_slice(reader.take(side)?);
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Which rows a token copies from the first earlier place, and which from the second.
+fn copied_rows(token: u8, side: usize) -> Option<[Vec<usize>; 2]> {
+    let t = usize::from(token);
+    if side == 8 {
+        let first = t & 7;
+        return match token >> 3 {
+            21 => Some([(first..first + 3).collect(), Vec::new()]),
+            17 => Some([(first..first + 2).collect(), Vec::new()]),
+            _ => None,
+        };
+    }
+    match token {
+        40..=63 => {
+            let second = (t - 32) >> 3;
+            let others = (1..4).filter(|&row| row != second).collect();
+            Some([vec![0, second], others])
+        }
+        128 => Some([vec![2, 3], Vec::new()]),
+        129..=191 => {
+            let first = (t - 128) >> 5;
+            let second = ((t - 128) >> 3).checked_sub(4 * first)?;
+            (second != first && second < 4).then(|| [vec![first, second], Vec::new()])
+        }
+        224..=255 => {
+            let rows = match token >> 3 {
+                28 => vec![1, 2, 3],
+                29 => vec![0, 1, 2],
+                30 => vec![0, 1, 3],
+                _ => vec![0, 2, 3],
+            };
+            Some([rows, Vec::new()])
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn literal_constant_and_repeated_cells() {
+        let mut bytes = vec![2]; // two dimensions
+        bytes.extend(4i32.to_le_bytes()); // height
+        bytes.extend(13i32.to_le_bytes()); // width: three cells and a clipped one
+        bytes.push(0); // literal
+        bytes.extend(0..16);
+        bytes.extend([0x40, 9]); // constant
+        bytes.extend([0xc0, 18, 0]); // the first cell again
+        bytes.extend([0, 1, 2, 3, 4]); // clipped
+        let mut out = [0; 52];
+        decode(&bytes, 4, &mut out).unwrap();
+        assert_eq!(out[..13], [0, 1, 2, 3, 9, 9, 9, 9, 0, 1, 2, 3, 1]);
+        assert_eq!(out[39..], [12, 13, 14, 15, 9, 9, 9, 9, 12, 13, 14, 15, 4]);
+        assert!(decode(&bytes, 8, &mut out).is_err());
+        assert!(decode(&bytes, 4, &mut out[1..]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, eight: bool) {
+            let mut framed = vec![2, 9, 0, 0, 0, 17, 0, 0, 0];
+            framed.extend(bytes);
+            let _ = decode(&framed, if eight { 8 } else { 4 }, &mut [0; 9 * 17]);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! One Zstandard frame. The C library where the feature `zstd` is on, for reading otherwise Rust alone (`ruzstd`).
+
+use super::Outcome;
+
+/// Whether this build reads the codec, and whether it writes it.
+pub(crate) const READS: bool = cfg!(any(feature = "zstd", feature = "ruzstd"));
+/// Whether this build writes the codec.
+pub(crate) const WRITES: bool = cfg!(feature = "zstd");
+
+#[cfg(feature = "zstd")]
+pub(crate) use with_c::{Decoder, Encoder, train};
+#[cfg(not(feature = "zstd"))]
+pub(crate) use without_c::{Decoder, Encoder, train};
+
+#[cfg(feature = "zstd")]
+mod with_c {
+    use zstd::bulk::{Compressor, Decompressor};
+
+    use super::super::{CORRUPT, exact};
+    use super::Outcome;
+
+    /// A decoder that is used for one stream after another, all with the same dictionary.
+    #[derive(Default)]
+    pub(crate) struct Decoder(Option<Decompressor<'static>>);
+
+    impl Decoder {
+        /// Decodes into all of `out`.
+        pub(crate) fn decode(&mut self, input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
+            let fresh = || match dictionary {
+                None => Decompressor::new(),
+                Some(dictionary) => Decompressor::with_dictionary(dictionary),
+            };
+            let state = match &mut self.0 {
+                Some(state) => state,
+                empty => empty.insert(fresh().map_err(|_| CORRUPT)?),
+            };
+            let expected = out.len();
+            exact(state.decompress_to_buffer(input, out).map_err(|_| CORRUPT)?, expected)
+        }
+    }
+
+    /// An encoder that is used for one stream after another, all with the same level and dictionary.
+    #[derive(Default)]
+    pub(crate) struct Encoder(Option<Compressor<'static>>);
+
+    impl Encoder {
+        /// Encodes `input` behind what `out` holds, if that takes less than `limit` bytes. Returns whether it did; if
+        /// it did not, `out` is as it was.
+        pub(crate) fn encode(
+            &mut self,
+            input: &[u8],
+            (level, dictionary): (u8, Option<&[u8]>),
+            out: &mut Vec<u8>,
+            limit: usize,
+        ) -> bool {
+            let level = effort(level);
+            let fresh = || match dictionary {
+                None => Compressor::new(level),
+                Some(dictionary) => Compressor::with_dictionary(level, dictionary),
+            };
+            let state = match &mut self.0 {
+                Some(state) => state,
+                empty => match fresh() {
+                    Ok(state) => empty.insert(state),
+                    Err(_) => return false,
+                },
+            };
+            let start = out.len();
+            out.resize(start + limit.saturating_sub(1), 0);
+            let made = state.compress_to_buffer(input, out.get_mut(start..).unwrap_or_default()).ok();
+            out.truncate(start + made.unwrap_or(0));
+            made.is_some()
+        }
+    }
+
+    /// The library's level for one of Blosc's.
+    fn effort(level: u8) -> i32 {
+        match level {
+            0 | 1 => 1,
+            2..=8 => i32::from(level) * 2 - 1,
+            _ => 22,
+        }
+    }
+
+    /// A dictionary of at most `size` bytes made from samples of `lengths` bytes that stand one after another.
+    pub(crate) fn train(samples: &[u8], lengths: &[usize], size: usize) -> Option<Vec<u8>> {
+        zstd::dict::from_continuous(samples, lengths, size).ok()
+    }
+}
+
+#[cfg(not(feature = "zstd"))]
+mod without_c {
+    use super::super::CORRUPT;
+    use super::Outcome;
+
+    /// A decoder that is used for one stream after another, all with the same dictionary.
+    #[derive(Default)]
+    pub(crate) struct Decoder {
+        #[cfg(feature = "ruzstd")]
+        state: Option<ruzstd::decoding::FrameDecoder>,
+    }
+
+    impl Decoder {
+        /// Decodes into all of `out`.
+        #[cfg(feature = "ruzstd")]
+        pub(crate) fn decode(&mut self, input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
+            use ruzstd::decoding::{Dictionary, FrameDecoder};
+            // A window is never larger than what is decoded, save for the few sizes that the format can express.
+            let window = (out.len() as u64).max(1 << 20).saturating_mul(2);
+            let state = match &mut self.state {
+                Some(state) => state,
+                empty => {
+                    let mut fresh = FrameDecoder::new();
+                    if let Some(dictionary) = dictionary {
+                        let dictionary = Dictionary::decode_dict(dictionary).map_err(|_| CORRUPT)?;
+                        fresh.add_dict(dictionary).map_err(|_| CORRUPT)?;
+                    }
+                    empty.insert(fresh)
+                }
+            };
+            state.set_max_window_size(window);
+            let expected = out.len();
+            super::super::exact(state.decode_all(input, out).map_err(|_| CORRUPT)?, expected)
+        }
+
+        #[cfg(not(feature = "ruzstd"))]
+        pub(crate) fn decode(&mut self, _: &[u8], _: Option<&[u8]>, _: &mut [u8]) -> Outcome {
+            Err(CORRUPT)
+        }
+    }
+
+    /// There is no encoder in this build; whoever would use it has been refused before.
+    #[derive(Default)]
+    pub(crate) struct Encoder;
+
+    impl Encoder {
+        pub(crate) fn encode(&mut self, _: &[u8], _: (u8, Option<&[u8]>), _: &mut Vec<u8>, _: usize) -> bool {
+            false
+        }
+    }
+
+    pub(crate) fn train(_: &[u8], _: &[usize], _: usize) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+#[cfg(all(test, feature = "zstd"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_one_after_another() {
+        let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+        for step in [1, 3, 7u32] {
+            let input: Vec<u8> = (0..5000u32).map(|i| (i / 9 * step) as u8).collect();
+            let mut bytes = vec![1];
+            assert!(encoder.encode(&input, (5, None), &mut bytes, input.len()));
+            let mut out = vec![0; input.len()];
+            decoder.decode(&bytes[1..], None, &mut out).unwrap();
+            assert_eq!(out, input);
+            assert!(decoder.decode(&bytes[1..], None, &mut vec![0; 4999]).is_err());
+            assert!(decoder.decode(&bytes[1..], None, &mut vec![0; 5001]).is_err());
+            assert!(decoder.decode(&bytes[1..20], None, &mut out).is_err());
+            let mut again = Vec::new();
+            assert!(!encoder.encode(&input, (5, None), &mut again, bytes.len() - 1) && again.is_empty());
+        }
+    }
+}

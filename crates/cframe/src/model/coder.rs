@@ -1,0 +1,122 @@
+//! One stream through one codec, with what the codec keeps from one stream to the next.
+
+use std::sync::Arc;
+
+use sciformats_core::{Error, FaultKind, Result};
+
+use crate::codec::registry::{Registry, UserCodec};
+use crate::codec::{CORRUPT, Outcome, blosclz, lz4, lz4hc, ndlz, zlib, zstd};
+use crate::spec::pipeline::Codec;
+
+/// A codec that this build has, with its parameter.
+#[derive(Clone)]
+pub(crate) struct Coder {
+    codec: Codec,
+    meta: u8,
+    user: Option<Arc<dyn UserCodec>>,
+}
+
+/// What a thread keeps from one stream to the next.
+#[derive(Default)]
+pub(crate) struct Decoders {
+    zlib: zlib::Decoder,
+    zstd: zstd::Decoder,
+}
+
+/// What a thread keeps from one stream to the next.
+#[derive(Default)]
+pub(crate) struct Encoders {
+    zlib: zlib::Encoder,
+    zstd: zstd::Encoder,
+}
+
+impl Coder {
+    /// The codec for reading.
+    ///
+    /// # Errors
+    /// `Unsupported` if nobody has it.
+    pub(crate) fn reading(codec: Codec, meta: u8, registry: &Registry) -> Result<Self> {
+        let user = registry.codec(codec.id()).cloned();
+        match codec {
+            Codec::Zstd if !zstd::READS => Err(Error::missing_feature("codec 5 (zstd)", "zstd")),
+            Codec::BloscLz | Codec::Lz4 | Codec::Lz4Hc | Codec::Zlib | Codec::Zstd | Codec::NdLz => {
+                Ok(Self { codec, meta, user: None })
+            }
+            Codec::Other(_) if user.is_some() => Ok(Self { codec, meta, user }),
+            Codec::Snappy | Codec::Other(_) => Err(unknown(codec)),
+        }
+    }
+
+    /// The codec for writing.
+    ///
+    /// # Errors
+    /// `Unsupported` if nobody has it.
+    pub(crate) fn writing(codec: Codec, meta: u8, registry: &Registry) -> Result<Self> {
+        match codec {
+            Codec::Zstd if !zstd::WRITES => {
+                Err(Error::missing_feature("writing with codec 5 (zstd)", "zstd"))
+            }
+            Codec::NdLz => Err(Error::unsupported("writing with codec 32 (ndlz)")),
+            _ => Self::reading(codec, meta, registry),
+        }
+    }
+
+    pub(crate) fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Decodes `input` into all of `out`. `dictionary` is the same for all streams that `state` sees.
+    pub(crate) fn decode(
+        &self,
+        state: &mut Decoders,
+        dictionary: Option<&[u8]>,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Outcome {
+        match self.codec {
+            Codec::BloscLz => blosclz::decode(input, out),
+            Codec::Lz4 | Codec::Lz4Hc => lz4::decode(input, dictionary, out),
+            Codec::Zlib => state.zlib.decode(input, out),
+            Codec::Zstd => state.zstd.decode(input, dictionary, out),
+            Codec::NdLz => ndlz::decode(input, self.meta, out),
+            Codec::Snappy | Codec::Other(_) => match &self.user {
+                Some(user) if user.decode(input, self.meta, out) => Ok(()),
+                Some(_) => Err(CORRUPT),
+                None => Err(FaultKind::Undefined { found: self.codec.id().into() }),
+            },
+        }
+    }
+
+    /// Appends to `out` what `input` becomes, if that takes less than `limit` bytes. Returns whether it did; if it did
+    /// not, `out` is as it was.
+    pub(crate) fn encode(
+        &self,
+        state: &mut Encoders,
+        (level, dictionary): (u8, Option<&[u8]>),
+        input: &[u8],
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> bool {
+        match self.codec {
+            Codec::BloscLz => blosclz::encode(input, level, out, limit),
+            Codec::Lz4 => lz4::encode(input, dictionary, out, limit),
+            Codec::Lz4Hc if dictionary.is_some() => lz4::encode(input, dictionary, out, limit),
+            Codec::Lz4Hc => lz4hc::encode(input, level, out, limit),
+            Codec::Zlib => state.zlib.encode(input, level, out, limit),
+            Codec::Zstd => state.zstd.encode(input, (level, dictionary), out, limit),
+            Codec::Snappy | Codec::NdLz | Codec::Other(_) => {
+                let start = out.len();
+                let done = self.user.as_ref().is_some_and(|user| user.encode(input, level, self.meta, out));
+                let made = out.len().checked_sub(start).filter(|&made| done && made < limit);
+                if made.is_none() {
+                    out.truncate(start);
+                }
+                made.is_some()
+            }
+        }
+    }
+}
+
+fn unknown(codec: Codec) -> Error {
+    Error::unsupported(format!("codec {} ({})", codec.id(), codec.name()))
+}

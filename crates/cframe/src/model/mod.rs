@@ -1,0 +1,24 @@
+//! Meaning: how chunks form frames and arrays, what a read must touch, and how a change is committed.
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
+
+pub(crate) mod chunk;
+pub(crate) mod coder;
+pub(crate) mod parallel;
+pub(crate) mod source;
+pub(crate) mod stages;

@@ -1,0 +1,104 @@
+//! Where a chunk's bytes are: a range of some storage, borrowed or owned.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use sciformats_core::storage::check_range;
+use sciformats_core::{ReadAt, Result};
+
+/// A range of a storage.
+#[derive(Clone)]
+pub(crate) struct Source<'a> {
+    storage: Holder<'a>,
+    base: u64,
+    len: u64,
+}
+
+#[derive(Clone)]
+enum Holder<'a> {
+    Bytes(&'a [u8]),
+    Storage(&'a dyn ReadAt),
+    Shared(Arc<dyn ReadAt>),
+}
+
+impl<'a> Source<'a> {
+    /// All of `bytes`.
+    pub(crate) fn bytes(bytes: &'a [u8]) -> Self {
+        Self { storage: Holder::Bytes(bytes), base: 0, len: bytes.len() as u64 }
+    }
+
+    /// `len` bytes of `storage` from `base` on, or all that it has of them.
+    pub(crate) fn range(storage: &'a dyn ReadAt, base: u64, len: u64) -> Self {
+        let len = storage.len().saturating_sub(base).min(len);
+        match storage.as_slice().and_then(|all| part(all, base, len)) {
+            // Bytes in memory need no further calls.
+            Some(bytes) => Self { storage: Holder::Bytes(bytes), base, len },
+            None => Self { storage: Holder::Storage(storage), base, len },
+        }
+    }
+
+    /// All of a storage that nobody else need keep.
+    pub(crate) fn shared(storage: Arc<dyn ReadAt>) -> Self {
+        let len = storage.len();
+        Self { storage: Holder::Shared(storage), base: 0, len }
+    }
+
+    /// Position of the first byte in its file.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The first `len` bytes only.
+    pub(crate) fn cut(self, len: u64) -> Self {
+        Self { len: self.len.min(len), ..self }
+    }
+
+    /// `len` bytes from `at` on, counted from the start of the range.
+    pub(crate) fn read(&self, at: u64, len: u64) -> Result<Cow<'_, [u8]>> {
+        let size = usize::try_from(len).unwrap_or(usize::MAX);
+        match &self.storage {
+            Holder::Bytes(bytes) => {
+                let bytes: &[u8] = bytes;
+                match part(bytes, at, len).filter(|_| at.checked_add(len).is_some_and(|end| end <= self.len))
+                {
+                    Some(part) => Ok(Cow::Borrowed(part)),
+                    None => Err(self.beyond(at, len)),
+                }
+            }
+            Holder::Storage(storage) => {
+                check_range(self.len, at, len).map_err(|_| self.beyond(at, len))?;
+                storage.read_at(self.base.saturating_add(at), size)
+            }
+            Holder::Shared(storage) => {
+                check_range(self.len, at, len).map_err(|_| self.beyond(at, len))?;
+                storage.read_at(at, size)
+            }
+        }
+    }
+
+    /// All bytes, where they are in memory.
+    pub(crate) fn as_slice(&self) -> Option<&[u8]> {
+        match &self.storage {
+            Holder::Bytes(bytes) => part(bytes, 0, self.len),
+            Holder::Storage(_) => None,
+            Holder::Shared(storage) => storage.as_slice().and_then(|all| part(all, 0, self.len)),
+        }
+    }
+
+    fn beyond(&self, at: u64, len: u64) -> sciformats_core::Error {
+        let end = self.base.saturating_add(self.len);
+        match check_range(end, self.base.saturating_add(at), len) {
+            Err(error) => error,
+            Ok(_) => sciformats_core::Fault::from(sciformats_core::FaultKind::Truncated).at("file", end),
+        }
+    }
+}
+
+fn part(bytes: &[u8], at: u64, len: u64) -> Option<&[u8]> {
+    let start = usize::try_from(at).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+}

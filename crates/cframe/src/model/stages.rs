@@ -1,0 +1,254 @@
+//! The filters of a chunk as stages with all their parameters known.
+
+use std::sync::Arc;
+
+use sciformats_core::{Error, Result};
+
+use super::chunk::Context;
+use crate::codec::bytedelta::{self, Restart};
+use crate::codec::registry::UserFilter;
+use crate::codec::{bitshuffle, cells, delta, shuffle, truncate};
+use crate::spec::pipeline::{Filter, Pipeline};
+
+/// The filters that change bytes, in the order of compression.
+#[derive(Clone, Default)]
+pub(crate) struct Stages {
+    stages: Vec<Stage>,
+    /// Whether blocks other than the first need the first one, decoded.
+    pub(crate) needs_reference: bool,
+}
+
+#[derive(Clone)]
+enum Stage {
+    Shuffle { group: usize },
+    BitShuffle { size: usize, only_whole_octets: bool },
+    Delta { size: usize },
+    Truncate { size: usize, meta: u8, float: bool },
+    ByteDelta { planes: usize, restart: Restart },
+    Cells { size: usize, shape: Vec<usize>, side: Vec<usize>, mean: bool },
+    User { filter: Arc<dyn UserFilter>, size: usize, meta: u8 },
+}
+
+/// What a stage must know of the block.
+#[derive(Clone, Copy)]
+pub(crate) enum Block<'a> {
+    /// It is the first, or one that stands alone.
+    First,
+    /// It is another one, and this is the first, decoded.
+    Other(&'a [u8]),
+}
+
+/// Two buffers that take turns.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    a: Vec<u8>,
+    b: Vec<u8>,
+}
+
+impl Stages {
+    /// The stages of a pipeline in a chunk of type size `size`, whose version is at most that of Blosc1 if `blosc1`.
+    ///
+    /// # Errors
+    /// `Unsupported` if nobody has one of the filters, or it needs what is not known here.
+    pub(crate) fn new(pipeline: &Pipeline, size: usize, blosc1: bool, context: &Context) -> Result<Self> {
+        let stages: Result<Vec<_>> =
+            pipeline.filters().map(|filter| Stage::new(filter, size, blosc1, context)).collect();
+        let stages = stages?;
+        let needs_reference = stages.iter().any(|stage| matches!(stage, Stage::Delta { .. }));
+        Ok(Self { stages, needs_reference })
+    }
+
+    /// Decodes a block into `out`: `fill` puts what the streams hold into a buffer of the block's size.
+    pub(crate) fn decode(
+        &self,
+        block: Block<'_>,
+        buffers: &mut Buffers,
+        out: &mut [u8],
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let moving = self.stages.iter().filter(|stage| stage.moves()).count();
+        let Buffers { a, b } = buffers;
+        let (mut from, mut to): (&mut Vec<u8>, &mut Vec<u8>) = (a, b);
+        let mut left = moving;
+        if moving == 0 {
+            fill(out)?;
+        } else {
+            fill(sized(from, out.len()))?;
+        }
+        for stage in self.stages.iter().rev() {
+            if !stage.moves() {
+                let current = if left == 0 { &mut *out } else { sized(from, out.len()) };
+                stage.decode_in_place(block, current);
+                continue;
+            }
+            let input = from.get(..out.len()).unwrap_or_default();
+            if left == 1 {
+                stage.decode_moving(input, out)?;
+            } else {
+                stage.decode_moving(input, sized(to, out.len()))?;
+                std::mem::swap(&mut from, &mut to);
+            }
+            left = left.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// Applies the stages to a block, and returns the result.
+    pub(crate) fn encode<'b>(
+        &self,
+        block: Block<'_>,
+        buffers: &'b mut Buffers,
+        input: &'b [u8],
+    ) -> Result<&'b [u8]> {
+        let Buffers { a, b } = buffers;
+        let (mut from, mut to): (&mut Vec<u8>, &mut Vec<u8>) = (a, b);
+        let mut first = true;
+        for stage in &self.stages {
+            let source = if first { input } else { from.get(..input.len()).unwrap_or_default() };
+            stage.encode(block, source, sized(to, input.len()))?;
+            std::mem::swap(&mut from, &mut to);
+            first = false;
+        }
+        Ok(if first { input } else { from.get(..input.len()).unwrap_or_default() })
+    }
+}
+
+/// The first `len` bytes of a buffer that grows as needed.
+fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
+    if buffer.len() < len {
+        buffer.resize(len, 0);
+    }
+    buffer.get_mut(..len).unwrap_or_default()
+}
+
+impl Stage {
+    fn new(filter: Filter, size: usize, blosc1: bool, context: &Context) -> Result<Self> {
+        let meta = filter.meta;
+        let given = |default: usize| if meta == 0 { default } else { usize::from(meta) };
+        let frame_size = context.typesize.and_then(|size| usize::try_from(size).ok()).unwrap_or(size);
+        Ok(match filter.id {
+            1 => Self::Shuffle { group: given(size) },
+            2 => Self::BitShuffle { size, only_whole_octets: blosc1 },
+            3 => Self::Delta { size },
+            4 => Self::Truncate { size, meta, float: true },
+            36 => Self::Truncate { size, meta, float: false },
+            34 => Self::ByteDelta { planes: given(frame_size), restart: Restart::AfterVectors },
+            35 => Self::ByteDelta { planes: given(frame_size), restart: Restart::Never },
+            32 | 33 => Self::cells(filter, size, context)?,
+            id => match context.registry.filter(id) {
+                Some(user) => Self::User { filter: user.clone(), size, meta },
+                None => return Err(unknown(filter)),
+            },
+        })
+    }
+
+    fn cells(filter: Filter, size: usize, context: &Context) -> Result<Self> {
+        let shape: Vec<usize> = context.block_shape.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
+        let side = usize::from(filter.meta);
+        if shape.is_empty() || side == 0 {
+            return Err(Error::unsupported(format!(
+                "filter {} ({}) outside an array",
+                filter.id,
+                filter.name()
+            )));
+        }
+        let mean = filter.id == 33;
+        let side = shape.iter().map(|&n| if mean { side.min(n.max(1)) } else { side }).collect();
+        Ok(Self::Cells { size, shape, side, mean })
+    }
+
+    /// Whether decoding needs a second buffer.
+    fn moves(&self) -> bool {
+        !matches!(self, Self::Delta { .. } | Self::Truncate { .. } | Self::ByteDelta { .. })
+    }
+
+    fn decode_in_place(&self, block: Block<'_>, bytes: &mut [u8]) {
+        match (self, block) {
+            (Self::Delta { size }, Block::First) => delta::decode_first(bytes, *size),
+            (Self::Delta { size }, Block::Other(reference)) => delta::apply(bytes, *size, reference),
+            (Self::ByteDelta { planes, restart }, _) => bytedelta::decode(bytes, *planes, *restart),
+            _ => {}
+        }
+    }
+
+    fn decode_moving(&self, input: &[u8], out: &mut [u8]) -> Result<()> {
+        let done = match self {
+            Self::Shuffle { group } => {
+                shuffle::unshuffle(input, *group, out);
+                true
+            }
+            Self::BitShuffle { size, only_whole_octets } => {
+                if stored_plain(input.len(), *size, *only_whole_octets) {
+                    out.copy_from_slice(input);
+                } else {
+                    bitshuffle::unshuffle(input, *size, out);
+                }
+                true
+            }
+            Self::Cells { size, shape, side, .. } => cells::decode(input, *size, shape, side, out).is_some(),
+            Self::User { filter, size, meta } => filter.decode(input, *size, *meta, out),
+            Self::Delta { .. } | Self::Truncate { .. } | Self::ByteDelta { .. } => true,
+        };
+        if done { Ok(()) } else { Err(self.refused()) }
+    }
+
+    fn encode(&self, block: Block<'_>, input: &[u8], out: &mut [u8]) -> Result<()> {
+        let done = match self {
+            Self::Shuffle { group } => {
+                shuffle::shuffle(input, *group, out);
+                true
+            }
+            Self::BitShuffle { size, only_whole_octets } => {
+                if stored_plain(input.len(), *size, *only_whole_octets) {
+                    out.copy_from_slice(input);
+                } else {
+                    bitshuffle::shuffle(input, *size, out);
+                }
+                true
+            }
+            Self::Delta { size } => {
+                match block {
+                    Block::First => delta::encode_first(input, *size, out),
+                    Block::Other(reference) => {
+                        out.copy_from_slice(input);
+                        delta::apply(out, *size, reference);
+                    }
+                }
+                true
+            }
+            Self::Truncate { size, meta, float: true } => {
+                truncate::mantissa(input, *size, *meta, out).is_some()
+            }
+            Self::Truncate { size, meta, float: false } => {
+                truncate::integer(input, *size, *meta, out).is_some()
+            }
+            Self::ByteDelta { planes, restart } => {
+                bytedelta::encode(input, *planes, *restart, out);
+                true
+            }
+            Self::Cells { mean: true, .. } => false,
+            Self::Cells { size, shape, side, .. } => cells::encode(input, *size, shape, side, out).is_some(),
+            Self::User { filter, size, meta } => filter.encode(input, *size, *meta, out),
+        };
+        if done { Ok(()) } else { Err(self.refused()) }
+    }
+
+    fn refused(&self) -> Error {
+        let what = match self {
+            Self::Truncate { .. } => "truncation with these bits and this type size",
+            Self::Cells { mean: true, .. } => "writing with filter 33 (ndmean)",
+            Self::Cells { .. } => "a block whose size is not that of its shape, with filter 32 (ndcell),",
+            _ => "a block that its filter refuses",
+        };
+        Error::unsupported(what)
+    }
+}
+
+/// Blosc1 left blocks alone whose number of elements is no multiple of eight.
+fn stored_plain(len: usize, size: usize, only_whole_octets: bool) -> bool {
+    only_whole_octets && !len.checked_div(size).unwrap_or(0).is_multiple_of(8)
+}
+
+fn unknown(filter: Filter) -> Error {
+    Error::unsupported(format!("filter {} ({})", filter.id, filter.name()))
+}

@@ -1,0 +1,412 @@
+//! The header of a chunk: 16 bytes, or 32 where the flags say so. Little-endian.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 1 | version of the format: 1 and 2 Blosc1, 3 to 5 Blosc2, 6 blocks of variable length |
+//! | 1 | 1 | version of the codec's format |
+//! | 2 | 1 | flags: 0x01 shuffle, 0x02 stored raw, 0x04 bitshuffle, 0x08 delta, 0x10 not split, 0xe0 codec format |
+//! | 3 | 1 | type size; 1 where the real one exceeds 255 |
+//! | 4 | 4 | nbytes: size of the decoded chunk |
+//! | 8 | 4 | blocksize: size of a decoded block, or the number of blocks of variable length |
+//! | 12 | 4 | cbytes: size of the chunk, header included |
+//! | 16 | 6 | filters, one byte a slot |
+//! | 22 | 1 | codec |
+//! | 23 | 1 | parameter of the codec |
+//! | 24 | 6 | parameters of the filters |
+//! | 30 | 1 | flags 2: 0x01 blocks of variable length |
+//! | 31 | 1 | flags 3: 0x01 dictionary, 0x02 big-endian writer, 0x08 lazy, 0x70 special kind |
+//!
+//! The second half is there if both shuffle flags are set, and then says what the first half's flags no longer do.
+
+use nom::Parser;
+use nom::number::complete::{le_u32, u8};
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+use super::pipeline::{Codec, Filter, Pipeline, slots};
+
+/// Version of the chunks that Blosc2 writes.
+pub(crate) const VERSION: u8 = 5;
+/// Version of a chunk whose blocks vary in length.
+pub(crate) const VERSION_VL: u8 = 6;
+/// The last version with Blosc1's rules.
+pub(crate) const VERSION_BLOSC1: u8 = 2;
+
+const SHUFFLED: u8 = 0x01;
+const RAW: u8 = 0x02;
+const BITSHUFFLED: u8 = 0x04;
+const DELTA: u8 = 0x08;
+const UNSPLIT: u8 = 0x10;
+const EXTENDED: u8 = SHUFFLED | BITSHUFFLED;
+const VL_BLOCKS: u8 = 0x01;
+const DICTIONARY: u8 = 0x01;
+
+/// The largest decoded chunk: the size and a header must fit 31 bits.
+pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 32;
+/// The largest block.
+pub(crate) const MAX_BLOCKSIZE: u32 = 536_866_816;
+/// The most streams a block is split into by Blosc1.
+const BLOSC1_MAX_SPLIT: u8 = 16;
+/// The shortest stream that Blosc1 splits off.
+const BLOSC1_MIN_STREAM: u32 = 128;
+
+/// What all bytes of a chunk are, where none are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// Zeros.
+    Zeros,
+    /// NaN, as 4-byte or 8-byte floats.
+    Nan,
+    /// One value repeated, which follows the header.
+    Value,
+    /// Nothing that anyone has written; reads as zeros.
+    Uninit,
+}
+
+impl Special {
+    fn code(self) -> u8 {
+        match self {
+            Self::Zeros => 1,
+            Self::Nan => 2,
+            Self::Value => 3,
+            Self::Uninit => 4,
+        }
+    }
+}
+
+/// The second half of a long header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extension {
+    pub(crate) pipeline: Pipeline,
+    pub(crate) codec: u8,
+    pub(crate) codec_meta: u8,
+    pub(crate) flags2: u8,
+    pub(crate) flags3: u8,
+}
+
+/// The header of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkHeader {
+    pub(crate) version: u8,
+    pub(crate) version_lz: u8,
+    pub(crate) flags: u8,
+    pub(crate) typesize: u8,
+    pub(crate) nbytes: u32,
+    pub(crate) blocksize: u32,
+    pub(crate) cbytes: u32,
+    pub(crate) extension: Option<Extension>,
+}
+
+impl ChunkHeader {
+    /// Bytes of the short header.
+    pub(crate) const SHORT: u32 = 16;
+    /// Bytes of the long header.
+    pub(crate) const LONG: u32 = 32;
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (i, version) = checked("version", u8, |&v| undefined(v == 0, v))(i)?;
+        let (i, version_lz) = field("codec version", u8)(i)?;
+        let (i, flags) = field("flags", u8)(i)?;
+        let (i, typesize) = checked("typesize", u8, |&v| undefined(v == 0, v))(i)?;
+        let (i, nbytes) = checked("nbytes", le_u32, |&v| beyond(v, 0x7fff_ffff))(i)?;
+        let (i, blocksize) = checked("blocksize", le_u32, |&v| beyond(v, 0x7fff_ffff))(i)?;
+        let size = if flags & EXTENDED == EXTENDED { Self::LONG } else { Self::SHORT };
+        let (i, cbytes) = checked("cbytes", le_u32, |&v| {
+            beyond(v, 0x7fff_ffff).or((v < size).then_some(FaultKind::Rule("is less than the header")))
+        })(i)?;
+        let (i, extension) = if size == Self::LONG {
+            let (i, extension) = Extension::parse(i, version)?;
+            (i, Some(extension))
+        } else {
+            (i, None)
+        };
+        Ok((i, Self { version, version_lz, flags, typesize, nbytes, blocksize, cbytes, extension }))
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend([self.version, self.version_lz, self.flags, self.typesize]);
+        for word in [self.nbytes, self.blocksize, self.cbytes] {
+            out.extend(word.to_le_bytes());
+        }
+        if let Some(extension) = &self.extension {
+            extension.encode(out);
+        }
+    }
+
+    /// The long header of a chunk without codec and filters.
+    pub(crate) fn plain(typesize: u8, nbytes: u32, blocksize: u32) -> Self {
+        let extension =
+            Extension { pipeline: Pipeline::default(), codec: 0, codec_meta: 0, flags2: 0, flags3: 0 };
+        Self {
+            version: VERSION,
+            version_lz: 1,
+            flags: EXTENDED,
+            typesize,
+            nbytes,
+            blocksize,
+            cbytes: Self::LONG,
+            extension: Some(extension),
+        }
+    }
+
+    /// Sets the codec and the filters of a long header, and the flags that go with them.
+    pub(crate) fn with_coding(
+        mut self,
+        codec: Codec,
+        codec_meta: u8,
+        pipeline: Pipeline,
+        split: bool,
+    ) -> Self {
+        let delta = if pipeline.contains(Filter::DELTA.id) { DELTA } else { 0 };
+        let unsplit = if split { 0 } else { UNSPLIT };
+        self.flags = EXTENDED | delta | unsplit | (codec.format() << 5);
+        if let Some(extension) = &mut self.extension {
+            *extension = Extension { pipeline, codec: codec.id(), codec_meta, ..*extension };
+        }
+        self
+    }
+
+    /// Marks the content as stored raw.
+    pub(crate) fn raw(self) -> Self {
+        Self { flags: self.flags | RAW, ..self }
+    }
+
+    /// Marks all content as one thing.
+    pub(crate) fn special_kind(mut self, special: Special) -> Self {
+        if let Some(extension) = &mut self.extension {
+            extension.flags3 = (extension.flags3 & !0x70) | (special.code() << 4);
+        }
+        self
+    }
+
+    /// Marks that a dictionary follows the block starts.
+    pub(crate) fn with_dictionary(mut self) -> Self {
+        if let Some(extension) = &mut self.extension {
+            extension.flags3 |= DICTIONARY;
+        }
+        self
+    }
+
+    /// Marks the blocks as of variable length; `blocksize` is their number.
+    pub(crate) fn with_vl_blocks(mut self) -> Self {
+        self.version = VERSION_VL;
+        self.flags |= UNSPLIT;
+        if let Some(extension) = &mut self.extension {
+            extension.flags2 |= VL_BLOCKS;
+        }
+        self
+    }
+
+    /// Its own size in bytes.
+    pub(crate) fn size(&self) -> u32 {
+        if self.extension.is_some() { Self::LONG } else { Self::SHORT }
+    }
+
+    pub(crate) fn codec(&self) -> Codec {
+        let format = self.flags >> 5;
+        match &self.extension {
+            // The codec byte tells apart codecs that share a format; the first writers left it 0.
+            Some(extension) if format == 6 || Codec::from_id(extension.codec).format() == format => {
+                Codec::from_id(extension.codec)
+            }
+            _ => Codec::from_format(format),
+        }
+    }
+
+    pub(crate) fn codec_meta(&self) -> u8 {
+        self.extension.map_or(0, |extension| extension.codec_meta)
+    }
+
+    /// The filters: those of the long header, or those that the flags of a short one stand for.
+    pub(crate) fn pipeline(&self) -> Pipeline {
+        match &self.extension {
+            Some(extension) => extension.pipeline,
+            None => {
+                let pick = |flag: u8, filter: Filter| {
+                    if self.flags & flag == 0 { Filter::NONE } else { filter }
+                };
+                let last = match pick(SHUFFLED, Filter::SHUFFLE) {
+                    Filter::NONE => pick(BITSHUFFLED, Filter::BITSHUFFLE),
+                    shuffle => shuffle,
+                };
+                let none = Filter::NONE;
+                Pipeline([none, none, none, none, pick(DELTA, Filter::DELTA), last])
+            }
+        }
+    }
+
+    pub(crate) fn is_raw(&self) -> bool {
+        self.flags & RAW != 0
+    }
+
+    pub(crate) fn has_vl_blocks(&self) -> bool {
+        self.extension.is_some_and(|extension| extension.flags2 & VL_BLOCKS != 0)
+    }
+
+    pub(crate) fn has_dictionary(&self) -> bool {
+        self.extension.is_some_and(|extension| extension.flags3 & DICTIONARY != 0)
+    }
+
+    /// The special kind, `None` for ordinary content.
+    pub(crate) fn special(&self) -> Option<Special> {
+        match self.extension?.flags3 >> 4 & 7 {
+            1 => Some(Special::Zeros),
+            2 => Some(Special::Nan),
+            3 => Some(Special::Value),
+            4 => Some(Special::Uninit),
+            _ => None,
+        }
+    }
+
+    /// Whether whole blocks are cut into one stream a byte of the type. `blocksize` is the real one.
+    pub(crate) fn is_split(&self, blocksize: u32) -> bool {
+        if self.flags & UNSPLIT != 0 || self.has_vl_blocks() {
+            return false;
+        }
+        // The flag is younger than Blosc1's first releases, whose rule this was.
+        let always = self.extension.is_some() || self.version > VERSION_BLOSC1;
+        let stream = blocksize.checked_div(u32::from(self.typesize)).unwrap_or(0);
+        always || (self.typesize <= BLOSC1_MAX_SPLIT && stream >= BLOSC1_MIN_STREAM)
+    }
+}
+
+impl Extension {
+    fn parse(i: &[u8], version: u8) -> Parsed<'_, Self> {
+        let (i, mut filters) = slots("filters")(i)?;
+        let (i, codec) = field("codec", u8)(i)?;
+        let (i, codec_meta) = field("codec meta", u8)(i)?;
+        let (i, mut metas) = slots("filters meta")(i)?;
+        let (i, flags2) =
+            checked("flags 2", u8, |&v| undefined(version > VERSION_VL && v > VL_BLOCKS, v))(i)?;
+        let (i, flags3) = checked("flags 3", u8, |&v| undefined(v >> 4 & 7 > 4, v))(i)?;
+        if version == 3 {
+            // Writers of this version left the last slot as it was in memory.
+            let last = filters.iter_mut().zip(&mut metas).last();
+            last.into_iter().for_each(|(id, meta)| (*id, *meta) = (0, 0));
+        }
+        Ok((i, Self { pipeline: Pipeline::of(filters, metas), codec, codec_meta, flags2, flags3 }))
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.pipeline.ids());
+        out.extend([self.codec, self.codec_meta]);
+        out.extend(self.pipeline.metas());
+        out.extend([self.flags2, self.flags3]);
+    }
+}
+
+fn undefined(is: bool, found: u8) -> Option<FaultKind> {
+    is.then_some(FaultKind::Undefined { found: found.into() })
+}
+
+fn beyond(found: u32, last: u32) -> Option<FaultKind> {
+    let end = u64::from(last).saturating_add(1);
+    (found > last).then_some(FaultKind::OutOfBounds { found: found.into(), end })
+}
+
+/// A length of a dictionary and its bytes.
+pub(crate) fn dictionary_size(i: &[u8]) -> Parsed<'_, u32> {
+    checked("size of the dictionary", le_u32, |&v| {
+        (v == 0 || v > MAX_DICTIONARY).then_some(FaultKind::OutOfBounds {
+            found: v.into(),
+            end: u64::from(MAX_DICTIONARY).saturating_add(1),
+        })
+    })(i)
+}
+
+/// The largest dictionary.
+pub(crate) const MAX_DICTIONARY: u32 = 32_768;
+
+/// The length of a block of variable length.
+pub(crate) fn vl_block_size(i: &[u8]) -> Parsed<'_, u32> {
+    let (rest, size) = field("size of a block", le_u32).parse(i)?;
+    if size > MAX_NBYTES {
+        return field("size of a block", |i| fail(i, FaultKind::Overflow))(i);
+    }
+    Ok((rest, size))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sciformats_core::fault::locate;
+
+    use super::*;
+
+    const LONG: [u8; 32] = [
+        5,    // version
+        1,    // codec version
+        0x8d, // flags: extended, delta, zstd
+        4,    // typesize
+        0, 1, 0, 0, // nbytes 256
+        128, 0, 0, 0, // blocksize
+        40, 0, 0, 0, // cbytes
+        0, 0, 0, 0, 3, 1, // filters: delta, shuffle
+        5, // codec zstd
+        0, // codec meta
+        0, 0, 0, 0, 0, 2,    // filters meta
+        0,    // flags 2
+        0x31, // flags 3: repeated value, dictionary
+    ];
+
+    #[test]
+    fn a_long_header() {
+        let (rest, header) = ChunkHeader::parse(&LONG).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!(header.codec(), Codec::Zstd);
+        assert_eq!(header.special(), Some(Special::Value));
+        assert!(header.has_dictionary() && header.is_split(128) && !header.is_raw());
+        assert_eq!(header.pipeline().0[5], Filter::new(1, 2));
+        let mut out = Vec::new();
+        header.encode(&mut out);
+        assert_eq!(out, LONG);
+    }
+
+    #[test]
+    fn a_short_header_has_its_pipeline_in_the_flags() {
+        let mut short = LONG[..16].to_vec();
+        short[0] = 2;
+        short[2] = 0x24; // bitshuffle, lz4
+        let header = locate("chunk header", 0, &short, ChunkHeader::parse).unwrap();
+        assert_eq!(header.codec(), Codec::Lz4);
+        assert_eq!(header.pipeline().filters().collect::<Vec<_>>(), [Filter::BITSHUFFLE]);
+        // 128 / 4 bytes a stream are too few for the rule of Blosc1.
+        assert!(!header.is_split(128) && header.is_split(512));
+    }
+
+    #[test]
+    fn faults_name_the_field() {
+        let show = |position: usize, value: u8| {
+            let mut bytes = LONG;
+            bytes[position] = value;
+            locate("chunk header", 0x20, &bytes, ChunkHeader::parse).unwrap_err().to_string()
+        };
+        assert_eq!(
+            show(0, 0),
+            "malformed chunk header at offset 0x20: version is 0 (0x0), which is not defined"
+        );
+        assert_eq!(show(12, 31), "malformed chunk header at offset 0x2c: cbytes is less than the header");
+        assert_eq!(
+            show(31, 0x50),
+            "malformed chunk header at offset 0x3f: flags 3 is 80 (0x50), which is not defined"
+        );
+        let short = locate("chunk header", 0, &LONG[..9], ChunkHeader::parse).unwrap_err();
+        assert_eq!(short.to_string(), "malformed chunk header at offset 0x8: blocksize is truncated");
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_what_was_parsed_gives_the_same(mut bytes: [u8; 32]) {
+            bytes[7] &= 0x7f;
+            bytes[11] &= 0x7f;
+            bytes[15] &= 0x7f;
+            if let Ok((_, header)) = ChunkHeader::parse(&bytes) {
+                let mut out = Vec::new();
+                header.encode(&mut out);
+                prop_assert_eq!(ChunkHeader::parse(&out).unwrap().1, header);
+                if header.version != 3 {
+                    prop_assert_eq!(&out[..], &bytes[..out.len()]);
+                }
+            }
+        }
+    }
+}

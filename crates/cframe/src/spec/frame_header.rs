@@ -1,0 +1,335 @@
+//! The header of a frame. MessagePack, big-endian.
+//!
+//! | offset | marker | size | field |
+//! |---|---|---|---|
+//! | 0 | `9e` | 1 | array of 14 |
+//! | 1 | `a8` | 9 | `b2frame\0` |
+//! | 10 | `d2` | 5 | length of the header |
+//! | 15 | `cf` | 9 | length of the frame |
+//! | 24 | `a4` | 1 | four bytes of flags follow |
+//! | 25 | | 1 | 0–3 version, 4–5 width of offsets, 6 chunks vary in length, 7 blocks do |
+//! | 26 | | 1 | 0–3 type: 0 contiguous, 1 directory |
+//! | 27 | | 1 | 0–3 codec format, 4–7 level |
+//! | 28 | | 1 | 0–1 split mode |
+//! | 29 | `d3` | 9 | decoded size of all chunks |
+//! | 38 | `d3` | 9 | size of the chunks as stored |
+//! | 47 | `d2` | 5 | type size |
+//! | 52 | `d2` | 5 | block size; 0 unknown |
+//! | 57 | `d2` | 5 | chunk size; 0 they vary, −1 not known yet |
+//! | 62 | `d1` | 3 | threads for compression |
+//! | 65 | `d1` | 3 | threads for decompression |
+//! | 68 | `c2`/`c3` | 1 | whether the trailer has metalayers |
+//! | 69 | `d8` | 2 | 16 bytes follow; the extension's type is the number of filter slots |
+//! | 71 | | 6 | filters |
+//! | 77 | | 1 | codec |
+//! | 78 | | 1 | parameter of the codec |
+//! | 79 | | 6 | parameters of the filters |
+//! | 85 | | 1 | 0 dictionaries |
+//! | 86 | | 1 | reserved |
+//! | 87 | | | metalayers |
+
+use nom::bytes::complete::tag;
+use nom::number::complete::u8;
+use rmp::Marker;
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+use super::metalayers::{self, Layer, Place};
+use super::msgpack::{
+    int16, int32, marker, put_int16, put_int32, put_int64, put_marker, put_uint64, size32, size64, uint64,
+};
+use super::pipeline::{Codec, Pipeline, SLOTS, slots};
+
+const MAGIC: &[u8; 8] = b"b2frame\0";
+const VERSION_MASK: u8 = 0x0f;
+const WIDE_OFFSETS: u8 = 0x10;
+const VARIABLE_CHUNKS: u8 = 0x40;
+const VARIABLE_BLOCKS: u8 = 0x80;
+/// The newest version, of frames whose chunks or blocks vary in length.
+const VERSION_VARIABLE: u8 = 3;
+const VERSION: u8 = 2;
+
+/// Whether the chunks are inside the frame or beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameType {
+    /// The chunks are in the frame.
+    Contiguous,
+    /// Each chunk is a file of its own in the frame's folder.
+    Sparse,
+}
+
+/// The sizes of the chunks of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChunkSize {
+    /// All chunks have so many bytes, except a shorter last one.
+    Fixed(u32),
+    /// Each chunk says its own.
+    Variable,
+    /// Not known: there is no chunk yet.
+    Unknown,
+}
+
+/// The header of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    /// Length of the header itself; set by [`encode`](Self::encode).
+    pub(crate) header_len: u32,
+    pub(crate) frame_len: u64,
+    pub(crate) general_flags: u8,
+    pub(crate) frame_type: u8,
+    pub(crate) codec_flags: u8,
+    pub(crate) other_flags: u8,
+    pub(crate) nbytes: u64,
+    pub(crate) cbytes: u64,
+    pub(crate) typesize: u32,
+    pub(crate) blocksize: u32,
+    pub(crate) chunksize: ChunkSize,
+    pub(crate) threads: [i16; 2],
+    pub(crate) has_vlmeta: bool,
+    pub(crate) filter_slots: u8,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) codec: u8,
+    pub(crate) codec_meta: u8,
+    pub(crate) other_flags2: u8,
+    pub(crate) reserved: u8,
+    pub(crate) layers: Vec<Layer>,
+}
+
+impl FrameHeader {
+    /// Bytes before the metalayers.
+    pub(crate) const FIXED: usize = 87;
+    /// Bytes of a header without metalayers.
+    pub(crate) const MIN: u32 = 97;
+
+    /// Parses the length of the header and of the frame, which stand at its start.
+    pub(crate) fn parse_lengths(i: &[u8]) -> Parsed<'_, (u32, u64)> {
+        let (i, ()) = marker("frame", Marker::FixArray(14))(i)?;
+        let (i, ()) = marker("magic number", Marker::FixStr(8))(i)?;
+        let (i, _) = field("magic number", tag(&MAGIC[..]))(i)?;
+        let (rest, header_len) = size32("header length")(i)?;
+        if header_len < Self::MIN {
+            return field("header length", |i| fail(i, FaultKind::Rule("is less than the fixed part")))(i);
+        }
+        let (i, frame_len) = uint64("frame length")(rest)?;
+        if frame_len < u64::from(header_len) {
+            return field("frame length", |i| fail(i, FaultKind::Rule("is less than the header's")))(rest);
+        }
+        Ok((i, (header_len, frame_len)))
+    }
+
+    /// Parses a whole header, of exactly its length.
+    pub(crate) fn parse(whole: &[u8]) -> Parsed<'_, Self> {
+        let (i, (header_len, frame_len)) = Self::parse_lengths(whole)?;
+        let (i, ()) = marker("flags", Marker::FixStr(4))(i)?;
+        let (i, general_flags) = checked("general flags", u8, check_general)(i)?;
+        let (i, frame_type) = field("frame type", u8)(i)?;
+        let (i, codec_flags) = field("codec flags", u8)(i)?;
+        let (i, other_flags) = field("other flags", u8)(i)?;
+        let (i, nbytes) = size64("uncompressed size")(i)?;
+        let (i, cbytes) = size64("compressed size")(i)?;
+        let (i, typesize) = checked("type size", size32("type size"), |&v| {
+            (v == 0).then_some(FaultKind::Undefined { found: 0 })
+        })(i)?;
+        let (i, blocksize) = size32("block size")(i)?;
+        let (i, chunksize) = chunk_size(i)?;
+        let (i, compressing) = int16("threads for compression")(i)?;
+        let (i, decompressing) = int16("threads for decompression")(i)?;
+        let (i, has_vlmeta) = boolean("has vlmetalayers")(i)?;
+        let (i, ()) = marker("filter pipeline", Marker::FixExt16)(i)?;
+        let (i, filter_slots) = checked("number of filters", u8, |&v| {
+            (usize::from(v) > SLOTS).then_some(FaultKind::Undefined { found: v.into() })
+        })(i)?;
+        let (i, filters) = slots("filters")(i)?;
+        let (i, codec) = field("codec", u8)(i)?;
+        let (i, codec_meta) = field("codec meta", u8)(i)?;
+        let (i, metas) = slots("filters meta")(i)?;
+        let (i, other_flags2) = field("other flags 2", u8)(i)?;
+        let (_, reserved) = field("reserved", u8)(i)?;
+        let (i, layers) = metalayers::parse(whole, Self::FIXED)?;
+        let header = Self {
+            header_len,
+            frame_len,
+            general_flags,
+            frame_type,
+            codec_flags,
+            other_flags,
+            nbytes,
+            cbytes,
+            typesize,
+            blocksize,
+            chunksize,
+            threads: [compressing, decompressing],
+            has_vlmeta,
+            filter_slots,
+            pipeline: Pipeline::of(filters, metas),
+            codec,
+            codec_meta,
+            other_flags2,
+            reserved,
+            layers,
+        };
+        Ok((i, header))
+    }
+
+    /// The bytes of the header; its length field is that of the result.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut layers = vec![0; Self::FIXED];
+        metalayers::encode(&self.layers, Place::Header, &mut layers);
+
+        let mut out = Vec::with_capacity(layers.len());
+        put_marker(&mut out, Marker::FixArray(14));
+        put_marker(&mut out, Marker::FixStr(8));
+        out.extend(MAGIC);
+        put_int32(&mut out, i32::try_from(layers.len()).unwrap_or(i32::MAX));
+        put_uint64(&mut out, self.frame_len);
+        put_marker(&mut out, Marker::FixStr(4));
+        out.extend([self.general_flags, self.frame_type, self.codec_flags, self.other_flags]);
+        put_int64(&mut out, i64::try_from(self.nbytes).unwrap_or(i64::MAX));
+        put_int64(&mut out, i64::try_from(self.cbytes).unwrap_or(i64::MAX));
+        put_int32(&mut out, i32::try_from(self.typesize).unwrap_or(i32::MAX));
+        put_int32(&mut out, i32::try_from(self.blocksize).unwrap_or(i32::MAX));
+        put_int32(
+            &mut out,
+            match self.chunksize {
+                ChunkSize::Fixed(size) => i32::try_from(size).unwrap_or(i32::MAX),
+                ChunkSize::Variable => 0,
+                ChunkSize::Unknown => -1,
+            },
+        );
+        self.threads.iter().for_each(|&threads| put_int16(&mut out, threads));
+        put_marker(&mut out, if self.has_vlmeta { Marker::True } else { Marker::False });
+        put_marker(&mut out, Marker::FixExt16);
+        out.push(self.filter_slots);
+        out.extend(self.pipeline.ids());
+        out.extend([self.codec, self.codec_meta]);
+        out.extend(self.pipeline.metas());
+        out.extend([self.other_flags2, self.reserved]);
+        out.extend(layers.get(Self::FIXED..).unwrap_or_default());
+        out
+    }
+
+    /// The flags of a frame whose chunks, or blocks, are equal in size or not.
+    pub(crate) fn general_flags(chunks_vary: bool, blocks_vary: bool) -> u8 {
+        let version = if chunks_vary || blocks_vary { VERSION_VARIABLE } else { VERSION };
+        let chunks = if chunks_vary { VARIABLE_CHUNKS } else { 0 };
+        let blocks = if blocks_vary { VARIABLE_BLOCKS } else { 0 };
+        version | WIDE_OFFSETS | chunks | blocks
+    }
+
+    pub(crate) fn frame_type(&self) -> Option<FrameType> {
+        match self.frame_type & 0x0f {
+            0 => Some(FrameType::Contiguous),
+            1 => Some(FrameType::Sparse),
+            _ => None,
+        }
+    }
+
+    /// The codec that new chunks are written with by default.
+    pub(crate) fn codec(&self) -> Codec {
+        let format = self.codec_flags & 0x0f;
+        // Early writers had no byte for the codec, and later ones always fill it.
+        let codec = Codec::from_id(self.codec);
+        if format == 6 || codec.format() == format { codec } else { Codec::from_format(format) }
+    }
+
+    pub(crate) fn level(&self) -> u8 {
+        self.codec_flags >> 4
+    }
+}
+
+fn check_general(&flags: &u8) -> Option<FaultKind> {
+    let version = flags & VERSION_MASK;
+    let width = flags >> 4 & 3;
+    (version > VERSION_VARIABLE || width != 1).then_some(FaultKind::Undefined { found: flags.into() })
+}
+
+fn chunk_size(i: &[u8]) -> Parsed<'_, ChunkSize> {
+    let (rest, size) = int32("chunk size")(i)?;
+    match (size, u32::try_from(size)) {
+        (0, _) => Ok((rest, ChunkSize::Variable)),
+        (_, Ok(size)) => Ok((rest, ChunkSize::Fixed(size))),
+        (-1, _) => Ok((rest, ChunkSize::Unknown)),
+        _ => field("chunk size", |i| fail(i, FaultKind::Rule("is negative")))(i),
+    }
+}
+
+fn boolean<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, bool> {
+    move |i| {
+        let (rest, byte) = field(name, u8)(i)?;
+        match Marker::from_u8(byte) {
+            Marker::True => Ok((rest, true)),
+            Marker::False => Ok((rest, false)),
+            _ => field(name, |i| fail(i, FaultKind::Undefined { found: byte.into() }))(i),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sciformats_core::fault::locate_all;
+
+    use super::*;
+
+    fn bytes() -> Vec<u8> {
+        [
+            &[0x9e][..],
+            &[0xa8],
+            b"b2frame\0",
+            &[0xd2, 0, 0, 0, 97],                        // header length
+            &[0xcf, 0, 0, 0, 0, 0, 0, 1, 0],             // frame length
+            &[0xa4, 0x12, 0x00, 0x51, 0x03], // flags: version 2, contiguous, lz4 level 5, split mode
+            &[0xd3, 0, 0, 0, 0, 0, 0, 0, 80], // uncompressed size
+            &[0xd3, 0, 0, 0, 0, 0, 0, 0, 44], // compressed size
+            &[0xd2, 0, 0, 0, 8],             // type size
+            &[0xd2, 0, 0, 0, 0],             // block size
+            &[0xd2, 0xff, 0xff, 0xff, 0xff], // chunk size: not known
+            &[0xd1, 0, 1, 0xd1, 0, 2],       // threads
+            &[0xc2],                         // no metalayers in the trailer
+            &[0xd8, 6],                      // six slots
+            &[0, 0, 0, 0, 0, 1],             // filters: shuffle
+            &[1, 0],                         // codec
+            &[0, 0, 0, 0, 0, 0],             // filters meta
+            &[0, 0x55],                      // flags, reserved
+            &[0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0], // metalayers: none
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn field_by_field() {
+        let bytes = bytes();
+        let header = locate_all("frame header", 0, &bytes, FrameHeader::parse).unwrap();
+        assert_eq!(header.codec(), Codec::Lz4);
+        assert_eq!((header.level(), header.typesize, header.frame_len), (5, 8, 256));
+        assert_eq!(header.chunksize, ChunkSize::Unknown);
+        assert_eq!(header.reserved, 0x55);
+        assert_eq!(header.encode(), bytes);
+    }
+
+    #[test]
+    fn faults() {
+        let show = |position: usize, value: u8| {
+            let mut bytes = bytes();
+            bytes[position] = value;
+            locate_all("frame header", 0, &bytes, FrameHeader::parse).unwrap_err().to_string()
+        };
+        let at = "malformed frame header at offset";
+        assert_eq!(show(2, b'c'), format!("{at} 0x2: magic number is not the expected signature"));
+        assert_eq!(show(14, 96), format!("{at} 0xa: header length is less than the fixed part"));
+        assert_eq!(show(25, 0x14), format!("{at} 0x19: general flags is 20 (0x14), which is not defined"));
+        assert_eq!(show(30, 0x80), format!("{at} 0x1d: uncompressed size is negative"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(position in 0usize..97, value: u8, cut in 0usize..97) {
+            let mut bytes = bytes();
+            bytes[position] = value;
+            if let Ok((_, header)) = FrameHeader::parse(&bytes) {
+                let again = FrameHeader::parse(&header.encode()).unwrap().1;
+                prop_assert_eq!(&again, &FrameHeader { header_len: again.header_len, ..header });
+            }
+            prop_assert!(FrameHeader::parse(&bytes[..cut]).is_err());
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! One entry of the offsets chunk: where a chunk is, or what it is if nothing is stored for it.
+//!
+//! | bits | field |
+//! |---|---|
+//! | 63 | 0: the entry is a position (frame: counted from the end of the header; directory: number of the chunk's file) |
+//! | 56–58, bit 63 set | 1 zeros, 2 NaN, 4 uninitialised |
+//!
+//! Stored as 8 bytes, little-endian.
+
+use nom::number::complete::le_u64;
+use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+
+use super::chunk_header::Special;
+
+/// One entry of the offsets chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offset {
+    /// A position, or the number of a file.
+    At(u64),
+    /// All of the chunk is one thing; never [`Special::Value`].
+    Special(Special),
+}
+
+impl Offset {
+    /// Bytes of an entry.
+    pub(crate) const SIZE: u32 = 8;
+
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
+        let (rest, word) = field("chunk offset", le_u64)(i)?;
+        if word >> 63 == 0 {
+            return Ok((rest, Self::At(word)));
+        }
+        let kind = word >> 56;
+        if kind & 1 != 0 {
+            Ok((rest, Self::Special(Special::Zeros)))
+        } else if kind & 4 != 0 {
+            Ok((rest, Self::Special(Special::Uninit)))
+        } else if kind & 2 != 0 {
+            Ok((rest, Self::Special(Special::Nan)))
+        } else {
+            field("chunk offset", |i| fail(i, FaultKind::Undefined { found: word }))(i)
+        }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let word = match self {
+            Self::At(position) => position & (u64::MAX >> 1),
+            // A repeated value needs room for the value: whoever builds entries stores such chunks.
+            Self::Special(Special::Zeros | Special::Value) => 0x81 << 56,
+            Self::Special(Special::Nan) => 0x82 << 56,
+            Self::Special(Special::Uninit) => 0x84 << 56,
+        };
+        out.extend(word.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_and_kinds() {
+        let all = [
+            Offset::At(0),
+            Offset::At(u64::MAX >> 1),
+            Offset::Special(Special::Zeros),
+            Offset::Special(Special::Nan),
+            Offset::Special(Special::Uninit),
+        ];
+        for entry in all {
+            let mut out = Vec::new();
+            entry.encode(&mut out);
+            assert_eq!(Offset::parse(&out), Ok((&[][..], entry)));
+        }
+        assert!(Offset::parse(&(0x80u64 << 56).to_le_bytes()).is_err());
+        assert!(Offset::parse(&[1; 7]).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! One stream of a block.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | csize, little-endian and signed |
+//! | 4 | csize | payload, if csize is positive; one token byte, if it is negative |
+//!
+//! | csize | the stream is |
+//! |---|---|
+//! | 0 | zeros |
+//! | −1 … −255, token with bit 0 | the byte −csize, repeated |
+//! | the stream's length | the payload as it is |
+//! | other | what the codec makes of the payload |
+
+use nom::bytes::complete::take;
+use nom::number::complete::{le_i32, u8};
+use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+
+/// One stream of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream<'a> {
+    /// One byte, repeated.
+    Repeat(u8),
+    /// The bytes themselves.
+    Raw(&'a [u8]),
+    /// What a codec must decode.
+    Coded(&'a [u8]),
+}
+
+impl<'a> Stream<'a> {
+    /// Parses a stream that decodes to `length` bytes.
+    pub(crate) fn parse(i: &'a [u8], length: usize) -> Parsed<'a, Self> {
+        let (rest, csize) = field("csize", le_i32)(i)?;
+        if csize == 0 {
+            return Ok((rest, Self::Repeat(0)));
+        }
+        if csize < 0 {
+            let Ok(value) = u8::try_from(csize.unsigned_abs()) else {
+                let found = u64::from(csize.cast_unsigned());
+                return field("csize", |i| fail(i, FaultKind::Undefined { found }))(i);
+            };
+            let (rest, _) = checked("token", u8, |&token| {
+                (token & 1 == 0).then_some(FaultKind::Undefined { found: token.into() })
+            })(rest)?;
+            return Ok((rest, Self::Repeat(value)));
+        }
+        let (rest, payload) = field("payload", take(csize.unsigned_abs()))(rest)?;
+        Ok((rest, if payload.len() == length { Self::Raw(payload) } else { Self::Coded(payload) }))
+    }
+
+    /// Appends the stream. A payload is at most a chunk, so its length fits.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Repeat(0) => out.extend(0i32.to_le_bytes()),
+            Self::Repeat(value) => {
+                out.extend(0i32.saturating_sub(value.into()).to_le_bytes());
+                out.push(1);
+            }
+            Self::Raw(payload) | Self::Coded(payload) => {
+                out.extend(i32::try_from(payload.len()).unwrap_or(i32::MAX).to_le_bytes());
+                out.extend(payload);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sciformats_core::fault::locate;
+
+    use super::*;
+
+    #[test]
+    fn the_four_forms() {
+        let bytes = [
+            0, 0, 0, 0, // zeros
+            0xf9, 0xff, 0xff, 0xff, 1, // the byte 7
+            3, 0, 0, 0, 1, 2, 3, // raw
+            2, 0, 0, 0, 8, 9, // coded
+        ];
+        let (i, a) = Stream::parse(&bytes, 3).unwrap();
+        let (i, b) = Stream::parse(i, 3).unwrap();
+        let (i, c) = Stream::parse(i, 3).unwrap();
+        let (i, d) = Stream::parse(i, 3).unwrap();
+        assert!(i.is_empty());
+        let all = [a, b, c, d];
+        let expected =
+            [Stream::Repeat(0), Stream::Repeat(7), Stream::Raw(&[1, 2, 3]), Stream::Coded(&[8, 9])];
+        assert_eq!(all, expected);
+        let mut out = Vec::new();
+        all.iter().for_each(|stream| stream.encode(&mut out));
+        assert_eq!(out, bytes);
+    }
+
+    #[test]
+    fn faults() {
+        let show =
+            |bytes: &[u8]| locate("stream", 0, bytes, |i| Stream::parse(i, 3)).unwrap_err().to_string();
+        assert_eq!(show(&[1, 0]), "malformed stream at offset 0x0: csize is truncated");
+        assert_eq!(show(&[9, 0, 0, 0, 1]), "malformed stream at offset 0x4: payload is truncated");
+        assert_eq!(
+            show(&[0xff, 0xff, 0xff, 0xff, 2]),
+            "malformed stream at offset 0x4: token is 2 (0x2), which is not defined"
+        );
+        assert!(show(&[0, 0xff, 0xff, 0xff]).contains("csize is 4294967040"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, length in 0usize..100) {
+            if let Ok((rest, stream)) = Stream::parse(&bytes, length) {
+                let mut out = Vec::new();
+                stream.encode(&mut out);
+                let used = bytes.len() - rest.len();
+                prop_assert_eq!(Stream::parse(&out, length).unwrap().1, stream);
+                prop_assert_eq!(out.len(), used);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The trailer of a frame: metalayers of variable length and a fingerprint. MessagePack, big-endian.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | `94` | array of 4 |
+//! | `01` | version |
+//! | | metalayers of variable length; each value is a chunk |
+//! | `ce` u32 | length of the trailer |
+//! | `d8` | extension of 16 bytes |
+//! | i8 | kind of fingerprint: 0 none |
+//! | 16 bytes | fingerprint |
+
+use nom::bytes::complete::take;
+use nom::number::complete::u8;
+use rmp::Marker;
+use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+
+use super::metalayers::{self, Layer, Place};
+use super::msgpack::{marker, put_marker, put_uint32, uint32};
+
+/// The trailer of a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Trailer {
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+/// A fingerprint as stored. No writer computes one yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Fingerprint {
+    pub(crate) kind: u8,
+    pub(crate) bytes: [u8; 16],
+}
+
+impl Trailer {
+    /// Bytes from the length to the end, which are always the last of a frame.
+    pub(crate) const TAIL: usize = 23;
+    /// Bytes of a trailer without metalayers.
+    pub(crate) const MIN: u32 = 35;
+
+    /// Parses a whole trailer.
+    pub(crate) fn parse(whole: &[u8]) -> Parsed<'_, Self> {
+        let (i, ()) = marker("trailer", Marker::FixArray(4))(whole)?;
+        let (_, _version) =
+            checked("trailer version", u8, |&v| (v > 1).then_some(FaultKind::Undefined { found: v.into() }))(
+                i,
+            )?;
+        let (i, layers) = metalayers::parse(whole, 2)?;
+        let (i, (_, fingerprint)) = Self::parse_tail(i)?;
+        Ok((i, Self { layers, fingerprint }))
+    }
+
+    /// Parses the tail: the length of the trailer, and the fingerprint.
+    pub(crate) fn parse_tail(i: &[u8]) -> Parsed<'_, (u32, Fingerprint)> {
+        let (i, len) = uint32("trailer length")(i)?;
+        let (i, ()) = marker("fingerprint", Marker::FixExt16)(i)?;
+        let (i, kind) = field("kind of fingerprint", u8)(i)?;
+        let (i, stored) = field("fingerprint", take(16usize))(i)?;
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(stored);
+        Ok((i, (len, Fingerprint { kind, bytes })))
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_marker(&mut out, Marker::FixArray(4));
+        put_marker(&mut out, Marker::FixPos(1));
+        metalayers::encode(&self.layers, Place::Trailer, &mut out);
+        let len = out.len().saturating_add(Self::TAIL);
+        put_uint32(&mut out, u32::try_from(len).unwrap_or(u32::MAX));
+        put_marker(&mut out, Marker::FixExt16);
+        out.push(self.fingerprint.kind);
+        out.extend(self.fingerprint.bytes);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_trailer() {
+        let bytes = [
+            &[0x94, 1][..],                              // array of 4, version
+            &[0x93, 0xcd, 0, 6, 0xde, 0, 0, 0xdc, 0, 0], // no metalayers
+            &[0xce, 0, 0, 0, 35],                        // length
+            &[0xd8, 0],                                  // fingerprint: none
+            &[0; 16],
+        ]
+        .concat();
+        let (rest, trailer) = Trailer::parse(&bytes).unwrap();
+        assert!(rest.is_empty());
+        assert_eq!(trailer, Trailer::default());
+        assert_eq!(trailer.encode(), bytes);
+        assert_eq!(bytes.len(), Trailer::MIN as usize);
+        assert_eq!(Trailer::parse_tail(&bytes[12..]).unwrap().1.0, 35);
+    }
+
+    #[test]
+    fn layers_and_fingerprint_survive() {
+        let trailer = Trailer {
+            layers: vec![Layer { name: "a".into(), content: vec![1; 300] }],
+            fingerprint: Fingerprint { kind: 3, bytes: [7; 16] },
+        };
+        assert_eq!(Trailer::parse(&trailer.encode()).unwrap().1, trailer);
+    }
+}
