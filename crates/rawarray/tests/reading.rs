@@ -137,6 +137,12 @@ fn the_files_that_other_implementations_write() {
     wider[40] = 4;
     let reader = Reader::new(wider).unwrap();
     assert_eq!((reader.dims(), reader.len()), (&[3, 70][..], 210));
+    // Few enough bits that the first dimensions alone would do.
+    let small = Reader::new(file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0])).unwrap();
+    assert_eq!(small.dims(), [3, 5]);
+    let mut small = file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0]);
+    small[40] = 1;
+    assert_eq!(Reader::new(small).unwrap().dims(), [3, 5]);
     julia[40] = 3;
     refused(julia, "malformed header at offset 0x20: size is 16, expected 168");
 

@@ -96,7 +96,7 @@ impl<'a> Image<'a> {
                 }
                 let mut words = bits::pack(bytes);
                 ByteOrder::Little.convert(order, &mut words, bits::WORD);
-                (order_flag(order) | Flags::ENCODED | Flags::BITS, Payload::Encoded(words))
+                (order_flag(order) | Flags::BITS, Payload::Encoded(words))
             }
         };
         let elbyte = if flags.contains(Flags::BITS) { bits::WORD as u64 } else { element.size() };

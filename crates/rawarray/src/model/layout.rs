@@ -133,7 +133,8 @@ pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
         return Err(Fault::new("ndims", kind).at("header", NDIMS_AT));
     }
     let header = preamble.with_dims(read_dims(storage, preamble.ndims)?);
-    if preamble.flags.contains(Flags::BITS) && !has_bits(&header) {
+    let julia = preamble.flags.contains(Flags::ENCODED | Flags::BITS);
+    if julia && !(has_bits(&header) && header.end().checked_add(header.size) == Some(len)) {
         return Ok(counted_in_words(storage, preamble)?.unwrap_or(header));
     }
     Ok(header)
@@ -150,8 +151,9 @@ fn has_bits(header: &Header) -> bool {
     slab::elements(&header.dims).is_some_and(|count| header.size == size_of_bits(count))
 }
 
-/// The Julia package states the number of words in place of the number of dimensions of a `BitArray`. The words end the
-/// file, so its length tells how many dimensions there are.
+/// The Julia package states the number of words in place of the number of dimensions of a `BitArray`, and sets the flag for
+/// encoded integers with that for bits, as no other writer does. The words end the file, so its length tells how many
+/// dimensions there are.
 fn counted_in_words(storage: &(impl ReadAt + ?Sized), preamble: Preamble) -> Result<Option<Header>> {
     let rest = storage.len().checked_sub(DIMS_AT).and_then(|room| room.checked_sub(preamble.size));
     let Some(rest) = rest.filter(|rest| rest.is_multiple_of(8) && preamble.ndims == preamble.size / 8) else {
