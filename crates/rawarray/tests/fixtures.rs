@@ -1,0 +1,118 @@
+//! The files in `fixtures/rawarray`: the good ones hold what their manifests say, the others are refused for what is wrong
+//! with them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail like tests")]
+
+use std::path::{Path, PathBuf};
+
+use rawarray::{ElementType, Reader};
+use sha2::{Digest, Sha256};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rawarray")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "ra"));
+    files.sort();
+    files
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+/// The line of a content manifest about an array.
+fn manifest(reader: &Reader) -> String {
+    let element = match reader.element() {
+        ElementType::Opaque(size) => format!(r#"{{"opaque":{size}}}"#),
+        element => format!("{:?}", element.to_string()),
+    };
+    let shape: Vec<String> = reader.shape().iter().map(u64::to_string).collect();
+    let hash = Sha256::digest(reader.read_bytes().unwrap());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let shape = shape.join(",");
+    format!(r#"{{"path":"/","kind":"array","type":{element},"shape":[{shape}],"sha256":"{hash}"}}"#)
+}
+
+#[test]
+fn good_files_hold_what_their_manifests_say() {
+    let files = files(&folder());
+    assert!(files.len() > 40, "{}", files.len());
+    for path in files {
+        let expected = format!("expected/{}.jsonl", path.file_name().unwrap().to_str().unwrap());
+        let expected = std::fs::read_to_string(folder().join(expected)).unwrap();
+        #[cfg(not(feature = "lz4"))]
+        if name(&path).starts_with("lz4") {
+            let error = Reader::open(&path).unwrap().read_bytes().unwrap_err();
+            assert!(error.to_string().contains("cargo feature `lz4`"));
+            continue;
+        }
+        for reader in [Reader::open(&path).unwrap(), Reader::map(&path).unwrap()] {
+            let lines = format!("{{\"manifest\":1,\"format\":\"rawarray\"}}\n{}\n", manifest(&reader));
+            assert_eq!(lines, expected, "{}", path.display());
+        }
+    }
+}
+
+/// What is wrong with each file, without `malformed`.
+const HOSTILE: &[(&str, &str)] = &[
+    ("bits-cut", "file at offset 0x47: the array's data is truncated"),
+    ("bits-of-4-bytes", "header at offset 0x18: elbyte is not 8, the size of a word of bits"),
+    ("bits-of-another-size", "header at offset 0x20: size is 8, expected 16"),
+    ("bits-of-integers", "header at offset 0x10: eltype is not 5, the one of single bits"),
+    ("bool-of-2", "array at offset 0x38: element is neither 0 nor 1"),
+    ("bytes-overflow", "header at offset 0x30: dims overflows"),
+    ("complex-of-odd-size", "header at offset 0x18: elbyte is odd, but a complex number has two equal parts"),
+    ("data-cut", "file at offset 0x57: the array's data is truncated"),
+    ("data-of-an-exabyte", "file at offset 0x38: the array's data is truncated"),
+    ("dims-overflow", "header at offset 0x30: dims overflows"),
+    ("empty", "header at offset 0x0: magic is not the expected signature"),
+    ("header-cut-in-the-dims", "header at offset 0x28: ndims is 2, out of bounds (end 2)"),
+    ("header-cut-in-the-flags", "header at offset 0x8: flags is truncated"),
+    ("integer-of-no-size", "header at offset 0x18: elbyte is 0, but the elements are numbers"),
+    ("journal-damaged", "journal at offset 0x200: body checksum is"),
+    ("leb128-cut", "LEB128 payload at offset 0x3b: element is truncated"),
+    ("leb128-endless", "LEB128 payload at offset 0x3b: element overflows"),
+    ("leb128-left-over", "LEB128 payload at offset 0x3e: it leaves 1 bytes unread"),
+    ("leb128-of-17-bytes", "LEB128 of integers of 17 bytes is not supported"),
+    ("leb128-short-payload", "file at offset 0x3b: the array's data is truncated"),
+    ("leb128-too-wide", "LEB128 payload at offset 0x3b: element overflows"),
+    ("lz4-bomb", "header at offset 0x20: size is less than the array can be compressed to"),
+    ("lz4-cut", "file at offset 0x4d: the array's data is truncated"),
+    ("lz4-nonsense", "LZ4 block at offset 0x38: it is no valid LZ4 block"),
+    ("lz4-offset-before-the-start", "LZ4 block at offset 0x38: it is no valid LZ4 block"),
+    ("lz4-too-little", "LZ4 block at offset 0x38: its decompressed size is 3000, expected 3100"),
+    ("lz4-too-much", "LZ4 block at offset 0x38: it holds more than the dimensions say"),
+    ("ndims-2-to-60", "header at offset 0x28: ndims is 1152921504606846976, out of bounds (end 6)"),
+    ("nested-cut", "file at offset 0x3c: the array's data is truncated"),
+    ("size-above-dims", "header at offset 0x20: size is 28, expected 24"),
+    ("size-below-dims", "header at offset 0x20: size is 20, expected 24"),
+    ("undefined-flag-3", "flag bit 3 is not supported (at offset 0x8)"),
+    ("undefined-flag-63", "flag bit 63 is not supported (at offset 0x8)"),
+    ("unfinished-stream", "header at offset 0x20: size is unfinished: its writer stopped early"),
+    ("wrong-magic", "header at offset 0x0: magic is not the expected signature"),
+];
+
+#[test]
+fn the_others_are_refused_for_what_is_wrong_with_them() {
+    let files = files(&folder().join("hostile"));
+    let names: Vec<String> = files.iter().map(|path| name(path)).collect();
+    assert_eq!(names, HOSTILE.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for (path, (name, expected)) in files.iter().zip(HOSTILE) {
+        let error = Reader::open(path).and_then(|reader| match *name {
+            "bool-of-2" => reader.read::<bool>().map(drop),
+            "nested-cut" => reader.nested(0).map(drop),
+            _ => reader.read_bytes().map(drop),
+        });
+        let error = error.unwrap_err().to_string();
+        let expected = match name.starts_with("lz4") && expected.contains("LZ4 block") {
+            true if cfg!(not(feature = "lz4")) => "LZ4 compression is not supported",
+            _ => expected,
+        };
+        let error = error.strip_prefix("malformed ").unwrap_or(&error);
+        assert!(error.starts_with(expected), "{name}: {error}");
+    }
+}
