@@ -2,6 +2,7 @@
 //!
 //! Under construction: the layers are added one after another.
 
+pub mod codec;
 pub mod model;
 pub mod spec;
 pub mod yaml;

@@ -8,4 +8,9 @@
     clippy::cast_possible_wrap
 )]
 
+pub mod complex;
+pub mod datatype;
+mod inline;
 pub mod layout;
+pub mod ndarray;
+mod strided;

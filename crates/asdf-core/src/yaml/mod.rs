@@ -25,6 +25,7 @@ pub mod emit;
 mod flow;
 pub mod integer;
 mod parse;
+pub mod path;
 pub mod resolve;
 mod scalar;
 pub mod timestamp;

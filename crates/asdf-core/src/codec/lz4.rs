@@ -1,0 +1,108 @@
+//! The framing of the label `lz4`: chunks one after another.
+//!
+//! | size | field |
+//! |---|---|
+//! | 4 | bytes of the chunk after this field, big-endian |
+//! | 4 | bytes of the chunk's data, little-endian |
+//! | rest | one LZ4 block |
+//!
+//! Writers cut the data into chunks of 4 MiB; any sizes are read.
+
+use sciformats_core::Fault;
+use sciformats_core::fault::FaultKind;
+
+use super::{Problem, fault, in_parallel};
+
+const CHUNK: usize = 4 << 20;
+/// What an LZ4 frame begins with. As the length of a chunk it would be no length that a chunk can have.
+const FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
+
+/// Whether the stored bytes are an LZ4 frame under the label of chunks, as one writer makes them.
+pub(super) fn is_frame(stored: &[u8]) -> bool {
+    stored.starts_with(&FRAME)
+}
+
+pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> Result<(), Problem> {
+    let mut jobs = Vec::new();
+    while !out.is_empty() {
+        let Some((length, rest)) = stored.split_first_chunk::<4>() else { return fault("ends early") };
+        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+        let Some((chunk, rest)) = rest.split_at_checked(length) else { return fault("ends early") };
+        let Some((size, block)) = chunk.split_first_chunk::<4>() else {
+            return fault("has a chunk without the length of its data");
+        };
+        let size = usize::try_from(u32::from_le_bytes(*size)).unwrap_or(usize::MAX);
+        let Some((part, left)) = out.split_at_mut_checked(size) else {
+            return fault("goes on after its data");
+        };
+        jobs.push((block, part));
+        (stored, out) = (rest, left);
+    }
+    // A chunk after the data would hold more of it.
+    if stored.iter().any(|&b| b != 0) {
+        return fault("goes on after its data");
+    }
+    let threads = if jobs.len() > 1 { threads } else { 1 };
+    in_parallel(jobs, threads, |(block, part)| {
+        let size = part.len();
+        match lz4_flex::block::decompress_into(block, part) {
+            Ok(written) if written == size => Ok(()),
+            _ => {
+                let kind = FaultKind::Rule(
+                    "has a chunk that is no LZ4 block of its length: it ends early, goes on, or is damaged",
+                );
+                Err(Problem::Fault(Fault::new("compressed stream", kind)))
+            }
+        }
+    })
+    .into_iter()
+    .collect()
+}
+
+pub(super) fn encode(data: &[u8], threads: usize) -> Vec<u8> {
+    let chunks = in_parallel(data.chunks(CHUNK).collect(), threads, |chunk| {
+        (chunk.len(), lz4_flex::block::compress(chunk))
+    });
+    let mut out = Vec::with_capacity(chunks.iter().map(|(_, block)| block.len() + 8).sum());
+    for (size, block) in chunks {
+        // Both fit 32 bits: a chunk has 4 MiB, and its block a little more at most.
+        out.extend_from_slice(&u32::try_from(block.len() + 4).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend_from_slice(&u32::try_from(size).unwrap_or(u32::MAX).to_le_bytes());
+        out.extend_from_slice(&block);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_any_size() {
+        let stored = [
+            &[0, 0, 0, 8][..], // length of the chunk
+            &[3, 0, 0, 0],     // length of its data
+            &[0x30, 1, 2, 3],  // an LZ4 block of three literals
+            &[0, 0, 0, 6],     // the next
+            &[1, 0, 0, 0],
+            &[0x10, 4],
+        ]
+        .concat();
+        let mut out = [0; 4];
+        decode(&stored, &mut out, 2).unwrap();
+        assert_eq!(out, [1, 2, 3, 4]);
+        assert!(decode(&stored, &mut [0; 3], 1).is_err());
+        assert!(decode(&stored, &mut [0; 5], 1).is_err());
+        assert!(decode(&stored[..stored.len() - 1], &mut [0; 4], 1).is_err());
+    }
+
+    #[test]
+    fn large_data_has_several_chunks() {
+        let data: Vec<u8> = (0..2 * CHUNK as u32 + 5).map(|i| (i >> 10) as u8).collect();
+        let stored = encode(&data, 2);
+        assert_eq!(stored, encode(&data, 1));
+        let mut out = vec![0; data.len()];
+        decode(&stored, &mut out, 2).unwrap();
+        assert!(out == data);
+    }
+}

@@ -1,0 +1,294 @@
+//! The compressions of blocks: stored bytes to data of a known length, and back.
+//!
+//! | label | stored as | module |
+//! |---|---|---|
+//! | zeros | as it is | |
+//! | `zlib` | one zlib stream | [`stream`] |
+//! | `bzp2` | one bzip2 stream | [`stream`] |
+//! | `lz4` | chunks of LZ4 blocks with their lengths, or an LZ4 frame | [`lz4`] |
+//! | `lz4f` | one LZ4 frame | [`stream`] |
+//! | `zstd` | one Zstandard frame | [`stream`] |
+//!
+//! A decoder fills exactly the bytes it is given: a stream that holds fewer or more is a fault. Bytes after the end of
+//! the compressed stream are passed over, as other readers do.
+
+mod lz4;
+mod stream;
+
+use std::num::NonZero;
+
+use md5::{Digest, Md5};
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result};
+
+use crate::spec::block_header::Label;
+
+/// How a block is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// `zlib`, of the standard.
+    Zlib,
+    /// `bzp2`, of the standard: bzip2.
+    Bzp2,
+    /// `lz4`, as Python's library writes it.
+    Lz4,
+    /// `lz4f`: an LZ4 frame.
+    Lz4Frame,
+    /// `zstd`: a Zstandard frame.
+    Zstd,
+    /// A label that this library does not know, or cannot decode: Blosc (`blsc`, `bls2`), xz, private ones.
+    Unknown(Label),
+}
+
+impl Compression {
+    /// The compression of a label.
+    pub fn from_label(label: Label) -> Self {
+        match &label.0 {
+            [0, 0, 0, 0] => Self::None,
+            b"zlib" => Self::Zlib,
+            b"bzp2" => Self::Bzp2,
+            b"lz4\0" => Self::Lz4,
+            b"lz4f" => Self::Lz4Frame,
+            b"zstd" => Self::Zstd,
+            _ => Self::Unknown(label),
+        }
+    }
+
+    /// Its label.
+    pub fn label(self) -> Label {
+        match self {
+            Self::None => Label::NONE,
+            Self::Zlib => Label(*b"zlib"),
+            Self::Bzp2 => Label(*b"bzp2"),
+            Self::Lz4 => Label(*b"lz4\0"),
+            Self::Lz4Frame => Label(*b"lz4f"),
+            Self::Zstd => Label(*b"zstd"),
+            Self::Unknown(label) => label,
+        }
+    }
+
+    fn unsupported(self) -> Problem {
+        Problem::Unsupported(Error::unsupported(format!("block compression `{}`", self.label())))
+    }
+}
+
+/// Why a block cannot be decoded.
+#[derive(Debug)]
+pub enum Problem {
+    /// The stored bytes are wrong.
+    Fault(Fault),
+    /// This library, as built, does not know the compression.
+    Unsupported(Error),
+}
+
+impl Problem {
+    /// Places the problem: `offset` is that of the stored bytes.
+    pub fn at(self, offset: u64) -> Error {
+        match self {
+            Self::Fault(fault) => fault.at("block", offset),
+            Self::Unsupported(mut error) => {
+                if let Error::Unsupported { offset: place, .. } = &mut error {
+                    *place = Some(offset);
+                }
+                error
+            }
+        }
+    }
+}
+
+fn fault<T>(rule: &'static str) -> Result<T, Problem> {
+    Err(Problem::Fault(Fault::new("compressed stream", FaultKind::Rule(rule))))
+}
+
+/// Decodes `stored` into all of `out`, with up to `threads` threads where the format has parts.
+///
+/// # Errors
+/// [`Problem`].
+pub fn decode(
+    compression: Compression,
+    stored: &[u8],
+    out: &mut [u8],
+    threads: usize,
+) -> Result<(), Problem> {
+    match compression {
+        Compression::None if stored.len() == out.len() => {
+            out.copy_from_slice(stored);
+            Ok(())
+        }
+        Compression::None => fault("is not as long as its data"),
+        Compression::Zlib => stream::zlib(stored, out),
+        Compression::Bzp2 => stream::bzip2(stored, out),
+        Compression::Lz4 if lz4::is_frame(stored) => stream::lz4_frame(stored, out),
+        Compression::Lz4 => lz4::decode(stored, out, threads),
+        Compression::Lz4Frame => stream::lz4_frame(stored, out),
+        Compression::Zstd => stream::zstd(stored, out),
+        Compression::Unknown(_) => Err(compression.unsupported()),
+    }
+}
+
+/// Encodes `data`, with up to `threads` threads where the format has parts. `level` is the compression's own scale;
+/// `None` is what other writers of ASDF use.
+///
+/// # Errors
+/// `Unsupported` for a compression that is not known or not built in.
+pub fn encode(compression: Compression, level: Option<u32>, data: &[u8], threads: usize) -> Result<Vec<u8>> {
+    match compression {
+        Compression::None => Ok(data.to_vec()),
+        Compression::Zlib => stream::encode_zlib(data, level.unwrap_or(6)),
+        Compression::Bzp2 => stream::encode_bzip2(data, level.unwrap_or(9)),
+        Compression::Lz4 => Ok(lz4::encode(data, threads)),
+        Compression::Lz4Frame => stream::encode_lz4_frame(data),
+        Compression::Zstd => stream::encode_zstd(data, level.unwrap_or(3)),
+        Compression::Unknown(_) => Err(compression.unsupported().at(0)),
+    }
+}
+
+/// The MD5 of some bytes.
+pub fn md5(bytes: &[u8]) -> [u8; 16] {
+    Md5::digest(bytes).into()
+}
+
+/// An MD5 that is fed piece by piece.
+#[derive(Clone, Default)]
+pub struct Md5Sum(Md5);
+
+impl Md5Sum {
+    /// Feeds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The sum of all that was fed.
+    pub fn finish(self) -> [u8; 16] {
+        self.0.finalize().into()
+    }
+}
+
+impl std::fmt::Debug for Md5Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Md5Sum")
+    }
+}
+
+/// The threads that this machine runs at once.
+pub fn machine_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Runs `work` on every job with up to `threads` threads; the results are in the order of the jobs.
+pub(crate) fn in_parallel<J: Send, R: Send>(
+    jobs: Vec<J>,
+    threads: usize,
+    work: impl Fn(J) -> R + Sync,
+) -> Vec<R> {
+    let threads = if cfg!(target_family = "wasm") { 1 } else { threads.clamp(1, jobs.len().max(1)) };
+    if threads == 1 {
+        return jobs.into_iter().map(work).collect();
+    }
+    let queue = std::sync::Mutex::new(jobs.into_iter().enumerate());
+    let next = || match queue.lock() {
+        Ok(mut queue) => queue.next(),
+        Err(poisoned) => poisoned.into_inner().next(),
+    };
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| std::iter::from_fn(next).map(|(i, job)| (i, work(job))).collect::<Vec<_>>())
+            })
+            .collect();
+        let joined = workers.into_iter().map(|worker| match worker.join() {
+            Ok(results) => results,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.flatten().collect()
+    });
+    done.sort_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ALL: [Compression; 5] =
+        [Compression::Zlib, Compression::Bzp2, Compression::Lz4, Compression::Lz4Frame, Compression::Zstd];
+
+    fn can_encode(compression: Compression) -> bool {
+        compression != Compression::Zstd || cfg!(feature = "zstd")
+    }
+
+    #[test]
+    fn exact_lengths_only() {
+        let data: Vec<u8> = (0..10_000u32).map(|i| (i / 7) as u8).collect();
+        for compression in ALL.into_iter().filter(|&c| can_encode(c)) {
+            let mut stored = encode(compression, None, &data, 2).unwrap();
+            for (size, expected) in
+                [(data.len(), None), (data.len() + 1, Some("ends early")), (data.len() - 1, Some("goes on"))]
+            {
+                let mut out = vec![0; size];
+                match (decode(compression, &stored, &mut out, 2), expected) {
+                    (Ok(()), None) => assert!(out == data, "{compression:?}"),
+                    (Err(problem), Some(text)) => {
+                        let shown = problem.at(0x10).to_string();
+                        assert!(
+                            shown.starts_with("malformed block at offset 0x10: compressed stream"),
+                            "{shown}"
+                        );
+                        assert!(shown.contains(text), "{compression:?} {size}: {shown}");
+                    }
+                    (result, _) => panic!("{compression:?} {size}: {result:?}"),
+                }
+            }
+            stored.truncate(stored.len() / 2);
+            assert!(
+                decode(compression, &stored, &mut vec![0; data.len()], 1).is_err(),
+                "{compression:?} cut"
+            );
+        }
+    }
+
+    #[test]
+    fn labels() {
+        for compression in ALL {
+            assert_eq!(Compression::from_label(compression.label()), compression);
+        }
+        let unknown = Compression::from_label(Label(*b"blsc"));
+        let shown = decode(unknown, &[], &mut [], 1).unwrap_err().at(9).to_string();
+        assert_eq!(shown, "block compression `blsc` is not supported (at offset 0x9)");
+    }
+
+    #[test]
+    fn jobs_keep_their_order() {
+        for threads in [0, 1, 2, 9] {
+            assert_eq!(
+                in_parallel((0..100).collect(), threads, |i| i * 2),
+                (0..200).step_by(2).collect::<Vec<_>>()
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(data in prop::collection::vec(0u8..4, 0..3000), threads in 1usize..3) {
+            for compression in ALL.into_iter().filter(|&c| can_encode(c)) {
+                let stored = encode(compression, None, &data, threads).unwrap();
+                let mut out = vec![9; data.len()];
+                decode(compression, &stored, &mut out, threads).map_err(|p| TestCaseError::fail(p.at(0).to_string()))?;
+                prop_assert_eq!(&out, &data);
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), size in 0usize..200) {
+            for compression in ALL {
+                let _ = decode(compression, &bytes, &mut vec![0; size], 1);
+            }
+        }
+    }
+}

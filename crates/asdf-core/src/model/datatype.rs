@@ -1,0 +1,308 @@
+//! Element types (ASDF standard, "ndarray", `datatype`).
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Result, slab};
+
+use crate::yaml::{CollectionStyle, NodeId, Tree, Value};
+
+/// A type without parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are the standard's.
+pub enum ScalarType {
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Float16,
+    Float32,
+    Float64,
+    Complex64,
+    Complex128,
+    /// One byte; anything but 0 is true.
+    Bool8,
+    /// So many bytes of text, zeros at the end not counted.
+    Ascii(u64),
+    /// So many code points of four bytes each, zeros at the end not counted.
+    Ucs4(u64),
+}
+
+const NAMES: [(&str, ScalarType); 14] = [
+    ("int8", ScalarType::Int8),
+    ("int16", ScalarType::Int16),
+    ("int32", ScalarType::Int32),
+    ("int64", ScalarType::Int64),
+    ("uint8", ScalarType::UInt8),
+    ("uint16", ScalarType::UInt16),
+    ("uint32", ScalarType::UInt32),
+    ("uint64", ScalarType::UInt64),
+    ("float16", ScalarType::Float16),
+    ("float32", ScalarType::Float32),
+    ("float64", ScalarType::Float64),
+    ("complex64", ScalarType::Complex64),
+    ("complex128", ScalarType::Complex128),
+    ("bool8", ScalarType::Bool8),
+];
+
+impl ScalarType {
+    /// Bytes of an element; `None` beyond 64 bits.
+    pub fn size(self) -> Option<u64> {
+        match self {
+            Self::Int8 | Self::UInt8 | Self::Bool8 => Some(1),
+            Self::Int16 | Self::UInt16 | Self::Float16 => Some(2),
+            Self::Int32 | Self::UInt32 | Self::Float32 => Some(4),
+            Self::Int64 | Self::UInt64 | Self::Float64 | Self::Complex64 => Some(8),
+            Self::Complex128 => Some(16),
+            Self::Ascii(length) => Some(length),
+            Self::Ucs4(length) => length.checked_mul(4),
+        }
+    }
+
+    /// Bytes that the byte order turns around together.
+    pub fn word(self) -> usize {
+        match self {
+            Self::Int16 | Self::UInt16 | Self::Float16 => 2,
+            Self::Int32 | Self::UInt32 | Self::Float32 | Self::Complex64 | Self::Ucs4(_) => 4,
+            Self::Int64 | Self::UInt64 | Self::Float64 | Self::Complex128 => 8,
+            Self::Int8 | Self::UInt8 | Self::Bool8 | Self::Ascii(_) => 1,
+        }
+    }
+
+    /// The standard's name: `float64`; for texts `ascii` or `ucs4`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ascii(_) => "ascii",
+            Self::Ucs4(_) => "ucs4",
+            other => NAMES.iter().find(|(_, scalar)| *scalar == other).map_or("", |(name, _)| name),
+        }
+    }
+}
+
+/// The type of an array's elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Datatype {
+    /// A type without parts.
+    Scalar(ScalarType),
+    /// Fields one after another, without padding.
+    Struct(Vec<Field>),
+}
+
+/// A field of a structured type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// The name; `f0`, `f1`, … for fields that have none.
+    pub name: String,
+    /// The type of its elements.
+    pub datatype: Datatype,
+    /// Their byte order as stored.
+    pub byteorder: ByteOrder,
+    /// The shape of the array it is; empty for one element.
+    pub shape: Vec<u64>,
+}
+
+impl From<ScalarType> for Datatype {
+    fn from(scalar: ScalarType) -> Self {
+        Self::Scalar(scalar)
+    }
+}
+
+impl Field {
+    /// A field of one element.
+    pub fn new(name: impl Into<String>, datatype: impl Into<Datatype>, byteorder: ByteOrder) -> Self {
+        Self { name: name.into(), datatype: datatype.into(), byteorder, shape: Vec::new() }
+    }
+
+    fn size(&self) -> Option<u64> {
+        slab::elements(&self.shape)?.checked_mul(self.datatype.size()?)
+    }
+}
+
+impl Datatype {
+    /// Bytes of an element, as stored and as read; `None` beyond 64 bits.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Scalar(scalar) => scalar.size(),
+            Self::Struct(fields) => fields.iter().try_fold(0u64, |sum, field| sum.checked_add(field.size()?)),
+        }
+    }
+
+    /// The type without parts, if it is one.
+    pub fn scalar(&self) -> Option<ScalarType> {
+        match self {
+            Self::Scalar(scalar) => Some(*scalar),
+            Self::Struct(_) => None,
+        }
+    }
+
+    /// Brings packed elements stored in `order` into little-endian order, or back, in place.
+    pub fn swap_to_little(&self, order: ByteOrder, bytes: &mut [u8]) {
+        match self {
+            Self::Scalar(scalar) => order.convert(ByteOrder::Little, bytes, scalar.word()),
+            Self::Struct(fields) => {
+                let Some(size) =
+                    self.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0)
+                else {
+                    return;
+                };
+                if self.is_little() {
+                    return;
+                }
+                for element in bytes.chunks_exact_mut(size) {
+                    let mut rest = element;
+                    for field in fields {
+                        let size = field.size().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+                        let Some((part, tail)) = std::mem::take(&mut rest).split_at_mut_checked(size) else {
+                            break;
+                        };
+                        field.datatype.swap_to_little(field.byteorder, part);
+                        rest = tail;
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_little(&self) -> bool {
+        match self {
+            Self::Scalar(_) => false,
+            Self::Struct(fields) => fields.iter().all(|field| match &field.datatype {
+                Self::Scalar(scalar) => scalar.word() == 1 || field.byteorder == ByteOrder::Little,
+                nested @ Self::Struct(_) => nested.is_little(),
+            }),
+        }
+    }
+
+    /// Reads the node of a `datatype`. `order` is the byte order of fields that name none.
+    ///
+    /// # Errors
+    /// `Malformed` at the node.
+    pub fn from_node(tree: &Tree, id: NodeId, order: ByteOrder) -> Result<Self> {
+        Self::nested(tree, id, order, 0)
+    }
+
+    fn nested(tree: &Tree, id: NodeId, order: ByteOrder, level: usize) -> Result<Self> {
+        tree.limits().depth("levels of the datatype", level)?;
+        let fault = |rule| Fault::new("datatype", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset);
+        if let Some(name) = tree.node(id).text() {
+            let scalar = NAMES.iter().find(|(known, _)| *known == name).map(|(_, scalar)| *scalar);
+            return scalar
+                .map(Self::Scalar)
+                .ok_or_else(|| fault("has a name that the standard does not know"));
+        }
+        let items = tree.items(id).ok_or_else(|| fault("is neither a name nor a list"))?;
+        if let [name, length] = items
+            && let Some(kind @ ("ascii" | "ucs4")) = tree.node(*name).text()
+            && let Ok(Some(length)) = tree.value(*length)
+        {
+            let length = length.as_int().ok_or_else(|| fault("has a length that is no whole number"))?;
+            return Ok(Self::Scalar(if kind == "ascii" {
+                ScalarType::Ascii(length)
+            } else {
+                ScalarType::Ucs4(length)
+            }));
+        }
+        let field = |(index, item): (usize, &NodeId)| Self::field(tree, *item, index, order, level);
+        let fields = items.iter().enumerate().map(field).collect::<Result<Vec<_>>>()?;
+        if fields.is_empty() {
+            return Err(fault("has no fields"));
+        }
+        Ok(Self::Struct(fields))
+    }
+
+    fn field(tree: &Tree, id: NodeId, index: usize, order: ByteOrder, level: usize) -> Result<Field> {
+        let fault = |rule| Fault::new("field", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset);
+        let unnamed = || format!("f{index}");
+        let level = level.saturating_add(1);
+        if tree.entries(id).is_none() {
+            let datatype = Self::nested(tree, id, order, level)?;
+            return Ok(Field { name: unnamed(), datatype, byteorder: order, shape: Vec::new() });
+        }
+        let byteorder = match tree.child(id, "byteorder") {
+            Some(node) => byte_order(tree, node)?,
+            None => order,
+        };
+        let name = match tree.child(id, "name") {
+            Some(name) => {
+                tree.node(name).text().ok_or_else(|| fault("has a name that is no text"))?.to_owned()
+            }
+            None => unnamed(),
+        };
+        let datatype = tree.child(id, "datatype").ok_or_else(|| fault("has no datatype"))?;
+        let datatype = Self::nested(tree, datatype, byteorder, level)?;
+        let shape = match tree.child(id, "shape") {
+            Some(node) => whole_numbers(tree, node)?,
+            None => Vec::new(),
+        };
+        Ok(Field { name, datatype, byteorder, shape })
+    }
+
+    /// Adds a node that says this type.
+    pub fn to_node(&self, tree: &mut Tree) -> NodeId {
+        match self {
+            Self::Scalar(scalar @ (ScalarType::Ascii(length) | ScalarType::Ucs4(length))) => {
+                let items = vec![tree.add_str(scalar.name()), tree.add_plain(length.to_string())];
+                tree.add_sequence(items, CollectionStyle::Flow)
+            }
+            Self::Scalar(scalar) => tree.add_str(scalar.name()),
+            Self::Struct(fields) => {
+                let items = fields.iter().map(|field| field.to_node(tree)).collect();
+                tree.add_sequence(items, CollectionStyle::Block)
+            }
+        }
+    }
+}
+
+impl Field {
+    fn to_node(&self, tree: &mut Tree) -> NodeId {
+        let mut pairs = vec![
+            ("name", tree.add_str(self.name.clone())),
+            ("datatype", self.datatype.to_node(tree)),
+            ("byteorder", tree.add_str(order_name(self.byteorder))),
+        ];
+        if !self.shape.is_empty() {
+            pairs.push(("shape", numbers_node(tree, &self.shape)));
+        }
+        let entries = pairs.into_iter().map(|(key, value)| (tree.add_str(key), value)).collect();
+        let flat = matches!(self.datatype, Datatype::Scalar(_));
+        tree.add_mapping(entries, if flat { CollectionStyle::Flow } else { CollectionStyle::Block })
+    }
+}
+
+/// The name of a byte order.
+pub fn order_name(order: ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Little => "little",
+        ByteOrder::Big => "big",
+    }
+}
+
+pub(super) fn byte_order(tree: &Tree, id: NodeId) -> Result<ByteOrder> {
+    match tree.node(id).text() {
+        Some("little") => Ok(ByteOrder::Little),
+        Some("big") => Ok(ByteOrder::Big),
+        _ => {
+            let kind = FaultKind::Rule("is neither `big` nor `little`");
+            Err(Fault::new("byteorder", kind).at("ndarray", tree.node(id).offset))
+        }
+    }
+}
+
+/// A sequence of whole numbers that are not negative.
+pub(super) fn whole_numbers(tree: &Tree, id: NodeId) -> Result<Vec<u64>> {
+    let fault = || {
+        let kind = FaultKind::Rule("is no list of whole numbers");
+        Fault::new("shape", kind).at("ndarray", tree.node(id).offset)
+    };
+    let number =
+        |item: &NodeId| tree.value(*item)?.and_then(|value: Value<'_>| value.as_int()).ok_or_else(fault);
+    tree.items(id).ok_or_else(fault)?.iter().map(number).collect()
+}
+
+pub(super) fn numbers_node<N: ToString>(tree: &mut Tree, numbers: &[N]) -> NodeId {
+    let items = numbers.iter().map(|number| tree.add_plain(number.to_string())).collect();
+    tree.add_sequence(items, CollectionStyle::Flow)
+}

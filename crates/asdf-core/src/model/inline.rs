@@ -1,0 +1,242 @@
+//! Arrays whose elements stand in the tree as nested sequences.
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result};
+
+use super::datatype::{Datatype, Field, ScalarType};
+use crate::yaml::{NodeId, Tree, Value};
+
+/// The elements of an inline array.
+pub(super) struct Inline {
+    pub(super) datatype: Datatype,
+    pub(super) shape: Vec<u64>,
+    /// Little-endian, in C order.
+    pub(super) bytes: Vec<u8>,
+    /// One byte an element, 1 where it was `null`; `None` if none was.
+    pub(super) mask: Option<Vec<u8>>,
+}
+
+fn fault(tree: &Tree, id: NodeId, rule: &'static str) -> Error {
+    Fault::new("data", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset)
+}
+
+/// Reads nested sequences; the type is inferred if none is given.
+pub(super) fn read(tree: &Tree, id: NodeId, datatype: Option<Datatype>) -> Result<Inline> {
+    let rank = rank(tree, id, datatype.as_ref())?;
+    let mut shape = Vec::with_capacity(rank);
+    let mut at = Some(id);
+    for _ in 0..rank {
+        let items = at.and_then(|at| tree.items(at)).unwrap_or_default();
+        shape.push(items.len() as u64);
+        at = items.first().copied();
+    }
+    let mut elements = Vec::new();
+    collect(tree, id, &shape, &mut elements)?;
+    let datatype = match datatype {
+        Some(datatype) => datatype,
+        None => infer(tree, &elements)?,
+    };
+    let size = datatype.size().ok_or_else(|| fault(tree, id, "has elements of more than 2^64 bytes"))?;
+    let total =
+        size.checked_mul(elements.len() as u64).ok_or_else(|| fault(tree, id, "has more than 2^64 bytes"))?;
+    let mut bytes = Vec::with_capacity(tree.limits().memory("bytes of inline data", total)?);
+    let mut mask = vec![0; elements.len()];
+    for (&element, missing) in elements.iter().zip(&mut mask) {
+        if matches!(tree.value(element), Ok(Some(Value::Null))) {
+            *missing = 1;
+            bytes.resize(bytes.len().saturating_add(usize::try_from(size).unwrap_or(0)), 0);
+        } else {
+            encode(tree, element, &datatype, &mut bytes)?;
+        }
+    }
+    let mask = mask.contains(&1).then_some(mask);
+    Ok(Inline { datatype, shape, bytes, mask })
+}
+
+/// How many levels of sequences are dimensions: of structured elements the innermost are the elements.
+fn rank(tree: &Tree, id: NodeId, datatype: Option<&Datatype>) -> Result<usize> {
+    let mut rank: usize = 0;
+    let mut at = id;
+    while let Some(items) = tree.items(at) {
+        if let Some(datatype @ Datatype::Struct(_)) = datatype
+            && fits(tree, at, datatype)
+        {
+            break;
+        }
+        rank = rank.saturating_add(1);
+        tree.limits().depth("levels of inline data", rank)?;
+        match items.first() {
+            Some(&first) => at = first,
+            None => break,
+        }
+    }
+    Ok(rank)
+}
+
+/// Whether a node can be an element of a type, by its form.
+fn fits(tree: &Tree, id: NodeId, datatype: &Datatype) -> bool {
+    let field_fits = |(item, field): (&NodeId, &Field)| {
+        let mut at = *item;
+        for &dimension in &field.shape {
+            match tree.items(at) {
+                Some(items) if items.len() as u64 == dimension && dimension > 0 => {
+                    at = items.first().copied().unwrap_or(at)
+                }
+                _ => return false,
+            }
+        }
+        fits(tree, at, &field.datatype)
+    };
+    match (datatype, tree.items(id)) {
+        (Datatype::Scalar(_), items) => items.is_none(),
+        (Datatype::Struct(fields), Some(items)) => {
+            items.len() == fields.len() && items.iter().zip(fields).all(field_fits)
+        }
+        (Datatype::Struct(_), None) => false,
+    }
+}
+
+/// The elements in C order, each sequence of the length that the first of its level has.
+fn collect(tree: &Tree, id: NodeId, shape: &[u64], out: &mut Vec<NodeId>) -> Result<()> {
+    let Some((&dimension, inner)) = shape.split_first() else {
+        out.push(id);
+        return tree.limits().items("elements of inline data", out.len() as u64).map(drop);
+    };
+    let items = tree.items(id).filter(|items| items.len() as u64 == dimension);
+    let items = items.ok_or_else(|| fault(tree, id, "is ragged: its sequences differ in length or depth"))?;
+    items.iter().try_for_each(|&item| collect(tree, item, inner, out))
+}
+
+fn infer(tree: &Tree, elements: &[NodeId]) -> Result<Datatype> {
+    let (mut bools, mut ints, mut large, mut floats, mut complexes, mut longest) =
+        (false, false, false, false, false, None);
+    for &element in elements {
+        if is_complex(tree, element) {
+            complexes = true;
+            continue;
+        }
+        match tree.value(element)? {
+            Some(Value::Null) => {}
+            Some(Value::Bool(_)) => bools = true,
+            Some(Value::Int(value)) => {
+                ints = true;
+                large |= value > i128::from(i64::MAX);
+            }
+            Some(Value::Float(_)) => floats = true,
+            Some(Value::Str(text)) => longest = longest.max(Some(text.chars().count() as u64)),
+            _ => return Err(fault(tree, element, "has an element of a type that arrays do not have")),
+        }
+    }
+    let numbers = bools || ints || floats || complexes;
+    match longest {
+        Some(_) if numbers => {
+            return Err(fault(
+                tree,
+                elements.first().copied().unwrap_or(tree.root()),
+                "mixes texts and numbers",
+            ));
+        }
+        Some(longest) => return Ok(ScalarType::Ucs4(longest.max(1)).into()),
+        None => {}
+    }
+    Ok(Datatype::Scalar(match () {
+        () if complexes => ScalarType::Complex128,
+        () if floats || !numbers => ScalarType::Float64,
+        () if ints && large => ScalarType::UInt64,
+        () if ints => ScalarType::Int64,
+        () => ScalarType::Bool8,
+    }))
+}
+
+fn is_complex(tree: &Tree, id: NodeId) -> bool {
+    tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/complex-"))
+}
+
+fn encode(tree: &Tree, id: NodeId, datatype: &Datatype, out: &mut Vec<u8>) -> Result<()> {
+    match datatype {
+        Datatype::Scalar(scalar) => encode_scalar(tree, id, *scalar, out),
+        Datatype::Struct(fields) => {
+            let items = tree.items(id).filter(|items| items.len() == fields.len());
+            let items =
+                items.ok_or_else(|| fault(tree, id, "has an element that is not one of its fields each"))?;
+            items.iter().zip(fields).try_for_each(|(&item, field)| {
+                let mut parts = Vec::new();
+                collect(tree, item, &field.shape, &mut parts)?;
+                parts.into_iter().try_for_each(|part| encode(tree, part, &field.datatype, out))
+            })
+        }
+    }
+}
+
+fn encode_scalar(tree: &Tree, id: NodeId, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
+    let wrong = || fault(tree, id, "has an element that its datatype cannot hold");
+    if let ScalarType::Complex64 | ScalarType::Complex128 = scalar
+        && is_complex(tree, id)
+    {
+        let (re, im) = super::complex::parse(tree.node(id).text().unwrap_or_default()).ok_or_else(wrong)?;
+        float(scalar, re, out);
+        float(scalar, im, out);
+        return Ok(());
+    }
+    let value = tree.value(id)?.ok_or_else(wrong)?;
+    let int = |value: &Value<'_>| match value {
+        Value::Bool(value) => Some(i128::from(*value)),
+        other => other.as_int::<i128>(),
+    };
+    macro_rules! put {
+        ($type:ty) => {{
+            let value = <$type>::try_from(int(&value).ok_or_else(wrong)?).map_err(|_| wrong())?;
+            out.extend_from_slice(&value.to_le_bytes());
+        }};
+    }
+    match scalar {
+        ScalarType::Int8 => put!(i8),
+        ScalarType::Int16 => put!(i16),
+        ScalarType::Int32 => put!(i32),
+        ScalarType::Int64 => put!(i64),
+        ScalarType::UInt8 => put!(u8),
+        ScalarType::UInt16 => put!(u16),
+        ScalarType::UInt32 => put!(u32),
+        ScalarType::UInt64 => put!(u64),
+        ScalarType::Bool8 => out.push(u8::from(int(&value).ok_or_else(wrong)? != 0)),
+        ScalarType::Float16
+        | ScalarType::Float32
+        | ScalarType::Float64
+        | ScalarType::Complex64
+        | ScalarType::Complex128 => {
+            let number = match value {
+                Value::Bool(value) => f64::from(u8::from(value)),
+                other => other.as_f64().ok_or_else(wrong)?,
+            };
+            float(scalar, number, out);
+            if let ScalarType::Complex64 | ScalarType::Complex128 = scalar {
+                float(scalar, 0.0, out);
+            }
+        }
+        ScalarType::Ascii(length) | ScalarType::Ucs4(length) => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let start = out.len();
+            let is_ascii = matches!(scalar, ScalarType::Ascii(_));
+            if is_ascii && !text.is_ascii() || text.chars().count() as u64 > length {
+                return Err(wrong());
+            }
+            match is_ascii {
+                true => out.extend_from_slice(text.as_bytes()),
+                false => text.chars().for_each(|c| out.extend_from_slice(&u32::from(c).to_le_bytes())),
+            }
+            let size = scalar.size().and_then(|size| usize::try_from(size).ok()).ok_or_else(wrong)?;
+            out.resize(start.saturating_add(size), 0);
+        }
+    }
+    Ok(())
+}
+
+/// One part of a floating-point type.
+#[allow(clippy::cast_possible_truncation)] // Rounding to the nearest is what the narrower types are for.
+fn float(scalar: ScalarType, value: f64, out: &mut Vec<u8>) {
+    match scalar {
+        ScalarType::Float16 => out.extend_from_slice(&half::f16::from_f64(value).to_le_bytes()),
+        ScalarType::Float32 | ScalarType::Complex64 => out.extend_from_slice(&(value as f32).to_le_bytes()),
+        _ => out.extend_from_slice(&value.to_le_bytes()),
+    }
+}

@@ -1,0 +1,249 @@
+//! What a node says of an array (ASDF standard, "ndarray").
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result, slab};
+
+use super::datatype::{self, Datatype};
+use super::inline;
+use crate::yaml::{NodeId, Tree, Value};
+
+/// Where the bytes of an array are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// In a block of the file; negative numbers count from the last.
+    Block(i64),
+    /// In the first block of another file.
+    External(String),
+    /// In the tree: the elements, little-endian, in C order.
+    Inline(Vec<u8>),
+}
+
+/// Which elements are missing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mask {
+    /// None.
+    None,
+    /// Those that equal a number; a not-a-number masks its like.
+    Value(f64),
+    /// Those where the array at this node is not zero.
+    Array(NodeId),
+    /// Those where the byte is 1: of inline data with `null`.
+    Inline(Vec<u8>),
+}
+
+/// An array as the tree describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NdArray {
+    /// Where the bytes are.
+    pub source: Source,
+    /// The type of the elements.
+    pub datatype: Datatype,
+    /// Their byte order as stored.
+    pub byteorder: ByteOrder,
+    /// The dimensions, slowest first; the first is `None` if the block's length decides it (`*`).
+    pub shape: Vec<Option<u64>>,
+    /// Where the first element begins in the block.
+    pub offset: u64,
+    /// Bytes from one index to the next, one a dimension; `None` for C order without gaps.
+    pub strides: Option<Vec<i64>>,
+    /// The missing elements.
+    pub mask: Mask,
+    /// The node's place in the file.
+    pub at: u64,
+}
+
+/// Whether a node is an array by its tag.
+pub fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
+    tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-"))
+}
+
+impl NdArray {
+    /// Reads the node of an array: a mapping, or the elements themselves.
+    ///
+    /// # Errors
+    /// `Malformed` at the node, if it does not say what an array must; `LimitExceeded`.
+    pub fn from_node(tree: &Tree, id: NodeId) -> Result<Self> {
+        let at = tree.node(id).offset;
+        let fault = |field, rule| Fault::new(field, FaultKind::Rule(rule)).at("ndarray", at);
+        if tree.items(id).is_some() {
+            return Self::inline(tree, id, None, ByteOrder::Little);
+        }
+        if tree.entries(id).is_none() {
+            return Err(fault("node", "is neither a mapping nor a sequence"));
+        }
+        let child = |key| tree.child(id, key);
+        let byteorder = child("byteorder").map(|node| datatype::byte_order(tree, node)).transpose()?;
+        let order = byteorder.unwrap_or(ByteOrder::Little);
+        let datatype = child("datatype").map(|node| Datatype::from_node(tree, node, order)).transpose()?;
+        let mask = Self::mask(tree, child("mask"))?;
+        if let Some(data) = child("data") {
+            if child("source").is_some() {
+                return Err(fault("source", "stands beside data"));
+            }
+            let mut array = Self::inline(tree, data, datatype, order)?;
+            let declared = child("shape").map(|node| Self::shape(tree, node)).transpose()?;
+            let fits = |declared: &Vec<Option<u64>>| {
+                declared.len() == array.shape.len()
+                    && declared
+                        .iter()
+                        .zip(&array.shape)
+                        .all(|(declared, found)| declared.is_none() || declared == found)
+            };
+            if !declared.as_ref().is_none_or(fits) {
+                return Err(fault("shape", "is not that of the data"));
+            }
+            if mask != Mask::None {
+                array.mask = mask;
+            }
+            return Ok(array);
+        }
+        let source = child("source").ok_or_else(|| fault("source", "is missing, and so is data"))?;
+        let source = match tree.value(source)? {
+            Some(Value::Int(number)) => {
+                Source::Block(i64::try_from(number).map_err(|_| fault("source", "is no index of a block"))?)
+            }
+            Some(Value::Str(uri)) => Source::External(uri.into_owned()),
+            _ => return Err(fault("source", "is neither an index nor a URI")),
+        };
+        let shape = child("shape").ok_or_else(|| fault("shape", "is missing"))?;
+        let shape = Self::shape(tree, shape)?;
+        let offset = match child("offset") {
+            Some(node) => tree
+                .value(node)?
+                .and_then(|value| value.as_int())
+                .ok_or_else(|| fault("offset", "is no whole number from 0 on"))?,
+            None => 0,
+        };
+        let strides = child("strides").map(|node| Self::strides(tree, node, shape.len())).transpose()?;
+        let datatype = datatype.ok_or_else(|| fault("datatype", "is missing"))?;
+        Ok(Self { source, datatype, byteorder: order, shape, offset, strides, mask, at })
+    }
+
+    fn inline(tree: &Tree, id: NodeId, datatype: Option<Datatype>, byteorder: ByteOrder) -> Result<Self> {
+        let inline::Inline { datatype, shape, bytes, mask } = inline::read(tree, id, datatype)?;
+        Ok(Self {
+            source: Source::Inline(bytes),
+            datatype,
+            byteorder,
+            shape: shape.into_iter().map(Some).collect(),
+            offset: 0,
+            strides: None,
+            mask: mask.map_or(Mask::None, Mask::Inline),
+            at: tree.node(id).offset,
+        })
+    }
+
+    fn shape(tree: &Tree, id: NodeId) -> Result<Vec<Option<u64>>> {
+        let fault = || {
+            let kind = FaultKind::Rule("is no list of whole numbers, the first of which may be `*`");
+            Fault::new("shape", kind).at("ndarray", tree.node(id).offset)
+        };
+        let items = tree.items(id).ok_or_else(fault)?;
+        let dimension = |(index, item): (usize, &NodeId)| match tree.value(*item)? {
+            Some(Value::Str(text)) if text == "*" && index == 0 => Ok(None),
+            Some(value) => value.as_int().map(Some).ok_or_else(fault),
+            None => Err(fault()),
+        };
+        items.iter().enumerate().map(dimension).collect()
+    }
+
+    fn strides(tree: &Tree, id: NodeId, rank: usize) -> Result<Vec<i64>> {
+        let fault = || {
+            let kind = FaultKind::Rule("is no list of whole numbers, one a dimension");
+            Fault::new("strides", kind).at("ndarray", tree.node(id).offset)
+        };
+        let items = tree.items(id).filter(|items| items.len() == rank).ok_or_else(fault)?;
+        items
+            .iter()
+            .map(|item| tree.value(*item)?.and_then(|value| value.as_int()).ok_or_else(fault))
+            .collect()
+    }
+
+    fn mask(tree: &Tree, id: Option<NodeId>) -> Result<Mask> {
+        let Some(id) = id else { return Ok(Mask::None) };
+        let fault = || {
+            let kind = FaultKind::Rule("is neither a number nor an array");
+            Fault::new("mask", kind).at("ndarray", tree.node(id).offset)
+        };
+        match tree.value(id)? {
+            None => Ok(Mask::Array(id)),
+            Some(Value::Null) => Ok(Mask::None),
+            Some(_) if tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/complex-")) => {
+                Err(Error::unsupported("a mask that is a complex number"))
+            }
+            Some(value) => value.as_f64().map(Mask::Value).ok_or_else(fault),
+        }
+    }
+
+    /// The dimensions, given how many bytes there are, and the strides: what [`Strided`](super::strided::Strided) needs.
+    ///
+    /// # Errors
+    /// `Malformed` for a size or an extent that leaves the bytes or 64 bits.
+    pub fn dimensions(&self, available: u64) -> Result<(Vec<u64>, Vec<i64>)> {
+        let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
+        let overflow = || fault("shape", FaultKind::Overflow);
+        let size = self.datatype.size().ok_or_else(|| fault("datatype", FaultKind::Overflow))?;
+        let rest: Vec<u64> = self.shape.iter().skip(1).map(|dimension| dimension.unwrap_or(0)).collect();
+        let row =
+            slab::elements(&rest).and_then(|elements| elements.checked_mul(size)).ok_or_else(overflow)?;
+        let shape: Vec<u64> = match self.shape.split_first() {
+            None => Vec::new(),
+            Some((first, _)) => {
+                let stride = self
+                    .strides
+                    .as_ref()
+                    .and_then(|strides| strides.first())
+                    .map(|stride| stride.unsigned_abs());
+                let rows =
+                    available.saturating_sub(self.offset).checked_div(stride.unwrap_or(row)).unwrap_or(0);
+                std::iter::once(first.unwrap_or(rows)).chain(rest).collect()
+            }
+        };
+        let bytes =
+            slab::elements(&shape).and_then(|elements| elements.checked_mul(size)).ok_or_else(overflow)?;
+        let strides = match &self.strides {
+            Some(strides) => strides.clone(),
+            None => {
+                let mut strides = Vec::with_capacity(shape.len());
+                let mut stride = size;
+                for &dimension in shape.iter().rev() {
+                    strides.push(i64::try_from(stride).unwrap_or(i64::MAX));
+                    stride = stride.saturating_mul(dimension.max(1));
+                }
+                strides.reverse();
+                strides
+            }
+        };
+        if bytes > 0 {
+            self.check_extent(&shape, &strides, size, available)?;
+        }
+        Ok((shape, strides))
+    }
+
+    /// Every element must lie inside the bytes.
+    fn check_extent(&self, shape: &[u64], strides: &[i64], size: u64, available: u64) -> Result<()> {
+        let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
+        let (mut low, mut high) =
+            (i128::from(self.offset), i128::from(self.offset).saturating_add(size.into()));
+        for (&dimension, &stride) in shape.iter().zip(strides) {
+            let span = i128::from(dimension.saturating_sub(1)).saturating_mul(stride.into());
+            if span < 0 {
+                low = low.saturating_add(span);
+            } else {
+                high = high.saturating_add(span);
+            }
+        }
+        if low < 0 {
+            return Err(fault("strides", FaultKind::Rule("lead before the start of the block")));
+        }
+        if high > i128::from(available) {
+            let found = u64::try_from(high).unwrap_or(u64::MAX);
+            return Err(fault(
+                "end of the last element",
+                FaultKind::OutOfBounds { found, end: available.saturating_add(1) },
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Nodes by path: `meta/instrument/0`, which is also a JSON pointer without its first slash.
+
+use std::borrow::Cow;
+
+use sciformats_core::{Error, Result};
+
+use super::tree::{CollectionStyle, NodeId, Tree};
+
+/// One step of a path as the name it stands for: `~1` is `/`, `~0` is `~`.
+fn unescaped(step: &str) -> Cow<'_, str> {
+    if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
+}
+
+/// A name as one step of a path.
+pub fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn steps(path: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let whole = !path.is_empty();
+    path.split('/').filter(move |_| whole).map(unescaped)
+}
+
+impl Tree {
+    /// The node at a path from the root: keys of mappings and indices of sequences, with slashes between. A `/` in a
+    /// key is written `~1` and a `~` is written `~0`; a slash before the first step means nothing. The empty path is
+    /// the root.
+    ///
+    /// ```
+    /// let tree = asdf_core::yaml::Tree::parse("meta: {filters: [red, blue]}\n")?;
+    /// let node = tree.get("meta/filters/1").unwrap();
+    /// assert_eq!(tree.node(node).text(), Some("blue"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn get(&self, path: &str) -> Option<NodeId> {
+        steps(path).try_fold(self.root(), |at, step| self.step(at, &step))
+    }
+
+    /// As [`get`](Self::get), from another node on.
+    pub fn get_from(&self, start: NodeId, path: &str) -> Option<NodeId> {
+        steps(path).try_fold(start, |at, step| self.step(at, &step))
+    }
+
+    fn step(&self, at: NodeId, step: &str) -> Option<NodeId> {
+        if let Some(items) = self.items(at) {
+            return items.get(step.parse::<usize>().ok()?).copied();
+        }
+        // A key that is a number or a boolean is found by its text.
+        self.child(at, step).or_else(|| {
+            let is_key =
+                |key: NodeId| matches!(self.value(key), Ok(Some(value)) if value.to_string() == step);
+            self.entries(at)?.iter().rev().find(|(key, _)| is_key(*key)).map(|(_, value)| *value)
+        })
+    }
+
+    /// Puts a node at a path. Mappings on the way are made where nothing is; the index one past the end of a sequence
+    /// appends.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the path is empty, or leads through a scalar or past the end of a sequence.
+    pub fn put(&mut self, path: &str, value: NodeId) -> Result<()> {
+        let steps: Vec<String> = steps(path).map(Cow::into_owned).collect();
+        let Some((last, way)) = steps.split_last() else {
+            return Err(Error::usage("path", "is empty"));
+        };
+        let mut at = self.root();
+        for step in way {
+            at = match self.step(at, step) {
+                Some(next) => next,
+                None => {
+                    let next = self.add_mapping(Vec::new(), CollectionStyle::Block);
+                    self.put_child(at, step, next)?;
+                    next
+                }
+            };
+        }
+        self.put_child(at, last, value)
+    }
+
+    fn put_child(&mut self, at: NodeId, step: &str, value: NodeId) -> Result<()> {
+        let Some(len) = self.items(at).map(<[NodeId]>::len) else {
+            return self.insert(at, step, value);
+        };
+        let index = step.parse::<usize>().ok().filter(|&index| index <= len);
+        let index = index
+            .ok_or_else(|| Error::usage("path", format!("has no index {step:?} in a sequence of {len}")))?;
+        if let Some(super::Node { content: super::Content::Sequence { items, .. }, .. }) = self.node_mut(at) {
+            match items.get_mut(index) {
+                Some(item) => *item = value,
+                None => items.push(value),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entry at a path out of its mapping or sequence; returns its node.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn remove(&mut self, path: &str) -> Result<NodeId> {
+        let not_found = || Error::not_found("node", path);
+        let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
+        let parent = self.get(parent).ok_or_else(not_found)?;
+        let last = unescaped(last);
+        let node = self.step(parent, &last).ok_or_else(not_found)?;
+        match self.node_mut(parent).map(|node| &mut node.content) {
+            Some(super::Content::Sequence { items, .. }) => {
+                if let Ok(index) = last.parse::<usize>() {
+                    items.remove(index);
+                }
+            }
+            Some(super::Content::Mapping { entries, .. }) => {
+                // The entry itself, not another that shares its node.
+                if let Some(place) = entries.iter().rposition(|(_, value)| *value == node) {
+                    entries.remove(place);
+                }
+            }
+            _ => return Err(not_found()),
+        }
+        Ok(node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_through_a_tree() {
+        let tree = Tree::parse("a/b: {~c: [x, {1: y}]}\n\"\": z\n").unwrap();
+        let text = |path: &str| tree.get(path).and_then(|id| tree.node(id).text());
+        assert_eq!(text("a~1b/~0c/0"), Some("x"));
+        assert_eq!(text("/a~1b/~0c/1/1"), Some("y"));
+        assert_eq!(text("//"), None);
+        assert_eq!(tree.get(""), Some(tree.root()));
+        assert_eq!(text("a~1b/~0c/2"), None);
+        assert_eq!(escaped("a/~"), "a~1~0");
+    }
+
+    #[test]
+    fn edits_leave_the_rest() {
+        let mut tree = Tree::parse("a: 0x1F\nb: [1, 2]\nc: 'q'\n").unwrap();
+        let value = tree.add_str("new");
+        tree.put("b/1", value).unwrap();
+        tree.put("b/2", value).unwrap();
+        tree.put("d/e", value).unwrap();
+        assert!(
+            tree.put("b/9", value).is_err()
+                && tree.put("a/x", value).is_err()
+                && tree.put("", value).is_err()
+        );
+        tree.remove("c").unwrap();
+        assert!(tree.remove("c").is_err());
+        assert_eq!(
+            tree.to_text().unwrap(),
+            "%YAML 1.1\n---\na: 0x1F\nb: [1, &id001 new, *id001]\nd:\n  e: *id001\n...\n"
+        );
+    }
+}
