@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use sciformats_core::{Error, Fault, FaultKind, Result};
+use sciformats_core::{Error, Fault, FaultKind, Result, limits};
 
 use crate::ElementType;
+use crate::model::open::Opened;
 use crate::spec::IndexEntry;
 
 /// An N×M array in a frame: its name, type, shape and place. Its data is read through the
@@ -29,7 +30,28 @@ pub struct Chunk<'a> {
     pub(crate) entry: u64,
 }
 
-impl Chunk<'_> {
+impl<'a> Chunk<'a> {
+    /// What the entry at a position of the index describes.
+    pub(crate) fn new(opened: &'a Opened, position: u64, entry: &IndexEntry) -> Result<Self> {
+        let at = opened.index.offset(position);
+        let fault =
+            |field, kind, offset: u64| Fault::new(field, kind).at("index entry", at.saturating_add(offset));
+        let location = u64::try_from(entry.location).ok().filter(|&location| location > 0);
+        let location = location.ok_or_else(|| {
+            fault("location", FaultKind::Rule("is not positive"), IndexEntry::LOCATION_OFFSET)
+        })?;
+        let names = &opened.names;
+        let name = names.get(entry.id).ok_or_else(|| {
+            let kind = FaultKind::OutOfBounds { found: entry.id.into(), end: names.len() as u64 };
+            fault("id", kind, IndexEntry::ID_OFFSET)
+        })?;
+        let name = std::str::from_utf8(name).map_err(|_| {
+            Fault::new("name", FaultKind::Encoding).at("name list", names.offset(entry.id.into()))
+        })?;
+        let IndexEntry { frame, n, m, id, element, .. } = *entry;
+        Ok(Self { frame, name, id, element, n, m, location, entry: at })
+    }
+
     /// The number of elements; `None` if it leaves 64 bits, as only a damaged file has it.
     pub fn elements(&self) -> Option<u64> {
         self.n.checked_mul(self.m.into())
@@ -71,4 +93,9 @@ impl Chunk<'_> {
         let at = |row_index: u64| self.location.saturating_add(row_index.saturating_mul(row));
         Ok(at(rows.start)..at(rows.end))
     }
+}
+
+/// The size of a range of bytes, which lies inside the file.
+pub(crate) fn size_of_range(range: &Range<u64>) -> Result<usize> {
+    limits::within("bytes of a chunk", range.end.saturating_sub(range.start), u64::MAX)
 }

@@ -27,10 +27,12 @@
 //!   one, and data is lent from the map where it can be.
 //! - [`Writer`] creates files of layer 2.1 or 1.0 and appends to all. A process that is killed or a device that is
 //!   full never costs a frame that was committed, and never leaves half of one.
+//! - [`hoomd`] has the chunks of HOOMD's schema as types: frames with particles, bonds and logged quantities.
 //! - [`Region`] lets threads and processes fill one chunk together.
 
 mod chunk;
 mod element;
+pub mod hoomd;
 mod model;
 mod options;
 mod reader;

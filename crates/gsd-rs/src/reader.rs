@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::{Mapped, read_into_threads, zeroed};
-use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, limits};
+use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result};
 
+use crate::chunk::size_of_range;
 use crate::model::open::{Opened, open};
 use crate::spec::IndexEntry;
 use crate::{Chunk, Element, ElementType, Header};
@@ -188,23 +189,7 @@ impl Reader {
     }
 
     fn chunk(&self, position: u64, entry: &IndexEntry) -> Result<Chunk<'_>> {
-        let at = self.opened.index.offset(position);
-        let fault =
-            |field, kind, offset: u64| Fault::new(field, kind).at("index entry", at.saturating_add(offset));
-        let location = u64::try_from(entry.location).ok().filter(|&location| location > 0);
-        let location = location.ok_or_else(|| {
-            fault("location", FaultKind::Rule("is not positive"), IndexEntry::LOCATION_OFFSET)
-        })?;
-        let names = &self.opened.names;
-        let name = names.get(entry.id).ok_or_else(|| {
-            let kind = FaultKind::OutOfBounds { found: entry.id.into(), end: names.len() as u64 };
-            fault("id", kind, IndexEntry::ID_OFFSET)
-        })?;
-        let name = std::str::from_utf8(name).map_err(|_| {
-            Fault::new("name", FaultKind::Encoding).at("name list", names.offset(entry.id.into()))
-        })?;
-        let IndexEntry { frame, n, m, id, element, .. } = *entry;
-        Ok(Chunk { frame, name, id, element, n, m, location, entry: at })
+        Chunk::new(&self.opened, position, entry)
     }
 
     /// The elements of a chunk, row after row. Borrowed from a mapped file where they are aligned, copied otherwise.
@@ -329,10 +314,6 @@ impl Space {
         let used = [256, self.index, self.names, self.data];
         used.iter().fold(self.file, |rest, part| rest.saturating_sub(*part))
     }
-}
-
-fn size_of_range(range: &Range<u64>) -> Result<usize> {
-    limits::within("bytes of a chunk", range.end.saturating_sub(range.start), u64::MAX)
 }
 
 fn trim_zeros(bytes: &[u8]) -> &[u8] {

@@ -1,0 +1,103 @@
+//! `bonds/…`, `angles/…`, `dihedrals/…`, `impropers/…`, `pairs/…` and `constraints/…`: groups of particles.
+
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use super::Reals;
+use super::particles::check_types;
+use super::source::{Shape, Sink, Source};
+use super::values::Members;
+
+/// Groups of `M` particles each, that have a type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bonds<const M: usize> {
+    /// The names of the types.
+    pub types: Vec<String>,
+    /// The type of each group: a position in `types`.
+    pub typeid: Vec<u32>,
+    /// The particles of each group.
+    pub group: Vec<[u32; M]>,
+}
+
+const ZERO: Shape = Shape { columns: 1, default: &[0.0] };
+
+fn columns(m: usize) -> Shape {
+    Shape { columns: u32::try_from(m).unwrap_or(0), default: &[0.0] }
+}
+
+fn size(group: &str, groups: usize) -> Result<u32> {
+    u32::try_from(groups).map_err(|_| Error::usage("group", format!("of {group} has more than 2^32 rows")))
+}
+
+/// Reads the members, row by row.
+fn load_members<const M: usize>(source: &Source<'_>, name: &str, n: u32) -> Result<Vec<[u32; M]>> {
+    let Members(members) = source.rows(name, columns(M), n)?;
+    Ok(members.as_chunks::<M>().0.to_vec())
+}
+
+fn members<const M: usize>(group: &[[u32; M]]) -> Members {
+    Members(group.as_flattened().to_vec())
+}
+
+impl<const M: usize> Bonds<M> {
+    pub(crate) fn load(source: &Source<'_>, group: &str) -> Result<Self> {
+        let n = source.count(&format!("{group}/N"))?;
+        Ok(Self {
+            types: source.texts(&format!("{group}/types"), &[])?,
+            typeid: source.rows(&format!("{group}/typeid"), ZERO, n)?,
+            group: load_members(source, &format!("{group}/group"), n)?,
+        })
+    }
+
+    pub(crate) fn store<S: ReadAt + WriteAt>(&self, sink: &mut Sink<'_, S>, group: &str) -> Result<()> {
+        let n = size(group, self.group.len())?;
+        sink.count(&format!("{group}/N"), n)?;
+        sink.texts(&format!("{group}/types"), &[], &self.types)?;
+        sink.rows(&format!("{group}/typeid"), ZERO, n, &self.typeid)?;
+        sink.rows(&format!("{group}/group"), columns(M), n, &members(&self.group))
+    }
+
+    pub(crate) fn validate(&self, group: &'static str, particles: u32) -> Result<()> {
+        check_types(group, &self.types, &self.typeid)?;
+        check_members(group, self.group.as_flattened(), particles)
+    }
+}
+
+/// Pairs of particles at a fixed distance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Constraints {
+    /// The distance of each pair.
+    pub value: Reals,
+    /// The two particles of each.
+    pub group: Vec<[u32; 2]>,
+}
+
+impl Constraints {
+    pub(crate) fn load(source: &Source<'_>) -> Result<Self> {
+        let n = source.count("constraints/N")?;
+        Ok(Self {
+            value: source.rows("constraints/value", ZERO, n)?,
+            group: load_members(source, "constraints/group", n)?,
+        })
+    }
+
+    pub(crate) fn store<S: ReadAt + WriteAt>(&self, sink: &mut Sink<'_, S>) -> Result<()> {
+        let n = size("constraints", self.group.len())?;
+        sink.count("constraints/N", n)?;
+        sink.rows("constraints/value", ZERO, n, &self.value)?;
+        sink.rows("constraints/group", columns(2), n, &members(&self.group))
+    }
+
+    pub(crate) fn validate(&self, particles: u32) -> Result<()> {
+        check_members("constraints", self.group.as_flattened(), particles)
+    }
+}
+
+fn check_members(group: &str, members: &[u32], particles: u32) -> Result<()> {
+    match members.iter().find(|&&member| member >= particles) {
+        Some(member) => {
+            let problem = format!("of {group} has particle {member}, and there are {particles}");
+            Err(Error::usage("group", problem))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,49 @@
+//! `configuration/…`: the step and the box.
+
+use sciformats_core::{ReadAt, Result, WriteAt};
+
+use super::Reals;
+use super::source::{Shape, Sink, Source};
+
+/// What holds for the whole system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The time step.
+    pub step: u64,
+    /// 2 or 3.
+    pub dimensions: u8,
+    /// The periodic box: lengths `lx`, `ly`, `lz` and tilts `xy`, `xz`, `yz`.
+    pub periodic_box: Reals,
+}
+
+const BOX: Shape = Shape { columns: 6, default: &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0] };
+const STEP: Shape = Shape { columns: 1, default: &[0.0] };
+const DIMENSIONS: Shape = Shape { columns: 1, default: &[3.0] };
+
+impl Default for Configuration {
+    fn default() -> Self {
+        Self { step: 0, dimensions: 3, periodic_box: vec![1.0f32, 1.0, 1.0, 0.0, 0.0, 0.0].into() }
+    }
+}
+
+impl Configuration {
+    pub(crate) fn load(source: &Source<'_>) -> Result<Self> {
+        let dimensions: Vec<u8> = source.fixed("configuration/dimensions", DIMENSIONS)?;
+        Ok(Self {
+            step: step(source)?,
+            dimensions: dimensions.first().copied().unwrap_or(3),
+            periodic_box: source.fixed("configuration/box", BOX)?,
+        })
+    }
+
+    pub(crate) fn store<S: ReadAt + WriteAt>(&self, sink: &mut Sink<'_, S>) -> Result<()> {
+        sink.fixed("configuration/step", STEP, &vec![self.step])?;
+        sink.fixed("configuration/dimensions", DIMENSIONS, &vec![self.dimensions])?;
+        sink.fixed("configuration/box", BOX, &self.periodic_box)
+    }
+}
+
+/// The time step of a frame.
+pub(crate) fn step(source: &Source<'_>) -> Result<u64> {
+    Ok(source.fixed::<Vec<u64>>("configuration/step", STEP)?.first().copied().unwrap_or(0))
+}

@@ -1,0 +1,91 @@
+//! One frame: the state of the whole system.
+
+use std::collections::BTreeMap;
+
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use super::log;
+use super::source::{Sink, Source};
+use super::{Bonds, Configuration, Constraints, Particles, Quantity};
+
+/// The state of a system, complete: what a file leaves out is filled in when it is read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// Step, dimensions and box.
+    pub configuration: Configuration,
+    /// Particles.
+    pub particles: Particles,
+    /// Bonds between two particles.
+    pub bonds: Bonds<2>,
+    /// Angles between three particles.
+    pub angles: Bonds<3>,
+    /// Dihedrals of four particles.
+    pub dihedrals: Bonds<4>,
+    /// Impropers of four particles.
+    pub impropers: Bonds<4>,
+    /// Distance constraints between two particles.
+    pub constraints: Constraints,
+    /// Special pairs of particles.
+    pub pairs: Bonds<2>,
+    /// Logged quantities, by their names without `log/`.
+    pub log: BTreeMap<String, Quantity>,
+}
+
+impl Frame {
+    /// A frame of `n` particles, with the defaults of the schema for everything.
+    pub fn new(n: u32) -> Self {
+        Self { particles: Particles::new(n), ..Self::default() }
+    }
+
+    pub(crate) fn load(source: &Source<'_>) -> Result<Self> {
+        Ok(Self {
+            configuration: Configuration::load(source)?,
+            particles: Particles::load(source)?,
+            bonds: Bonds::load(source, "bonds")?,
+            angles: Bonds::load(source, "angles")?,
+            dihedrals: Bonds::load(source, "dihedrals")?,
+            impropers: Bonds::load(source, "impropers")?,
+            constraints: Constraints::load(source)?,
+            pairs: Bonds::load(source, "pairs")?,
+            log: log::load(source)?,
+        })
+    }
+
+    pub(crate) fn store<S: ReadAt + WriteAt>(&self, sink: &mut Sink<'_, S>) -> Result<()> {
+        self.configuration.store(sink)?;
+        self.particles.store(sink)?;
+        self.bonds.store(sink, "bonds")?;
+        self.angles.store(sink, "angles")?;
+        self.dihedrals.store(sink, "dihedrals")?;
+        self.impropers.store(sink, "impropers")?;
+        self.constraints.store(sink)?;
+        self.pairs.store(sink, "pairs")?;
+        log::store(&self.log, sink)?;
+        if sink.stored == 0 {
+            // A frame without a chunk at the end of a file would not be there.
+            sink.store(false, |writer| writer.write("configuration/step", 1, &[self.configuration.step]))?;
+        }
+        Ok(())
+    }
+
+    /// Checks what can be wrong across the lists; their lengths are checked as they are written.
+    pub(crate) fn validate(&self, doubles: bool) -> Result<()> {
+        let particles = self.particles.n;
+        self.particles.validate()?;
+        self.bonds.validate("bonds", particles)?;
+        self.angles.validate("angles", particles)?;
+        self.dihedrals.validate("dihedrals", particles)?;
+        self.impropers.validate("impropers", particles)?;
+        self.constraints.validate(particles)?;
+        self.pairs.validate("pairs", particles)?;
+        if !matches!(self.configuration.dimensions, 2 | 3) {
+            let problem = format!("are {}, and must be 2 or 3", self.configuration.dimensions);
+            return Err(Error::usage("dimensions", problem));
+        }
+        let own = [&self.configuration.periodic_box, &self.constraints.value];
+        if !doubles && own.into_iter().chain(self.particles.reals()).any(|reals| reals.as_f64().is_some()) {
+            return Err(Error::usage("values", "have double precision, which the schema has since 2.0"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,319 @@
+//! `log/…`: quantities of any type and shape, by name.
+
+use std::collections::BTreeMap;
+
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use super::source::{Sink, Source};
+use crate::{Chunk, Element, ElementType, Reader, Writer};
+
+/// The prefix of the names of logged chunks.
+pub(crate) const PREFIX: &str = "log/";
+
+/// Values of one type.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the variants are named after their types")]
+pub enum Data {
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    /// UTF-8 text.
+    Text(String),
+}
+
+/// Does the same for each type of number, with `$values` the list; and something else for text.
+macro_rules! each {
+    ($data:expr, $values:ident => $do:expr, $text:ident => $other:expr) => {
+        match $data {
+            Data::U8($values) => $do,
+            Data::U16($values) => $do,
+            Data::U32($values) => $do,
+            Data::U64($values) => $do,
+            Data::I8($values) => $do,
+            Data::I16($values) => $do,
+            Data::I32($values) => $do,
+            Data::I64($values) => $do,
+            Data::F32($values) => $do,
+            Data::F64($values) => $do,
+            Data::Text($text) => $other,
+        }
+    };
+}
+
+impl Data {
+    /// The number of values; of a text, its bytes.
+    pub fn len(&self) -> usize {
+        each!(self, values => values.len(), text => text.len())
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values as floating-point numbers, rounded if they are integers beyond 2^53; `None` for text.
+    #[expect(clippy::unnecessary_cast, reason = "one of the types is f64 already")]
+    pub fn to_f64(&self) -> Option<Vec<f64>> {
+        Some(each!(self, values => values.iter().map(|&value| value as f64).collect(), _text => return None))
+    }
+
+    /// The type of the values.
+    pub fn element(&self) -> ElementType {
+        fn of<T: Element>(_: &[T]) -> ElementType {
+            T::TYPE
+        }
+        each!(self, values => of(values), _text => ElementType::Character)
+    }
+
+    fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
+        fn list<T: Element>(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<T>> {
+            Ok(reader.read::<T>(chunk)?.into_owned())
+        }
+        match chunk.element {
+            ElementType::U8 => list(reader, chunk).map(Self::U8),
+            ElementType::U16 => list(reader, chunk).map(Self::U16),
+            ElementType::U32 => list(reader, chunk).map(Self::U32),
+            ElementType::U64 => list(reader, chunk).map(Self::U64),
+            ElementType::I8 => list(reader, chunk).map(Self::I8),
+            ElementType::I16 => list(reader, chunk).map(Self::I16),
+            ElementType::I32 => list(reader, chunk).map(Self::I32),
+            ElementType::I64 => list(reader, chunk).map(Self::I64),
+            ElementType::F32 => list(reader, chunk).map(Self::F32),
+            ElementType::F64 => list(reader, chunk).map(Self::F64),
+            // Reading an unknown type fails with the reason.
+            ElementType::Character | ElementType::Unknown(_) => {
+                reader.text(chunk).map(|text| Self::Text(text.into_owned()))
+            }
+        }
+    }
+
+    /// Appends the values of `other`, if they are of the same type and not text.
+    fn extend(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::U8(a), Self::U8(b)) => a.extend(b),
+            (Self::U16(a), Self::U16(b)) => a.extend(b),
+            (Self::U32(a), Self::U32(b)) => a.extend(b),
+            (Self::U64(a), Self::U64(b)) => a.extend(b),
+            (Self::I8(a), Self::I8(b)) => a.extend(b),
+            (Self::I16(a), Self::I16(b)) => a.extend(b),
+            (Self::I32(a), Self::I32(b)) => a.extend(b),
+            (Self::I64(a), Self::I64(b)) => a.extend(b),
+            (Self::F32(a), Self::F32(b)) => a.extend(b),
+            (Self::F64(a), Self::F64(b)) => a.extend(b),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The values as bytes of this machine.
+    fn bits(&self) -> &[u8] {
+        each!(self, values => bytemuck::cast_slice(values), text => text.as_bytes())
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.element() == other.element() && self.bits() == other.bits()
+    }
+}
+
+/// A logged quantity of one frame: rows × columns values, or a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    columns: u32,
+    data: Data,
+}
+
+impl Quantity {
+    /// Values row after row, `columns` each.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if they are no whole rows.
+    pub fn new(columns: u32, data: Data) -> Result<Self> {
+        let len = data.len() as u64;
+        if len.checked_rem(columns.into()) == Some(0) {
+            Ok(Self { columns, data })
+        } else {
+            Err(Error::usage("values", format!("are {len}, which is no whole number of rows of {columns}")))
+        }
+    }
+
+    /// The number of rows; of a text, its bytes.
+    pub fn rows(&self) -> u64 {
+        (self.data.len() as u64).checked_div(self.columns.into()).unwrap_or(0)
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// The values.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is a single one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self.data.to_f64()?.as_slice() {
+            [value] => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
+        Ok(Self { columns: chunk.m, data: Data::read(reader, chunk)? })
+    }
+
+    fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str) -> Result<()> {
+        each!(
+            &self.data,
+            values => writer.write(name, self.columns, values),
+            text => writer.write_text(name, text)
+        )
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.columns == other.columns && self.data.same(&other.data)
+    }
+}
+
+impl From<f64> for Quantity {
+    fn from(value: f64) -> Self {
+        vec![value].into()
+    }
+}
+
+impl From<&str> for Quantity {
+    fn from(text: &str) -> Self {
+        Self { columns: 1, data: Data::Text(text.into()) }
+    }
+}
+
+macro_rules! from_list {
+    ($($type:ty: $data:ident),*) => {$(
+        /// One column.
+        impl From<Vec<$type>> for Quantity {
+            fn from(values: Vec<$type>) -> Self {
+                Self { columns: 1, data: Data::$data(values) }
+            }
+        }
+    )*};
+}
+from_list!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64: I64, f32: F32, f64: F64);
+
+/// The names of all logged quantities of a file, without the prefix.
+pub(crate) fn names(reader: &Reader) -> impl Iterator<Item = &str> {
+    // A name that is not text belongs to no chunk that could be found by it.
+    reader.names_with_prefix(PREFIX).filter_map(|name| std::str::from_utf8(name).ok()?.strip_prefix(PREFIX))
+}
+
+pub(crate) fn load(source: &Source<'_>) -> Result<BTreeMap<String, Quantity>> {
+    let mut log = BTreeMap::new();
+    for name in names(source.reader) {
+        if let Some(chunk) = source.chunk(&format!("{PREFIX}{name}"))? {
+            log.insert(name.to_owned(), Quantity::read(source.reader, &chunk)?);
+        }
+    }
+    Ok(log)
+}
+
+pub(crate) fn store<S: ReadAt + WriteAt>(
+    log: &BTreeMap<String, Quantity>,
+    sink: &mut Sink<'_, S>,
+) -> Result<()> {
+    for (name, quantity) in log {
+        let name = format!("{PREFIX}{name}");
+        let inherited = match sink.initial {
+            None => false,
+            Some(reader) => {
+                let missing = || {
+                    let problem = format!("has {name:?}, which is not in frame 0: all frames need it then");
+                    Error::usage("log", problem)
+                };
+                let chunk = reader.find(0, &name)?.ok_or_else(missing)?;
+                quantity.same(&Quantity::read(reader, &chunk)?)
+            }
+        };
+        sink.store(inherited, |writer| quantity.write(writer, &name))?;
+    }
+    Ok(())
+}
+
+/// A logged quantity over all frames.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// The same type and shape in every frame: frames × rows × columns values.
+    Regular {
+        /// Rows in each frame.
+        rows: u64,
+        /// Columns in each frame.
+        columns: u32,
+        /// The values of all frames, one after another.
+        data: Data,
+    },
+    /// Text, or types and shapes that differ; `None` where neither the frame nor frame 0 has the quantity.
+    Varying(Vec<Option<Quantity>>),
+}
+
+impl Column {
+    /// All values as floating-point numbers, frame after frame, if the column is regular.
+    pub fn to_f64(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Regular { data, .. } => data.to_f64(),
+            Self::Varying(_) => None,
+        }
+    }
+
+    /// Reads the quantity `name`, which includes the prefix, over all frames of a file.
+    pub(crate) fn read(reader: &Reader, name: &str) -> Result<Self> {
+        let limits = reader.options().limits;
+        let frames = limits.items("frames", reader.frames())?;
+        let initial = reader.find(0, name)?.map(|chunk| Quantity::read(reader, &chunk)).transpose()?;
+        let initial_bytes =
+            initial.as_ref().map_or(0, |quantity| quantity.data.len() as u64).saturating_mul(8);
+        limits.memory("bytes of a logged quantity", initial_bytes.saturating_mul(frames as u64))?;
+
+        let mut values: Vec<Option<Quantity>> = Vec::with_capacity(frames);
+        for chunk in reader.history(name) {
+            let chunk = chunk?;
+            let frame = usize::try_from(chunk.frame).unwrap_or(usize::MAX).min(frames);
+            while values.len() < frame {
+                values.push(initial.clone());
+            }
+            // Of two chunks with the same name in a frame the first counts, as in a look-up.
+            if values.len() == frame {
+                values.push(Some(Quantity::read(reader, &chunk)?));
+            }
+        }
+        values.resize(frames, initial);
+        Ok(Self::joined(&values).unwrap_or(Self::Varying(values)))
+    }
+
+    fn joined(values: &[Option<Quantity>]) -> Option<Self> {
+        let (first, rest) = values.split_first()?;
+        let mut all = first.clone()?;
+        let shape = |quantity: &Quantity| (quantity.rows(), quantity.columns);
+        let (rows, columns) = shape(&all);
+        for quantity in rest {
+            let quantity = quantity.as_ref().filter(|quantity| shape(quantity) == (rows, columns))?;
+            if !all.data.extend(&quantity.data) {
+                return None;
+            }
+        }
+        (all.as_text().is_none()).then_some(Self::Regular { rows, columns, data: all.data })
+    }
+}

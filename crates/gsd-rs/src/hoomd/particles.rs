@@ -1,0 +1,149 @@
+//! `particles/…`: the particles and their properties.
+
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use super::Reals;
+use super::source::{Shape, Sink, Source};
+use super::values::Values;
+
+/// The particles. All lists are row after row, one row a particle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Particles {
+    /// How many there are.
+    pub n: u32,
+    /// The names of the types.
+    pub types: Vec<String>,
+    /// The type of each particle: a position in `types`.
+    pub typeid: Vec<u32>,
+    /// For each type a JSON object that describes its shape, for drawing; it is not interpreted here.
+    pub type_shapes: Vec<String>,
+    /// Masses.
+    pub mass: Reals,
+    /// Charges.
+    pub charge: Reals,
+    /// Diameters.
+    pub diameter: Reals,
+    /// The rigid body that each belongs to, or -1.
+    pub body: Vec<i32>,
+    /// Moments of inertia, 3 a particle, in its own frame.
+    pub moment_inertia: Reals,
+    /// Positions, 3 a particle, inside the box.
+    pub position: Reals,
+    /// Orientations, quaternions of 4, the scalar first.
+    pub orientation: Reals,
+    /// Velocities, 3 a particle.
+    pub velocity: Reals,
+    /// Angular momenta, quaternions of 4.
+    pub angmom: Reals,
+    /// How often each has left the box, 3 a particle.
+    pub image: Vec<i32>,
+}
+
+const ONE: Shape = Shape { columns: 1, default: &[1.0] };
+const ZERO: Shape = Shape { columns: 1, default: &[0.0] };
+const MINUS_ONE: Shape = Shape { columns: 1, default: &[-1.0] };
+const VECTOR: Shape = Shape { columns: 3, default: &[0.0] };
+const QUATERNION: Shape = Shape { columns: 4, default: &[0.0] };
+const UNIT_QUATERNION: Shape = Shape { columns: 4, default: &[1.0, 0.0, 0.0, 0.0] };
+
+impl Default for Particles {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Particles {
+    /// `n` particles with the defaults of the schema.
+    pub fn new(n: u32) -> Self {
+        let rows = usize::try_from(n).unwrap_or(0);
+        let zeros = |columns| Reals::filled(&[0.0].repeat(columns), rows);
+        Self {
+            n,
+            types: vec!["A".into()],
+            typeid: Vec::filled(ZERO.default, rows),
+            type_shapes: vec!["{}".into()],
+            mass: Reals::filled(ONE.default, rows),
+            charge: zeros(1),
+            diameter: Reals::filled(ONE.default, rows),
+            body: Vec::filled(MINUS_ONE.default, rows),
+            moment_inertia: zeros(3),
+            position: zeros(3),
+            orientation: Reals::filled(UNIT_QUATERNION.default, rows),
+            velocity: zeros(3),
+            angmom: zeros(4),
+            image: vec![0; rows.saturating_mul(3)],
+        }
+    }
+
+    pub(crate) fn load(source: &Source<'_>) -> Result<Self> {
+        let n = source.count("particles/N")?;
+        Ok(Self {
+            n,
+            types: source.texts("particles/types", &["A"])?,
+            typeid: source.rows("particles/typeid", ZERO, n)?,
+            type_shapes: source.texts("particles/type_shapes", &["{}"])?,
+            mass: source.rows("particles/mass", ONE, n)?,
+            charge: source.rows("particles/charge", ZERO, n)?,
+            diameter: source.rows("particles/diameter", ONE, n)?,
+            body: source.rows("particles/body", MINUS_ONE, n)?,
+            moment_inertia: source.rows("particles/moment_inertia", VECTOR, n)?,
+            position: source.rows("particles/position", VECTOR, n)?,
+            orientation: source.rows("particles/orientation", UNIT_QUATERNION, n)?,
+            velocity: source.rows("particles/velocity", VECTOR, n)?,
+            angmom: source.rows("particles/angmom", QUATERNION, n)?,
+            image: source.rows("particles/image", VECTOR, n)?,
+        })
+    }
+
+    pub(crate) fn store<S: ReadAt + WriteAt>(&self, sink: &mut Sink<'_, S>) -> Result<()> {
+        let n = self.n;
+        sink.count("particles/N", n)?;
+        sink.texts("particles/types", &["A"], &self.types)?;
+        sink.rows("particles/typeid", ZERO, n, &self.typeid)?;
+        sink.texts("particles/type_shapes", &["{}"], &self.type_shapes)?;
+        sink.rows("particles/mass", ONE, n, &self.mass)?;
+        sink.rows("particles/charge", ZERO, n, &self.charge)?;
+        sink.rows("particles/diameter", ONE, n, &self.diameter)?;
+        sink.rows("particles/body", MINUS_ONE, n, &self.body)?;
+        sink.rows("particles/moment_inertia", VECTOR, n, &self.moment_inertia)?;
+        sink.rows("particles/position", VECTOR, n, &self.position)?;
+        sink.rows("particles/orientation", UNIT_QUATERNION, n, &self.orientation)?;
+        sink.rows("particles/velocity", VECTOR, n, &self.velocity)?;
+        sink.rows("particles/angmom", QUATERNION, n, &self.angmom)?;
+        sink.rows("particles/image", VECTOR, n, &self.image)
+    }
+
+    /// Checks what the schema demands across the lists.
+    pub(crate) fn validate(&self) -> Result<()> {
+        check_types("particles", &self.types, &self.typeid)?;
+        match self.type_shapes.iter().find(|text| !(text.starts_with('{') && text.ends_with('}'))) {
+            Some(text) => Err(Error::usage("type_shapes", format!("has {text:?}, which is no JSON object"))),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn reals(&self) -> impl Iterator<Item = &Reals> {
+        [
+            &self.mass,
+            &self.charge,
+            &self.diameter,
+            &self.moment_inertia,
+            &self.position,
+            &self.orientation,
+            &self.velocity,
+            &self.angmom,
+        ]
+        .into_iter()
+    }
+}
+
+/// Checks that each typeid names one of the types.
+pub(crate) fn check_types(group: &str, types: &[String], typeid: &[u32]) -> Result<()> {
+    match typeid.iter().find(|&&id| u64::from(id) >= types.len() as u64) {
+        Some(id) => {
+            let problem = format!("of {group} has {id}, and there are {} types", types.len());
+            Err(Error::usage("typeid", problem))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the values of a frame come from, and where they go: inheritance and defaults, in both directions.
+
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt};
+
+use super::values::{Values, read_texts, write_texts};
+use crate::{Chunk, Reader, Writer};
+
+/// What a chunk is when it is stored nowhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) columns: u32,
+    /// The default of a row; one value stands for all columns.
+    pub(crate) default: &'static [f64],
+}
+
+impl Shape {
+    fn row(&self) -> Vec<f64> {
+        self.default.iter().copied().cycle().take(usize::try_from(self.columns).unwrap_or(0)).collect()
+    }
+}
+
+/// One frame of a file.
+pub(crate) struct Source<'a> {
+    pub(crate) reader: &'a Reader,
+    pub(crate) frame: u64,
+}
+
+impl<'a> Source<'a> {
+    /// The chunk that holds the value: this frame's or, if that has none, frame 0's.
+    pub(crate) fn chunk(&self, name: &str) -> Result<Option<Chunk<'a>>> {
+        match self.reader.find(self.frame, name)? {
+            None if self.frame > 0 => self.reader.find(0, name),
+            found => Ok(found),
+        }
+    }
+
+    /// A list with one row for each of `n` particles or bonds.
+    pub(crate) fn rows<V: Values>(&self, name: &str, shape: Shape, n: u32) -> Result<V> {
+        // What frame 0 holds for another number of particles is not inherited.
+        let usable = |chunk: &Chunk<'_>| chunk.frame == self.frame || chunk.n == u64::from(n);
+        match self.chunk(name)?.filter(usable) {
+            Some(chunk) => {
+                expect(&chunk, n.into(), shape.columns)?;
+                V::read(self.reader, &chunk)
+            }
+            None => {
+                let bytes = u64::from(n).saturating_mul(u64::from(shape.columns)).saturating_mul(V::SIZE);
+                self.reader.options().limits.memory("bytes of default values", bytes)?;
+                Ok(V::filled(&shape.row(), usize::try_from(n).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// A value that does not depend on the number of particles: one row, or a column of `shape.columns` rows.
+    pub(crate) fn fixed<V: Values>(&self, name: &str, shape: Shape) -> Result<V> {
+        let Some(chunk) = self.chunk(name)? else { return Ok(V::filled(&shape.row(), 1)) };
+        if chunk.elements() != Some(shape.columns.into()) {
+            expect(&chunk, shape.columns.into(), 1)?;
+        }
+        V::read(self.reader, &chunk)
+    }
+
+    /// A list of texts.
+    pub(crate) fn texts(&self, name: &str, default: &[&str]) -> Result<Vec<String>> {
+        match self.chunk(name)? {
+            Some(chunk) => read_texts(self.reader, &chunk),
+            None => Ok(default.iter().map(|&text| text.to_owned()).collect()),
+        }
+    }
+
+    /// The number of particles or bonds.
+    pub(crate) fn count(&self, name: &str) -> Result<u32> {
+        Ok(self.fixed::<Vec<u32>>(name, COUNT)?.first().copied().unwrap_or(0))
+    }
+}
+
+const COUNT: Shape = Shape { columns: 1, default: &[0.0] };
+
+fn expect(chunk: &Chunk<'_>, n: u64, m: u32) -> Result<()> {
+    let fault = |field, expected, found, offset| {
+        let kind = FaultKind::Mismatch { expected, found };
+        Err(Fault::new(field, kind).at("index entry", chunk.entry.saturating_add(offset)))
+    };
+    match (chunk.n == n, chunk.m == m) {
+        (true, true) => Ok(()),
+        (false, _) => fault("N", n, chunk.n, 8),
+        (_, false) => fault("M", m.into(), chunk.m.into(), 24),
+    }
+}
+
+/// The frame that is being written. A value is stored if a reader would not find it otherwise.
+pub(crate) struct Sink<'a, S: ReadAt + WriteAt> {
+    pub(crate) writer: &'a mut Writer<S>,
+    /// Frame 0, unless this is it.
+    pub(crate) initial: Option<&'a Reader>,
+    /// Chunks that were stored.
+    pub(crate) stored: usize,
+}
+
+impl<S: ReadAt + WriteAt> Sink<'_, S> {
+    /// Where a reader finds what this frame does not store: a frame beyond those that are there inherits everything.
+    fn source(&self) -> Option<Source<'_>> {
+        self.initial.map(|reader| Source { reader, frame: u64::MAX })
+    }
+
+    /// Stores a list with one row for each of `n`, unless it is inherited.
+    pub(crate) fn rows<V: Values>(&mut self, name: &str, shape: Shape, n: u32, values: &V) -> Result<()> {
+        let expected = u64::from(n).saturating_mul(shape.columns.into());
+        if values.count() as u64 != expected {
+            let problem = format!("of {name} are {}, expected {n} rows of {}", values.count(), shape.columns);
+            return Err(Error::usage("values", problem));
+        }
+        let inherited = match self.source() {
+            Some(source) => source.rows::<V>(name, shape, n)?,
+            None => V::filled(&shape.row(), usize::try_from(n).unwrap_or(0)),
+        };
+        self.store(values.same(&inherited), |writer| values.write(writer, name, shape.columns))
+    }
+
+    /// Stores a value that does not depend on the number of particles, as a column.
+    pub(crate) fn fixed<V: Values>(&mut self, name: &str, shape: Shape, value: &V) -> Result<()> {
+        if value.count() as u64 != u64::from(shape.columns) {
+            let problem = format!("of {name} are {}, expected {}", value.count(), shape.columns);
+            return Err(Error::usage("values", problem));
+        }
+        let inherited = match self.source() {
+            Some(source) => source.fixed::<V>(name, shape)?,
+            None => V::filled(&shape.row(), 1),
+        };
+        self.store(value.same(&inherited), |writer| value.write(writer, name, 1))
+    }
+
+    /// Stores a list of texts.
+    pub(crate) fn texts(&mut self, name: &str, default: &[&str], texts: &[String]) -> Result<()> {
+        let same = match self.source() {
+            Some(source) => source.texts(name, default)? == texts,
+            None => default.iter().eq(texts),
+        };
+        self.store(same, |writer| write_texts(writer, name, texts))
+    }
+
+    /// Stores a number of particles or bonds.
+    pub(crate) fn count(&mut self, name: &str, n: u32) -> Result<()> {
+        self.fixed(name, COUNT, &vec![n])
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        inherited: bool,
+        write: impl FnOnce(&mut Writer<S>) -> Result<()>,
+    ) -> Result<()> {
+        if !inherited {
+            write(self.writer)?;
+            self.stored = self.stored.saturating_add(1);
+        }
+        Ok(())
+    }
+}

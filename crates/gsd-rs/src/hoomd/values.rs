@@ -1,0 +1,176 @@
+//! The kinds of values that chunks of the schema hold: how each is read, compared, filled with a default and written.
+
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt};
+
+use super::Reals;
+use crate::{Chunk, Element, ElementType, Reader, Writer};
+
+/// Rows of values in one chunk.
+pub(crate) trait Values: Sized {
+    /// The size of one value in memory.
+    const SIZE: u64;
+
+    /// Reads a chunk; its type must be one that the schema allows here.
+    fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self>;
+    /// `rows` times the default of a row.
+    fn filled(row: &[f64], rows: usize) -> Self;
+    /// How many values there are.
+    fn count(&self) -> usize;
+    /// Whether these are the same values, bit for bit; the precision does not matter.
+    fn same(&self, other: &Self) -> bool;
+    fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()>;
+}
+
+/// The error for a chunk of a type that the schema does not allow here.
+fn wrong_type(chunk: &Chunk<'_>) -> Error {
+    let kind = FaultKind::Undefined { found: chunk.element.code().into() };
+    Fault::new("type", kind).at("index entry", chunk.entry.saturating_add(30))
+}
+
+fn read_as<T: Element>(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<T>> {
+    if chunk.element == T::TYPE { Ok(reader.read::<T>(chunk)?.into_owned()) } else { Err(wrong_type(chunk)) }
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {$(
+        impl Values for Vec<$type> {
+            const SIZE: u64 = size_of::<$type>() as u64;
+
+            fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
+                read_as::<$type>(reader, chunk)
+            }
+            fn filled(row: &[f64], rows: usize) -> Self {
+                // Defaults are small integers.
+                row.iter().map(|&value| value as $type).collect::<Vec<_>>().repeat(rows)
+            }
+            fn count(&self) -> usize {
+                self.len()
+            }
+            fn same(&self, other: &Self) -> bool {
+                self == other
+            }
+            fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()> {
+                writer.write(name, columns, self)
+            }
+        }
+    )*};
+}
+integers!(u8, u32, u64, i32);
+
+impl Values for Reals {
+    const SIZE: u64 = 8;
+
+    fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
+        if chunk.element == ElementType::F64 {
+            return read_as(reader, chunk).map(Self::F64);
+        }
+        read_as(reader, chunk).map(Self::F32)
+    }
+
+    fn filled(row: &[f64], rows: usize) -> Self {
+        Self::F32(row.iter().map(|&value| value as f32).collect::<Vec<_>>().repeat(rows))
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::F32(a), Self::F32(b)) => {
+                bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
+            }
+            _ => {
+                self.len() == other.len() && self.iter().map(f64::to_bits).eq(other.iter().map(f64::to_bits))
+            }
+        }
+    }
+
+    fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()> {
+        match self {
+            Self::F32(values) => writer.write(name, columns, values),
+            Self::F64(values) => writer.write(name, columns, values),
+        }
+    }
+}
+
+/// Members of groups, which older files store as signed numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Members(pub(crate) Vec<u32>);
+
+impl Values for Members {
+    const SIZE: u64 = 4;
+
+    fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
+        if chunk.element != ElementType::I32 {
+            return read_as(reader, chunk).map(Self);
+        }
+        let negative =
+            || Fault::new("particle", FaultKind::Rule("is negative")).at("data chunk", chunk.location);
+        let values = reader.read::<i32>(chunk)?;
+        values
+            .iter()
+            .map(|&value| u32::try_from(value).map_err(|_| negative()))
+            .collect::<Result<_>>()
+            .map(Self)
+    }
+
+    fn filled(row: &[f64], rows: usize) -> Self {
+        Self(Vec::filled(row, rows))
+    }
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()> {
+        writer.write(name, columns, &self.0)
+    }
+}
+
+/// Reads a list of texts, one a row, each ended or filled up by zeros.
+pub(crate) fn read_texts(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<String>> {
+    if !matches!(chunk.element, ElementType::I8 | ElementType::U8 | ElementType::Character) {
+        return Err(wrong_type(chunk));
+    }
+    let bytes = reader.read_bytes(chunk, 0..chunk.n)?;
+    let width = usize::try_from(chunk.m).unwrap_or(usize::MAX);
+    if width == 0 {
+        let kind = FaultKind::Rule("is 0, which leaves no room for the texts");
+        return if chunk.n == 0 {
+            Ok(Vec::new())
+        } else {
+            Err(Fault::new("M", kind).at("index entry", chunk.entry))
+        };
+    }
+    let text = |row: &[u8]| {
+        let text = row.split(|&byte| byte == 0).next().unwrap_or_default();
+        let encoding = || Fault::new("text", FaultKind::Encoding).at("data chunk", chunk.location);
+        std::str::from_utf8(text).map(str::to_owned).map_err(|_| encoding())
+    };
+    bytes.chunks(width).map(text).collect()
+}
+
+/// Writes a list of texts as rows that are one byte longer than the longest.
+pub(crate) fn write_texts<S: ReadAt + WriteAt>(
+    writer: &mut Writer<S>,
+    name: &str,
+    texts: &[String],
+) -> Result<()> {
+    if let Some(text) = texts.iter().find(|text| text.contains('\0')) {
+        return Err(Error::usage("text", format!("{text:?} of {name} has a NUL in it")));
+    }
+    let width = texts.iter().map(String::len).max().unwrap_or(0).saturating_add(1);
+    let columns = u32::try_from(width).map_err(|_| Error::usage("text", format!("of {name} is too long")))?;
+    let mut bytes = Vec::new();
+    for text in texts {
+        let end = bytes.len().saturating_add(width);
+        bytes.extend(text.as_bytes());
+        bytes.resize(end, 0);
+    }
+    writer.write_bytes(name, ElementType::I8, columns, &bytes)
+}
