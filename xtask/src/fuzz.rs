@@ -44,7 +44,7 @@ pub(crate) fn task(mut args: Args) -> Result {
 }
 
 /// The names of the `[[bin]]` tables.
-fn targets(manifest: &str) -> Result<Vec<String>> {
+pub(crate) fn targets(manifest: &str) -> Result<Vec<String>> {
     let table: toml::Table = manifest.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let bins = table.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
     Ok(bins.filter_map(|bin| bin.get("name").and_then(toml::Value::as_str).map(str::to_owned)).collect())

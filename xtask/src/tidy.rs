@@ -4,6 +4,7 @@
 
 mod commands;
 mod fixtures;
+mod fuzz;
 mod headers;
 mod layers;
 mod links;
@@ -57,6 +58,7 @@ const RULES: &[(&str, Rule)] = &[
     ("spec/ and model/ warn of unchecked arithmetic", headers::lints),
     ("crates have a README", headers::readmes),
     ("fixtures are as listed", fixtures::rule),
+    ("fuzz targets are built", fuzz::rule),
     ("no path of one machine", words::places),
     ("the text speaks of the project alone", words::project_only),
     ("commands in documents exist", commands::rule),
