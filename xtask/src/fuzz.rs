@@ -28,6 +28,7 @@ pub(crate) fn task(mut args: Args) -> Result {
         return Err(Failure::setup(format!("no fuzz target {asked}; there are: {}", all.join(", "))));
     }
     needs_tools()?;
+    let mut failed = Vec::new();
     for target in chosen {
         let corpus = root().join("fuzz").join("corpus").join(target);
         let seeds = seed(target, &root().join("fixtures"), &corpus)?;
@@ -38,9 +39,11 @@ pub(crate) fn task(mut args: Args) -> Result {
         fuzz.args(["-timeout=10", "-print_final_stats=1"]);
         // The toolchain that runs this task must not be the one that builds the targets.
         fuzz.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").current_dir(root().join("fuzz"));
-        run(&mut fuzz)?;
+        if run(&mut fuzz).is_err() {
+            failed.push(target.as_str());
+        }
     }
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
 
 /// The names of the `[[bin]]` tables.
