@@ -12,42 +12,53 @@ pub(crate) fn task(args: Args) -> Result {
     lint()
 }
 
-/// Everything that must not warn.
+/// Everything that must not warn. All of it is looked at, also after a failure.
 pub(crate) fn lint() -> Result {
-    run(cargo().args(["fmt", "--all", "--check"]))?;
-    clippy(&[])?;
-    clippy(&["--no-default-features"])?;
-    // Libraries only: the program has the name of one of them, and its docs would take that one's place.
-    let doc = ["doc", "--workspace", "--lib", "--all-features", "--no-deps"];
-    run(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))?;
-    // `fmt --all` would look at the crates of the workspace once more, as dependencies.
-    for (beside, packages) in
-        [("fuzz", &["sciformats-fuzz"][..]), ("bench", &["harness", "sciformats-bench"])]
-    {
-        let packages = packages.iter().flat_map(|name| ["--package", name]);
-        run(cargo().arg("fmt").args(packages).arg("--check").current_dir(root().join(beside)))?;
-        run(&mut clippy_beside(beside))?;
+    let mut failed = Vec::new();
+    for mut command in commands() {
+        failed.extend(run(&mut command).err().map(|failure| failure.message));
     }
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n").into()) }
 }
 
-fn clippy(features: &[&str]) -> Result {
-    let features = if features.is_empty() { &["--all-features"] } else { features };
-    run(cargo()
-        .args(["clippy", "--workspace", "--all-targets"])
-        .args(features)
-        .args(["--", "-D", "warnings"]))
+fn commands() -> Vec<Command> {
+    // `fmt --all` beside the workspace would look at its crates once more, as dependencies.
+    vec![
+        in_folder("", &["fmt", "--all", "--check"]),
+        in_folder("fuzz", &["fmt", "--check"]),
+        in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
+        clippy("", &["--all-features"]),
+        clippy("", &["--no-default-features"]),
+        fuzz_clippy(),
+        clippy("bench", &[]),
+        doc(),
+    ]
 }
 
-/// Clippy of `fuzz` or `bench`. The fuzz targets are looked at as the fuzzer would build them, but nothing is linked,
-/// so that no C++ compiler is needed: `libfuzzer-sys` builds no library of its own when it is told of another.
-fn clippy_beside(folder: &str) -> Command {
+fn in_folder(folder: &str, words: &[&str]) -> Command {
     let mut command = cargo();
-    command.args(["clippy", "--workspace", "--all-targets"]).current_dir(root().join(folder));
-    if folder == "fuzz" {
-        command.env("CUSTOM_LIBFUZZER_PATH", Path::new("unlinked").join("libfuzzer.a"));
-        command.env("RUSTFLAGS", "--cfg fuzzing");
-    }
-    command.args(["--", "-D", "warnings"]);
+    command.current_dir(root().join(folder)).args(words);
+    command
+}
+
+fn clippy(folder: &str, features: &[&str]) -> Command {
+    let mut command = in_folder(folder, &["clippy", "--workspace", "--all-targets"]);
+    command.args(features).args(["--", "-D", "warnings"]);
+    command
+}
+
+/// The targets are looked at as the fuzzer would build them, but nothing is linked, so that no C++ compiler is needed:
+/// `libfuzzer-sys` builds no library of its own when it is told of another.
+fn fuzz_clippy() -> Command {
+    let mut command = clippy("fuzz", &[]);
+    command.env("CUSTOM_LIBFUZZER_PATH", Path::new("unlinked").join("libfuzzer.a"));
+    command.env("RUSTFLAGS", "--cfg fuzzing");
+    command
+}
+
+/// Libraries only: the program has the name of one of them, and its docs would take that one's place.
+fn doc() -> Command {
+    let mut command = in_folder("", &["doc", "--workspace", "--lib", "--all-features", "--no-deps"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
     command
 }
