@@ -19,6 +19,11 @@
 
 pub(crate) mod chunk;
 pub(crate) mod coder;
+pub(crate) mod compress;
+pub(crate) mod frame;
+pub(crate) mod offsets;
+pub(crate) mod options;
 pub(crate) mod parallel;
+pub(crate) mod params;
 pub(crate) mod source;
 pub(crate) mod stages;

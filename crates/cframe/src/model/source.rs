@@ -37,10 +37,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All of a storage that nobody else need keep.
-    pub(crate) fn shared(storage: Arc<dyn ReadAt>) -> Self {
-        let len = storage.len();
-        Self { storage: Holder::Shared(storage), base: 0, len }
+    /// As [`range`](Self::range), for a storage that others keep too.
+    pub(crate) fn shared(storage: Arc<dyn ReadAt>, base: u64, len: u64) -> Self {
+        let len = storage.len().saturating_sub(base).min(len);
+        Self { storage: Holder::Shared(storage), base, len }
     }
 
     /// Position of the first byte in its file.
@@ -75,7 +75,7 @@ impl<'a> Source<'a> {
             }
             Holder::Shared(storage) => {
                 check_range(self.len, at, len).map_err(|_| self.beyond(at, len))?;
-                storage.read_at(at, size)
+                storage.read_at(self.base.saturating_add(at), size)
             }
         }
     }
@@ -85,7 +85,7 @@ impl<'a> Source<'a> {
         match &self.storage {
             Holder::Bytes(bytes) => part(bytes, 0, self.len),
             Holder::Storage(_) => None,
-            Holder::Shared(storage) => storage.as_slice().and_then(|all| part(all, 0, self.len)),
+            Holder::Shared(storage) => storage.as_slice().and_then(|all| part(all, self.base, self.len)),
         }
     }
 

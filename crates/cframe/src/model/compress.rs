@@ -1,0 +1,508 @@
+//! Writing a chunk.
+
+use sciformats_core::{Error, Result};
+
+use super::chunk::Context;
+use super::coder::{Coder, Encoders};
+use super::params::Params;
+use super::stages::{Block, Buffers, Stages};
+use crate::codec::zstd;
+use crate::spec::block_starts;
+use crate::spec::chunk_header::{ChunkHeader, MAX_DICTIONARY, MAX_NBYTES, Special, VERSION_BLOSC1};
+use crate::spec::pipeline::{Codec, Filter, Pipeline};
+use crate::spec::stream::Stream;
+
+/// Data below this is stored raw.
+const MIN_NBYTES: usize = 32;
+
+/// What a thread keeps from one block to the next.
+#[derive(Default)]
+struct State {
+    encoders: Encoders,
+    buffers: Buffers,
+    payload: Vec<u8>,
+}
+
+/// What is the same for all blocks.
+struct Job<'a> {
+    params: &'a Params,
+    coder: Coder,
+    stages: Stages,
+    blocksize: usize,
+    split: bool,
+    data: &'a [u8],
+    /// The first block as it will read, if others are differences from it.
+    reference: Option<Vec<u8>>,
+}
+
+/// Compresses `data` into a chunk.
+///
+/// # Errors
+/// `Usage` if the data is too large for a chunk, or the parameters do not fit each other; `Unsupported` if this build
+/// does not have the codec or a filter.
+pub(crate) fn compress(data: &[u8], params: &Params, context: &Context) -> Result<Vec<u8>> {
+    let nbytes = u32::try_from(data.len()).ok().filter(|&n| n <= MAX_NBYTES);
+    let nbytes = nbytes.ok_or_else(|| Error::usage("data", format!("has more than {MAX_NBYTES} bytes")))?;
+    if params.typesize == 0 {
+        return Err(Error::usage("type size", "is 0"));
+    }
+    let job = Job::new(data, params, context)?;
+    let header = job.header(nbytes);
+    if !params.blosc1 && nbytes > 0 && data.iter().all(|&byte| byte == 0) {
+        return Ok(finished(header.special_kind(Special::Zeros), Vec::new()));
+    }
+    if params.level == 0 || data.len() < MIN_NBYTES {
+        return Ok(raw(header, data));
+    }
+    let dictionary = if params.dictionary { job.dictionary(context)? } else { None };
+    let blocks = job.blocks(dictionary.as_deref(), context)?;
+    let mut body = Vec::new();
+    let head =
+        u64::from(header.size()).saturating_add((blocks.len() as u64).saturating_mul(4)).saturating_add(
+            dictionary.as_ref().map_or(0, |dictionary| dictionary.len().saturating_add(4)) as u64,
+        );
+    let total = blocks.iter().fold(head, |sum, block| sum.saturating_add(block.len() as u64));
+    if total >= u64::from(header.size()).saturating_add(data.len() as u64) {
+        return Ok(raw(header, data));
+    }
+    let mut at = u32::try_from(head).unwrap_or(u32::MAX);
+    let starts: Vec<u32> = blocks
+        .iter()
+        .map(|block| {
+            let start = at;
+            at = at.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
+            start
+        })
+        .collect();
+    body.reserve(usize::try_from(total).unwrap_or(0));
+    block_starts::encode(&starts, &mut body);
+    let header = match &dictionary {
+        None => header,
+        Some(dictionary) => {
+            body.extend(u32::try_from(dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
+            body.extend(dictionary);
+            header.with_dictionary()
+        }
+    };
+    blocks.iter().for_each(|block| body.extend_from_slice(block));
+    Ok(finished(header, body))
+}
+
+/// A chunk of blocks of the given contents, which may differ in length.
+///
+/// # Errors
+/// As [`compress`].
+pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Context) -> Result<Vec<u8>> {
+    let total = blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.len() as u64));
+    let nbytes = u32::try_from(total).ok().filter(|&n| n <= MAX_NBYTES && n > 0);
+    let nbytes =
+        nbytes.ok_or_else(|| Error::usage("blocks", format!("have {total} bytes, 1 to {MAX_NBYTES}")))?;
+    let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+    let job = Job::new(&[], params, context)?;
+    let header = ChunkHeader { blocksize: count, ..job.header(nbytes) }.with_vl_blocks();
+    let encoded = context.threads.collect(
+        blocks.len(),
+        usize::try_from(total).unwrap_or(0),
+        State::default,
+        |state, i| {
+            let block: &[u8] = blocks.get(i).copied().unwrap_or_default();
+            let State { encoders, buffers, .. } = state;
+            let filtered = job.stages.encode(Block::First, buffers, block)?;
+            let mut out = u32::try_from(block.len()).unwrap_or(u32::MAX).to_le_bytes().to_vec();
+            if !job.coder.encode(encoders, (params.level, None), filtered, &mut out, filtered.len()) {
+                out.extend_from_slice(filtered);
+            }
+            Ok(out)
+        },
+    )?;
+    let mut at = header.size().saturating_add(count.saturating_mul(4));
+    let starts: Vec<u32> = encoded
+        .iter()
+        .map(|block| {
+            let start = at;
+            at = at.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
+            start
+        })
+        .collect();
+    let mut body = Vec::new();
+    block_starts::encode(&starts, &mut body);
+    encoded.iter().for_each(|block| body.extend_from_slice(block));
+    Ok(finished(header, body))
+}
+
+/// A chunk of `nbytes` bytes that is nothing but its kind, or the repeated `value`.
+///
+/// # Errors
+/// `Usage` if `nbytes` is no multiple of what is repeated, or NaN is asked for in elements that are no floats.
+pub(crate) fn special(kind: Special, value: &[u8], typesize: u32, nbytes: u32) -> Result<Vec<u8>> {
+    let typesize_stored = u8::try_from(typesize).unwrap_or(1).max(1);
+    let width = match kind {
+        Special::Value => value.len(),
+        Special::Nan if !matches!(typesize, 4 | 8) => {
+            return Err(Error::usage("type size", format!("of NaN is {typesize}, not 4 or 8")));
+        }
+        Special::Zeros => 1,
+        Special::Nan | Special::Uninit => usize::try_from(typesize).unwrap_or(usize::MAX),
+    };
+    let fits = usize::try_from(nbytes).is_ok_and(|n| n.checked_rem(width) == Some(0)) && nbytes <= MAX_NBYTES;
+    if !fits {
+        return Err(Error::usage("size of the chunk", format!("is {nbytes}, no multiple of {width} bytes")));
+    }
+    let header = ChunkHeader::plain(typesize_stored, nbytes, nbytes.max(1)).special_kind(kind);
+    let body = if kind == Special::Value { value.to_vec() } else { Vec::new() };
+    Ok(finished(header, body))
+}
+
+fn raw(header: ChunkHeader, data: &[u8]) -> Vec<u8> {
+    finished(header.raw(), data.to_vec())
+}
+
+/// Puts the header before the body.
+fn finished(mut header: ChunkHeader, body: Vec<u8>) -> Vec<u8> {
+    header.cbytes = header.size().saturating_add(u32::try_from(body.len()).unwrap_or(u32::MAX));
+    let mut out = Vec::with_capacity(usize::try_from(header.cbytes).unwrap_or(0));
+    header.encode(&mut out);
+    out.extend(body);
+    out
+}
+
+impl<'a> Job<'a> {
+    fn new(data: &'a [u8], params: &'a Params, context: &Context) -> Result<Self> {
+        let coder = Coder::writing(params.codec, params.codec_meta, &context.registry)?;
+        if params.blosc1 {
+            check_blosc1(params)?;
+        }
+        let size = usize::from(params.stored_typesize());
+        let stages = Stages::new(&params.pipeline, size, params.blosc1, context)?;
+        let blocksize = params.blocksize_for(u32::try_from(data.len()).unwrap_or(u32::MAX));
+        let mut job = Self {
+            params,
+            coder,
+            stages,
+            blocksize: usize::try_from(blocksize).unwrap_or(usize::MAX),
+            split: params.splits(blocksize),
+            data,
+            reference: None,
+        };
+        if job.stages.needs_reference {
+            job.reference = Some(job.first_as_read()?);
+        }
+        Ok(job)
+    }
+
+    fn header(&self, nbytes: u32) -> ChunkHeader {
+        let Params { codec, codec_meta, pipeline, .. } = *self.params;
+        let blocksize = u32::try_from(self.blocksize).unwrap_or(u32::MAX);
+        let long = ChunkHeader::plain(self.params.stored_typesize(), nbytes, blocksize);
+        if !self.params.blosc1 {
+            return long.with_coding(codec, codec_meta, pipeline, self.split);
+        }
+        let shuffle = if pipeline.contains(1) { 1 } else { u8::from(pipeline.contains(2)) << 2 };
+        let unsplit = if self.split { 0 } else { 0x10 };
+        let flags = shuffle | unsplit | (codec.format() << 5);
+        ChunkHeader { version: VERSION_BLOSC1, flags, extension: None, ..long }
+    }
+
+    /// The first block as a reader will see it: filters may have lost something.
+    fn first_as_read(&self) -> Result<Vec<u8>> {
+        let first = self.data.get(..self.blocksize.min(self.data.len())).unwrap_or_default();
+        let mut encoding = Buffers::default();
+        let stored = self.stages.encode(Block::First, &mut encoding, first)?.to_vec();
+        let mut out = vec![0; first.len()];
+        self.stages.decode(Block::First, &mut Buffers::default(), &mut out, |target| {
+            target.copy_from_slice(&stored);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn block(&self, index: usize) -> (&'a [u8], Block<'_>) {
+        let start = index.saturating_mul(self.blocksize);
+        let end = start.saturating_add(self.blocksize).min(self.data.len());
+        let bytes = self.data.get(start..end).unwrap_or_default();
+        match &self.reference {
+            Some(reference) if index > 0 => (bytes, Block::Other(reference)),
+            _ => (bytes, Block::First),
+        }
+    }
+
+    fn blocks(&self, dictionary: Option<&[u8]>, context: &Context) -> Result<Vec<Vec<u8>>> {
+        let count = self.data.len().div_ceil(self.blocksize.max(1));
+        context.threads.collect(count, self.data.len(), State::default, |state, index| {
+            self.encode_block(index, dictionary, state)
+        })
+    }
+
+    fn encode_block(&self, index: usize, dictionary: Option<&[u8]>, state: &mut State) -> Result<Vec<u8>> {
+        let (bytes, block) = self.block(index);
+        let State { encoders, buffers, payload } = state;
+        let filtered = self.stages.encode(block, buffers, bytes)?;
+        let mut out = Vec::new();
+        for stream in filtered.chunks(self.stream_size(filtered.len())) {
+            if !self.params.blosc1
+                && let Some(value) = repeated(stream)
+            {
+                Stream::Repeat(value).encode(&mut out);
+                continue;
+            }
+            payload.clear();
+            let level = (self.params.level, dictionary);
+            if self.coder.encode(encoders, level, stream, payload, stream.len()) {
+                Stream::Coded(payload).encode(&mut out);
+            } else {
+                Stream::Raw(stream).encode(&mut out);
+            }
+        }
+        Ok(out)
+    }
+
+    fn stream_size(&self, len: usize) -> usize {
+        let streams =
+            if self.split && len == self.blocksize { usize::from(self.params.stored_typesize()) } else { 1 };
+        len.checked_div(streams).unwrap_or(len).max(1)
+    }
+
+    /// A dictionary for the blocks of this chunk; `None` if the codec has none, or none can be made of the data.
+    fn dictionary(&self, context: &Context) -> Result<Option<Vec<u8>>> {
+        let largest = usize::try_from(MAX_DICTIONARY).unwrap_or(0).min(self.data.len() / 32);
+        let count = self.data.len().div_ceil(self.blocksize.max(1));
+        if largest < 256 || count < 2 {
+            return Ok(None);
+        }
+        let filtered: Vec<Vec<u8>> =
+            context.threads.collect(count, self.data.len(), State::default, |state, index| {
+                let (bytes, block) = self.block(index);
+                self.stages.encode(block, &mut state.buffers, bytes).map(<[u8]>::to_vec)
+            })?;
+        match self.params.codec {
+            Codec::Zstd => {
+                let samples: Vec<&[u8]> = filtered.iter().flat_map(|block| block.chunks(1 << 10)).collect();
+                let lengths: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
+                Ok(zstd::train(&samples.concat(), &lengths, largest))
+            }
+            Codec::Lz4 | Codec::Lz4Hc => {
+                // Any text serves: a little of each block, so that what recurs in all of them is there.
+                let share = largest.checked_div(count).unwrap_or(0).max(64);
+                let pieces = filtered.iter().filter_map(|block| block.get(..share.min(block.len())));
+                let mut dictionary: Vec<u8> = pieces.flatten().copied().collect();
+                dictionary.truncate(largest);
+                Ok(Some(dictionary))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Blosc1 has one slot, for a shuffle, and four codecs.
+fn check_blosc1(params: &Params) -> Result<()> {
+    let plain = |filter: Filter| (filter.id == 1 || filter.id == 2) && filter.meta == 0;
+    let Pipeline(_) = params.pipeline;
+    let filters = params.pipeline.filters().count();
+    if filters > 1 || !params.pipeline.filters().all(plain) {
+        return Err(Error::usage("filters", "are more than the one shuffle that Blosc 1 has"));
+    }
+    if params.codec.format() > 4 || params.dictionary || params.typesize > 255 {
+        return Err(Error::usage("codec, dictionary or type size", "is none that Blosc 1 has"));
+    }
+    Ok(())
+}
+
+/// The byte that all of `bytes` are.
+fn repeated(bytes: &[u8]) -> Option<u8> {
+    let (first, rest) = bytes.split_first()?;
+    // Most streams differ early; the rest is compared in long strides.
+    let head = rest.iter().take(16).all(|byte| byte == first);
+    (head && bytes.chunks(4096).all(|piece| piece.iter().fold(0, |all, byte| all | (byte ^ first)) == 0))
+        .then_some(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::chunk::{Chunk, PLAIN};
+    use super::*;
+
+    fn data(kind: u8, len: usize) -> Vec<u8> {
+        let mut state = 7u64;
+        (0..len)
+            .map(|i| match kind {
+                0 => (i / 40) as u8,
+                1 => {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 56) as u8
+                }
+                2 => 0,
+                3 => 7,
+                _ => {
+                    if i % 16 < 3 {
+                        (i / 16) as u8
+                    } else {
+                        0
+                    }
+                }
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn round_trip(data: &[u8], params: &Params) -> usize {
+        let bytes = compress(data, params, &PLAIN).unwrap();
+        let chunk = Chunk::new(&bytes).unwrap();
+        assert_eq!(chunk.cbytes(), bytes.len());
+        assert!(chunk.decode().unwrap() == data, "{params:?}");
+        if data.len() > 10 {
+            let (from, to) = (data.len() / 3, data.len() - 2);
+            let mut part = vec![0xEE; to - from];
+            chunk.read_into(from, &mut part).unwrap();
+            assert!(part == data[from..to], "a part, {params:?}");
+        }
+        bytes.len()
+    }
+
+    #[test]
+    fn codecs_filters_sizes_and_splits() {
+        let codecs = [Codec::BloscLz, Codec::Lz4, Codec::Lz4Hc, Codec::Zlib, Codec::Zstd];
+        let pipelines: [&[Filter]; 8] = [
+            &[],
+            &[Filter::SHUFFLE],
+            &[Filter::BITSHUFFLE],
+            &[Filter::DELTA],
+            &[Filter::DELTA, Filter::SHUFFLE],
+            &[Filter::SHUFFLE, Filter::BYTEDELTA],
+            &[Filter::BITSHUFFLE, Filter::DELTA],
+            &[Filter::new(1, 3)],
+        ];
+        for codec in codecs.into_iter().filter(|codec| *codec != Codec::Zstd || zstd::WRITES) {
+            for filters in pipelines {
+                for typesize in [1, 2, 3, 4, 7, 8, 16, 255, 300] {
+                    for split in [Split::Always, Split::Auto] {
+                        let params =
+                            Params::new(typesize).codec(codec).filters(filters).unwrap().split(split);
+                        for (kind, len) in
+                            [(0, 5000), (1, 1000), (4, 10_007), (2, 777), (3, 4096), (0, 31), (0, 0)]
+                        {
+                            round_trip(&data(kind, len), &params.blocksize(2048));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    use super::super::params::Split;
+
+    #[test]
+    fn all_zeros_are_a_header_and_noise_is_raw() {
+        assert_eq!(round_trip(&data(2, 100_000), &Params::new(8)), 32);
+        assert_eq!(round_trip(&data(1, 100_000), &Params::new(8)), 100_032);
+        assert_eq!(round_trip(&data(0, 100), &Params::new(8).level(0)), 132);
+        assert!(round_trip(&data(3, 100_000), &Params::new(8)) < 200);
+    }
+
+    #[test]
+    fn truncation_and_delta_agree_about_the_first_block() {
+        let floats: Vec<u8> = (0..4000).flat_map(|i| (i as f32).sin().to_le_bytes()).collect();
+        let params =
+            Params::new(4).filters(&[Filter::trunc_prec(10), Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let bytes = compress(&floats, &params.blocksize(4096), &PLAIN).unwrap();
+        let out = Chunk::new(&bytes).unwrap().decode().unwrap();
+        for (a, b) in floats.chunks_exact(4).zip(out.chunks_exact(4)) {
+            let (a, b) =
+                (u32::from_le_bytes(a.try_into().unwrap()), u32::from_le_bytes(b.try_into().unwrap()));
+            assert_eq!(a & !0x1fff, b);
+        }
+    }
+
+    #[test]
+    fn dictionaries_serve_parts_too() {
+        let text: Vec<u8> =
+            (0..20_000u32).flat_map(|i| format!("record {} of many, ", i % 97).into_bytes()).collect();
+        for codec in
+            [Codec::Lz4, Codec::Zstd].into_iter().filter(|codec| *codec != Codec::Zstd || zstd::WRITES)
+        {
+            let params = Params::new(1).codec(codec).filters(&[]).unwrap().blocksize(1024);
+            let plain = round_trip(&text, &params);
+            let with = round_trip(&text, &params.dictionary(true));
+            let bytes = compress(&text, &params.dictionary(true), &PLAIN).unwrap();
+            assert!(Chunk::new(&bytes).unwrap().has_dictionary());
+            assert!(with < plain, "{codec:?}: {with} {plain}");
+        }
+    }
+
+    #[test]
+    fn chunks_of_blosc1() {
+        for filters in [&[][..], &[Filter::SHUFFLE], &[Filter::BITSHUFFLE]] {
+            for typesize in [1, 4, 8, 17] {
+                let params = Params::new(typesize).filters(filters).unwrap().blosc1();
+                for (kind, len) in [(0, 5000), (1, 1000), (4, 10_007), (2, 777), (0, 31), (0, 0)] {
+                    round_trip(&data(kind, len), &params.blocksize(2048));
+                    let bytes = compress(&data(kind, len), &params, &PLAIN).unwrap();
+                    assert_eq!(bytes[0], 2);
+                }
+            }
+        }
+        let two = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap().blosc1();
+        assert!(compress(&[0; 99], &two, &PLAIN).is_err());
+    }
+
+    #[test]
+    fn blocks_of_variable_length() {
+        let (a, b) = (data(0, 3000), data(1, 100));
+        let blocks: [&[u8]; 4] = [&a, b"x", &b, &a[..50]];
+        let params = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let bytes = compress_blocks(&blocks, &params, &PLAIN).unwrap();
+        let chunk = Chunk::new(&bytes).unwrap();
+        assert_eq!((chunk.blocks(), chunk.blocksize(), chunk.version()), (4, None, 6));
+        assert_eq!(chunk.decode().unwrap(), blocks.concat());
+        let mut part = vec![0; 60];
+        chunk.read_into(2990, &mut part).unwrap();
+        assert_eq!(part, blocks.concat()[2990..3050]);
+    }
+
+    #[test]
+    fn special_chunks() {
+        let value: Vec<u8> = (0..=255).chain(0..44).map(|i: u32| i as u8).collect();
+        let bytes = special(Special::Value, &value, 300, 900).unwrap();
+        assert_eq!(Chunk::new(&bytes).unwrap().decode().unwrap(), value.repeat(3));
+        let bytes = special(Special::Nan, &[], 8, 32).unwrap();
+        let mut part = [0; 9];
+        Chunk::new(&bytes).unwrap().read_into(7, &mut part).unwrap();
+        assert_eq!(part, [0x7f, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f]);
+        assert!(
+            special(Special::Nan, &[], 2, 32).is_err() && special(Special::Value, &[1, 2], 2, 3).is_err()
+        );
+        assert_eq!(
+            Chunk::new(&special(Special::Uninit, &[], 4, 8).unwrap()).unwrap().decode().unwrap(),
+            [0; 8]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(mut bytes in proptest::collection::vec(any::<u8>(), 32..200), vl: bool) {
+            bytes[0] = 5;
+            bytes[2] |= 5;
+            bytes[4..16].fill(0);
+            (bytes[4], bytes[8], bytes[12]) = (200, bytes[17].max(8), bytes.len() as u8);
+            bytes[16..22].copy_from_slice(&[0, 0, 0, 0, 3, 1]);
+            bytes[22..32].fill(0);
+            bytes[30] = u8::from(vl);
+            if let Ok(chunk) = Chunk::new(&bytes) {
+                let _ = chunk.decode();
+            }
+        }
+
+        #[test]
+        fn a_changed_byte_never_panics(position in 0usize..400, value: u8, codec in 0u8..6) {
+            let params = Params::new(4).codec(Codec::from_id(codec)).blocksize(512);
+            prop_assume!(codec != 3 && (codec != 5 || zstd::WRITES));
+            let mut bytes = compress(&data(4, 3000), &params, &PLAIN).unwrap();
+            let position = position % bytes.len();
+            bytes[position] = value;
+            if let Ok(chunk) = Chunk::new(&bytes) && chunk.nbytes() < 1 << 20 {
+                let _ = chunk.decode();
+            }
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! A frame for reading: a file, a folder or bytes in memory.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use sciformats_core::commit::journal;
+use sciformats_core::fault::{Fault, FaultKind, locate, locate_all};
+use sciformats_core::storage::{Mapped, Window};
+use sciformats_core::{Error, ReadAt, Result};
+
+use super::chunk::{Chunk, Context, PLAIN, read_header};
+use super::offsets::Offsets;
+use super::options::Options;
+use super::source::Source;
+use crate::spec::b2nd::B2nd;
+use crate::spec::chunk_header::{ChunkHeader, Special};
+use crate::spec::frame_header::{ChunkSize, FrameHeader, FrameType};
+use crate::spec::metalayers::Layer;
+use crate::spec::offset::Offset;
+use crate::spec::pipeline::{Codec, Pipeline};
+use crate::spec::trailer::Trailer;
+
+const FRAME_HEADER: &str = "frame header";
+const TRAILER: &str = "frame trailer";
+/// The file in a sparse frame's folder that holds all but the chunks.
+pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
+/// Bytes that hold both lengths at the start of a frame.
+const LENGTHS: u64 = 24;
+
+/// A frame for reading. Opening reads the header and the trailer; chunks and their places are read when asked for.
+///
+/// ```no_run
+/// let frame = cframe::Frame::open("data.b2frame")?;
+/// let first = frame.chunk(0)?.decode()?;
+/// let mut items = vec![0; 10 * frame.typesize() as usize];
+/// frame.read_bytes(0, &mut items)?;
+/// # Ok::<(), cframe::Error>(())
+/// ```
+pub struct Frame {
+    storage: Arc<dyn ReadAt>,
+    folder: Option<PathBuf>,
+    header: FrameHeader,
+    trailer: Trailer,
+    /// Where the offsets chunk and the trailer begin.
+    offsets_at: u64,
+    trailer_at: u64,
+    offsets: Offsets,
+    context: Context,
+    /// Where each chunk begins in the decoded bytes, where chunks vary in size; one more than there are chunks.
+    starts: OnceLock<Vec<u64>>,
+}
+
+impl Frame {
+    /// Opens a file, which is mapped, or the folder of a sparse frame.
+    ///
+    /// # Errors
+    /// `Io`; `Malformed`; `Unsupported` for a type of frame that is not known.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Options::default())
+    }
+
+    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            let index = Mapped::open(path.join(SPARSE_INDEX))?;
+            return Self::read(plain_view(index)?, Some(path.into()), options);
+        }
+        Self::read(plain_view(Mapped::open(path)?)?, None, options)
+    }
+
+    /// Opens a frame in any storage, which begins at `offset`; bytes after it are ignored.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn in_storage(storage: impl ReadAt + 'static, offset: u64, options: Options) -> Result<Self> {
+        let len = storage.len().saturating_sub(offset);
+        if offset == 0 {
+            return Self::read(plain_view(storage)?, None, options);
+        }
+        Self::read(Arc::new(Window::new(storage, offset, len)?), None, options)
+    }
+
+    /// Opens a frame in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::read(Arc::new(bytes), None, Options::default())
+    }
+
+    fn read(storage: Arc<dyn ReadAt>, folder: Option<PathBuf>, options: Options) -> Result<Self> {
+        let header = read_frame_header(&*storage)?;
+        let sparse = match header.frame_type() {
+            Some(kind) => kind == FrameType::Sparse,
+            None => {
+                return Err(Error::unsupported(format!("frame type {}", header.frame_type & 0x0f)));
+            }
+        };
+        if sparse && folder.is_none() {
+            return Err(Error::unsupported("the index of a sparse frame without its folder"));
+        }
+        let (trailer_at, trailer) = read_trailer(&*storage, &header)?;
+        let header_len = u64::from(header.header_len);
+        let chunks = if sparse { 0 } else { header.cbytes };
+        let offsets_at = header_len.saturating_add(chunks);
+        let mut context = options.context();
+        context.typesize = Some(header.typesize);
+        if let Some(b2nd) = shape_of(&header.layers)? {
+            context.block_shape = b2nd.blocks;
+        }
+        let mut frame = Self {
+            storage,
+            folder,
+            header,
+            trailer,
+            offsets_at,
+            trailer_at,
+            offsets: Offsets::none(),
+            context,
+            starts: OnceLock::new(),
+        };
+        frame.offsets = frame.read_offsets()?;
+        Ok(frame)
+    }
+
+    fn read_offsets(&self) -> Result<Offsets> {
+        let expected = match self.header.chunksize {
+            ChunkSize::Fixed(size) => Some(self.header.nbytes.div_ceil(u64::from(size.max(1)))),
+            ChunkSize::Variable | ChunkSize::Unknown => None,
+        };
+        if self.header.nbytes == 0 {
+            return Ok(Offsets::none());
+        }
+        if self.offsets_at >= self.trailer_at {
+            let end = self.trailer_at.saturating_sub(self.header.header_len.into());
+            let kind = FaultKind::OutOfBounds { found: self.header.cbytes, end };
+            return Err(Fault::new("compressed size", kind).at(FRAME_HEADER, 39));
+        }
+        let len = self.trailer_at.saturating_sub(self.offsets_at);
+        let source = Source::shared(self.storage.clone(), self.offsets_at, len);
+        Offsets::new(Chunk::open(source, &PLAIN)?, self.offsets_at, expected, &self.context.limits)
+    }
+
+    /// Size of an element in bytes.
+    pub fn typesize(&self) -> u32 {
+        self.header.typesize
+    }
+
+    /// Size of all chunks decoded, in bytes.
+    pub fn nbytes(&self) -> u64 {
+        self.header.nbytes
+    }
+
+    /// Size of all chunks as stored, in bytes, holes between them included.
+    pub fn cbytes(&self) -> u64 {
+        self.header.cbytes
+    }
+
+    /// Length of the frame: with all chunks, or of the index alone in a sparse frame.
+    pub fn frame_len(&self) -> u64 {
+        self.header.frame_len
+    }
+
+    /// Whether the chunks are inside the frame or beside it.
+    pub fn frame_type(&self) -> FrameType {
+        if self.folder.is_some() { FrameType::Sparse } else { FrameType::Contiguous }
+    }
+
+    /// The sizes of the chunks.
+    pub fn chunk_size(&self) -> ChunkSize {
+        self.header.chunksize
+    }
+
+    /// The block size that the frame names; 0 if it names none. Each chunk has its own.
+    pub fn block_size(&self) -> u32 {
+        self.header.blocksize
+    }
+
+    /// The codec that the frame names; each chunk has its own.
+    pub fn codec(&self) -> Codec {
+        self.header.codec()
+    }
+
+    /// The level of compression that the frame names, 0 to 9.
+    pub fn level(&self) -> u8 {
+        self.header.level()
+    }
+
+    /// The filters that the frame names; each chunk has its own.
+    pub fn pipeline(&self) -> Pipeline {
+        self.header.pipeline
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> u64 {
+        self.offsets.len()
+    }
+
+    /// Names and bytes of the metalayers, in stored order.
+    pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
+        self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
+    }
+
+    /// The bytes of a metalayer.
+    pub fn metalayer(&self, name: &str) -> Option<&[u8]> {
+        self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
+    }
+
+    /// Names of the metalayers of variable length, in stored order.
+    pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.trailer.layers.iter().map(|layer| layer.name.as_str())
+    }
+
+    /// The bytes of a metalayer of variable length, decompressed.
+    ///
+    /// # Errors
+    /// `NotFound`; those of [`Chunk::decode`].
+    pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
+        let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
+        let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
+        decode_layer(layer, &self.context)
+    }
+
+    /// A chunk. Nothing but its header and its block starts is read.
+    ///
+    /// # Errors
+    /// `Usage` past the last chunk; `Malformed` if the chunk is, or is not where the offsets say; `Unsupported` if
+    /// nobody has its codec or a filter.
+    pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
+        let offset = self.offset(index)?;
+        let expected = self.expected_size(index);
+        let chunk = match offset {
+            Offset::Special(special) => {
+                let nbytes = match expected {
+                    Some(nbytes) => nbytes,
+                    None => self.special_size(index)?,
+                };
+                return special_chunk(special, self.header.typesize, nbytes, &self.context);
+            }
+            Offset::At(position) => Chunk::open(self.source(position)?, &self.context)?,
+        };
+        match expected {
+            Some(expected) if chunk.nbytes() as u64 != u64::from(expected) => {
+                let kind = FaultKind::Mismatch { expected: expected.into(), found: chunk.nbytes() as u64 };
+                Err(Fault::new("nbytes", kind).at("chunk header", self.position(offset).saturating_add(4)))
+            }
+            _ => Ok(chunk),
+        }
+    }
+
+    /// What a chunk is, if nothing is stored for it but that.
+    ///
+    /// # Errors
+    /// `Usage` past the last chunk; those of the offsets chunk.
+    pub fn special(&self, index: u64) -> Result<Option<Special>> {
+        match self.offset(index)? {
+            Offset::Special(special) => Ok(Some(special)),
+            Offset::At(position) => Ok(read_header(&self.source(position)?)?.special()),
+        }
+    }
+
+    /// The decoded bytes that a chunk holds.
+    ///
+    /// # Errors
+    /// `Usage` past the last chunk; where chunks vary in size, those of reading all headers.
+    pub fn chunk_range(&self, index: u64) -> Result<Range<u64>> {
+        if index >= self.chunks() {
+            return Err(past_the_end(index, self.chunks()));
+        }
+        if let ChunkSize::Fixed(size) = self.header.chunksize {
+            let start = index.saturating_mul(size.into());
+            return Ok(start..start.saturating_add(size.into()).min(self.header.nbytes));
+        }
+        let starts = self.starts()?;
+        let at = |index: u64| usize::try_from(index).ok().and_then(|index| starts.get(index)).copied();
+        Ok(at(index).unwrap_or(0)..at(index.saturating_add(1)).unwrap_or(0))
+    }
+
+    /// The chunk that holds a decoded byte.
+    ///
+    /// # Errors
+    /// As [`chunk_range`](Self::chunk_range).
+    pub fn chunk_at(&self, byte: u64) -> Result<u64> {
+        if let ChunkSize::Fixed(size) = self.header.chunksize {
+            return Ok(byte.checked_div(size.into()).unwrap_or(0));
+        }
+        let starts = self.starts()?;
+        Ok((starts.partition_point(|&start| start <= byte) as u64).saturating_sub(1))
+    }
+
+    /// Fills `out` with decoded bytes from `start` on; only the blocks that it touches are decoded.
+    ///
+    /// # Errors
+    /// `Usage` if the range leaves the frame; those of [`chunk`](Self::chunk) and [`Chunk::read_into`].
+    pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
+        read_across(self.nbytes(), start, out, |at| {
+            let index = self.chunk_at(at)?;
+            Ok((self.chunk(index)?, self.chunk_range(index)?))
+        })
+    }
+
+    /// Decodes every chunk and every metalayer, and returns how many chunks there are.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn verify(&self) -> Result<u64> {
+        self.vlmeta_names().try_for_each(|name| self.vlmeta(name).map(drop))?;
+        let mut total = 0u64;
+        for index in 0..self.chunks() {
+            total = total.saturating_add(self.chunk(index)?.decode()?.len() as u64);
+        }
+        if total == self.nbytes() {
+            return Ok(self.chunks());
+        }
+        let kind = FaultKind::Mismatch { expected: total, found: self.nbytes() };
+        Err(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29))
+    }
+
+    pub(crate) fn header(&self) -> &FrameHeader {
+        &self.header
+    }
+
+    pub(crate) fn trailer(&self) -> &Trailer {
+        &self.trailer
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The bytes from the offsets chunk to the end of the frame.
+    pub(crate) fn index_range(&self) -> Range<u64> {
+        self.offsets_at.min(self.trailer_at)..self.header.frame_len
+    }
+
+    pub(crate) fn offset(&self, index: u64) -> Result<Offset> {
+        self.offsets.get(index)?.ok_or_else(|| past_the_end(index, self.chunks()))
+    }
+
+    fn position(&self, offset: Offset) -> u64 {
+        match offset {
+            Offset::At(position) if self.folder.is_none() => {
+                position.saturating_add(self.header.header_len.into())
+            }
+            _ => 0,
+        }
+    }
+
+    /// The bytes of the chunk at a position, or in the file of that number, and what follows them.
+    fn source(&self, position: u64) -> Result<Source<'_>> {
+        if let Some(folder) = &self.folder {
+            let storage = Arc::new(Mapped::open(folder.join(chunk_file(position)))?);
+            let len = storage.len();
+            return Ok(Source::shared(storage, 0, len));
+        }
+        if position >= self.header.cbytes {
+            let kind = FaultKind::OutOfBounds { found: position, end: self.header.cbytes };
+            return Err(Fault::new("chunk offset", kind).at("offsets chunk", self.offsets_at));
+        }
+        let len = self.header.cbytes.saturating_sub(position);
+        Ok(Source::range(&*self.storage, position.saturating_add(self.header.header_len.into()), len))
+    }
+
+    /// The decoded size of a chunk, where all have the same but the last.
+    fn expected_size(&self, index: u64) -> Option<u32> {
+        match self.header.chunksize {
+            ChunkSize::Fixed(size) => {
+                let before = index.saturating_mul(size.into());
+                let left = self.header.nbytes.saturating_sub(before);
+                Some(u32::try_from(left).unwrap_or(u32::MAX).min(size))
+            }
+            ChunkSize::Variable | ChunkSize::Unknown => None,
+        }
+    }
+
+    /// The size of a chunk that is not stored, where chunks vary in size: what the others leave, if it is the only one.
+    fn special_size(&self, index: u64) -> Result<u32> {
+        let range = self.chunk_range(index)?;
+        u32::try_from(range.end.saturating_sub(range.start))
+            .map_err(|_| Fault::new("uncompressed size", FaultKind::Overflow).at(FRAME_HEADER, 29))
+    }
+
+    fn starts(&self) -> Result<&[u64]> {
+        if let Some(starts) = self.starts.get() {
+            return Ok(starts);
+        }
+        let mut sizes = Vec::new();
+        for index in 0..self.chunks() {
+            sizes.push(match self.offset(index)? {
+                Offset::Special(_) => None,
+                Offset::At(position) => Some(u64::from(read_header(&self.source(position)?)?.nbytes)),
+            });
+        }
+        let known: u64 = sizes.iter().flatten().fold(0, |sum, &size| sum.saturating_add(size));
+        let unknown = sizes.iter().filter(|size| size.is_none()).count();
+        let left = self.header.nbytes.checked_sub(known).filter(|&left| unknown > 0 || left == 0);
+        let Some(left) = left else {
+            let kind = FaultKind::Mismatch { expected: known, found: self.header.nbytes };
+            return Err(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29));
+        };
+        if unknown > 1 {
+            let what = "a frame whose chunks vary in size, of which several are not stored,";
+            return Err(Error::unsupported(what));
+        }
+        let mut end = 0u64;
+        let mut starts = vec![0];
+        for size in sizes {
+            end = end.saturating_add(size.unwrap_or(left));
+            starts.push(end);
+        }
+        Ok(self.starts.get_or_init(|| starts))
+    }
+}
+
+impl std::fmt::Debug for Frame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Frame")
+            .field("header", &self.header)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads decoded bytes that may span chunks: `chunk_of` gives the chunk that holds a byte, and its range.
+pub(crate) fn read_across<'a>(
+    total: u64,
+    start: u64,
+    out: &mut [u8],
+    chunk_of: impl Fn(u64) -> Result<(Chunk<'a>, Range<u64>)>,
+) -> Result<()> {
+    let end = start.checked_add(out.len() as u64).filter(|&end| end <= total);
+    let end = end.ok_or_else(|| Error::usage("range", format!("leaves the {total} bytes that there are")))?;
+    let (mut at, mut rest) = (start, out);
+    while at < end {
+        let (chunk, range) = chunk_of(at)?;
+        let len = usize::try_from(range.end.min(end).saturating_sub(at)).unwrap_or(usize::MAX);
+        let (piece, after) = rest.split_at_mut(len.min(rest.len()));
+        if piece.is_empty() {
+            return Err(Fault::new("chunk size", FaultKind::Undefined { found: 0 }).at(FRAME_HEADER, 58));
+        }
+        let skip = usize::try_from(at.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        if piece.len() == chunk.nbytes() {
+            chunk.decode_into(piece)?;
+        } else {
+            chunk.read_into(skip, piece)?;
+        }
+        at = at.saturating_add(piece.len() as u64);
+        rest = after;
+    }
+    Ok(())
+}
+
+/// A chunk that is nothing but its kind.
+pub(crate) fn special_chunk(
+    special: Special,
+    typesize: u32,
+    nbytes: u32,
+    context: &Context,
+) -> Result<Chunk<'_>> {
+    let header = ChunkHeader::plain(u8::try_from(typesize).unwrap_or(1), nbytes, nbytes.max(1));
+    let mut bytes = Vec::new();
+    header.special_kind(special).encode(&mut bytes);
+    let len = bytes.len() as u64;
+    Chunk::open(Source::shared(Arc::new(bytes), 0, len), context)
+}
+
+/// The name of the file of a chunk in a sparse frame.
+pub(crate) fn chunk_file(number: u64) -> String {
+    format!("{number:08X}.chunk")
+}
+
+/// The metalayer that makes a frame an array.
+pub(crate) fn shape_of(layers: &[Layer]) -> Result<Option<B2nd>> {
+    let named = |name: &str| layers.iter().find(|layer| layer.name == name);
+    match named("b2nd").or_else(|| named("caterva")) {
+        Some(layer) => locate("metalayer b2nd", 0, &layer.content, B2nd::parse).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
+    let plain = Context { typesize: None, block_shape: Vec::new(), ..context.clone() };
+    Chunk::open(Source::bytes(&layer.content), &plain)?.decode()
+}
+
+fn past_the_end(index: u64, count: u64) -> Error {
+    Error::usage("chunk", format!("{index} is not one of {count}"))
+}
+
+/// The storage as its last commit left it.
+fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadAt>> {
+    if journal::is_interrupted(&storage)? {
+        Ok(Arc::new(journal::view(storage)?))
+    } else {
+        Ok(Arc::new(storage))
+    }
+}
+
+fn read_frame_header(storage: &dyn ReadAt) -> Result<FrameHeader> {
+    let size = |len: u64| usize::try_from(len).unwrap_or(usize::MAX);
+    let head = storage.read_at(0, size(storage.len().min(LENGTHS)))?;
+    let (header_len, frame_len) = locate(FRAME_HEADER, 0, &head, FrameHeader::parse_lengths)?;
+    if frame_len > storage.len() {
+        let kind = FaultKind::OutOfBounds { found: frame_len, end: storage.len().saturating_add(1) };
+        return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
+    }
+    let bytes = storage.read_at(0, size(header_len.into()))?;
+    locate(FRAME_HEADER, 0, &bytes, FrameHeader::parse)
+}
+
+fn read_trailer(storage: &dyn ReadAt, header: &FrameHeader) -> Result<(u64, Trailer)> {
+    let room = header.frame_len.saturating_sub(header.header_len.into());
+    if room < u64::from(Trailer::MIN) {
+        let kind = FaultKind::Rule("leaves no room for a trailer");
+        return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
+    }
+    let tail_at = header.frame_len.saturating_sub(Trailer::TAIL as u64);
+    let tail = storage.read_at(tail_at, Trailer::TAIL)?;
+    let (len, _) = locate_all(TRAILER, tail_at, &tail, Trailer::parse_tail)?;
+    if u64::from(len) > room || len < Trailer::MIN {
+        let kind = FaultKind::OutOfBounds { found: len.into(), end: room.saturating_add(1) };
+        return Err(Fault::new("trailer length", kind).at(TRAILER, tail_at));
+    }
+    let at = header.frame_len.saturating_sub(len.into());
+    let bytes = storage.read_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
+    Ok((at, locate_all(TRAILER, at, &bytes, Trailer::parse)?))
+}

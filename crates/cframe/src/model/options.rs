@@ -1,0 +1,45 @@
+//! How a frame is opened.
+
+use sciformats_core::Limits;
+
+use super::chunk::Context;
+use super::parallel::Threads;
+use crate::codec::registry::Registry;
+
+/// How a frame, an array or a chunk is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    limits: Limits,
+    threads: Threads,
+    registry: Registry,
+}
+
+impl Options {
+    /// Other bounds on what a file may ask for.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Other threads.
+    #[must_use]
+    pub fn with_threads(self, threads: Threads) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Codecs and filters of the caller's.
+    #[must_use]
+    pub fn with_registry(self, registry: Registry) -> Self {
+        Self { registry, ..self }
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            typesize: None,
+            block_shape: Vec::new(),
+            registry: self.registry.clone(),
+            limits: self.limits,
+            threads: self.threads,
+        }
+    }
+}

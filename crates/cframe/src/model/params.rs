@@ -1,0 +1,242 @@
+//! How data is compressed, and the block sizes that suit it.
+
+use sciformats_core::{Error, Result};
+
+use crate::spec::chunk_header::MAX_BLOCKSIZE;
+use crate::spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
+
+/// Whether blocks are cut into one stream for each byte of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Split {
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+    /// Where the codec is fast and gains from it: after a byte shuffle.
+    #[default]
+    Auto,
+    /// As `Auto`; a number of its own in files.
+    ForwardCompatible,
+}
+
+impl Split {
+    /// The number in a frame's header.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Always => 0,
+            Self::Never => 1,
+            Self::Auto => 2,
+            Self::ForwardCompatible => 3,
+        }
+    }
+
+    pub(crate) fn from_code(code: u8) -> Self {
+        match code & 3 {
+            0 => Self::Always,
+            1 => Self::Never,
+            2 => Self::Auto,
+            _ => Self::ForwardCompatible,
+        }
+    }
+}
+
+/// How data is compressed.
+///
+/// ```
+/// use cframe::{Codec, Filter, Params};
+///
+/// let params = Params::new(8).codec(Codec::Zlib).level(6).filters(&[Filter::BITSHUFFLE])?;
+/// let data: Vec<u8> = (0..1000u64).flat_map(u64::to_le_bytes).collect();
+/// let chunk = cframe::compress(&data, &params)?;
+/// assert!(chunk.len() < 1000);
+/// assert_eq!(cframe::decompress(&chunk)?, data);
+/// # Ok::<(), cframe::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    pub(crate) typesize: u32,
+    pub(crate) codec: Codec,
+    pub(crate) codec_meta: u8,
+    pub(crate) level: u8,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) split: Split,
+    pub(crate) blocksize: u32,
+    pub(crate) dictionary: bool,
+    pub(crate) blosc1: bool,
+}
+
+impl Params {
+    /// Elements of `typesize` bytes, byte shuffle, and the fastest codec at level 5.
+    pub fn new(typesize: u32) -> Self {
+        let mut slots = [Filter::NONE; SLOTS];
+        if let Some(last) = slots.last_mut() {
+            *last = Filter::SHUFFLE;
+        }
+        Self {
+            typesize,
+            codec: Codec::Lz4,
+            codec_meta: 0,
+            level: 5,
+            pipeline: Pipeline(slots),
+            split: Split::Auto,
+            blocksize: 0,
+            dictionary: false,
+            blosc1: false,
+        }
+    }
+
+    /// Another codec.
+    #[must_use]
+    pub fn codec(self, codec: Codec) -> Self {
+        Self { codec, ..self }
+    }
+
+    /// The parameter of a codec that has one.
+    #[must_use]
+    pub fn codec_meta(self, codec_meta: u8) -> Self {
+        Self { codec_meta, ..self }
+    }
+
+    /// The level, 0 (stored raw) to 9 (smallest); larger numbers count as 9.
+    #[must_use]
+    pub fn level(self, level: u8) -> Self {
+        Self { level: level.min(9), ..self }
+    }
+
+    /// Other filters, at most six, in the order in which they are applied. They take the last slots.
+    ///
+    /// # Errors
+    /// `Usage` if there are more than six.
+    pub fn filters(self, filters: &[Filter]) -> Result<Self> {
+        let mut slots = [Filter::NONE; SLOTS];
+        let free = SLOTS.checked_sub(filters.len());
+        let free =
+            free.ok_or_else(|| Error::usage("filters", format!("are {}, at most 6", filters.len())))?;
+        slots.iter_mut().skip(free).zip(filters).for_each(|(slot, filter)| *slot = *filter);
+        Ok(self.pipeline(Pipeline(slots)))
+    }
+
+    /// Other filters, slot by slot.
+    #[must_use]
+    pub fn pipeline(self, pipeline: Pipeline) -> Self {
+        Self { pipeline, ..self }
+    }
+
+    /// Whether blocks are split.
+    #[must_use]
+    pub fn split(self, split: Split) -> Self {
+        Self { split, ..self }
+    }
+
+    /// The size of blocks in bytes; 0 chooses one.
+    #[must_use]
+    pub fn blocksize(self, blocksize: u32) -> Self {
+        Self { blocksize, ..self }
+    }
+
+    /// Makes a dictionary for each chunk, with codecs that have them.
+    #[must_use]
+    pub fn dictionary(self, dictionary: bool) -> Self {
+        Self { dictionary, ..self }
+    }
+
+    /// Writes chunks that Blosc 1 reads: no other filters than one shuffle.
+    #[must_use]
+    pub fn blosc1(self) -> Self {
+        Self { blosc1: true, ..self }
+    }
+
+    /// The type size that fits a chunk's header.
+    pub(crate) fn stored_typesize(&self) -> u8 {
+        u8::try_from(self.typesize).unwrap_or(1).max(1)
+    }
+
+    /// Whether whole blocks of `blocksize` bytes are split.
+    pub(crate) fn splits(&self, blocksize: u32) -> bool {
+        let typesize = u32::from(self.stored_typesize());
+        let stream = blocksize.checked_div(typesize).unwrap_or(0);
+        if self.blosc1 && (typesize > 16 || stream < 128) {
+            return false;
+        }
+        match self.split {
+            Split::Always => blocksize.is_multiple_of(typesize),
+            Split::Never => false,
+            Split::Auto | Split::ForwardCompatible => {
+                let fast = match self.codec {
+                    Codec::BloscLz | Codec::Lz4 => true,
+                    Codec::Zstd => self.level <= 5,
+                    _ => false,
+                };
+                fast && self.pipeline.contains(Filter::SHUFFLE.id)
+                    && typesize <= 16
+                    && stream >= 32
+                    && blocksize.is_multiple_of(typesize)
+            }
+        }
+    }
+
+    /// The size of the blocks of a chunk of `nbytes` bytes, at least one.
+    pub(crate) fn blocksize_for(&self, nbytes: u32) -> u32 {
+        let typesize = u32::from(self.stored_typesize());
+        let wanted = if self.blocksize > 0 { self.blocksize } else { self.automatic(nbytes, typesize) };
+        let size = wanted.min(nbytes).min(MAX_BLOCKSIZE);
+        let whole = size.saturating_sub(size.checked_rem(typesize).unwrap_or(0));
+        if whole == 0 { size.max(1) } else { whole }
+    }
+
+    fn automatic(&self, nbytes: u32, typesize: u32) -> u32 {
+        const BASE: u32 = 32 << 10;
+        const LARGEST: u32 = 4 << 20;
+        if nbytes < BASE {
+            return nbytes;
+        }
+        let strong = matches!(self.codec, Codec::Lz4Hc | Codec::Zlib | Codec::Zstd);
+        let base = if strong { BASE << 1 } else { BASE };
+        let size = match self.level {
+            0 => base >> 2,
+            1 => base >> 1,
+            2 => base,
+            3 => base << 1,
+            4 | 5 => base << 2,
+            6..=8 => base << 3,
+            _ if strong => base << 4,
+            _ => base << 3,
+        };
+        if self.level == 0 || !self.splits(size) {
+            return size;
+        }
+        let stream: u32 = match self.level {
+            0..=3 => 32 << 10,
+            4..=6 => 64 << 10,
+            7 => 128 << 10,
+            8 => 256 << 10,
+            _ => 512 << 10,
+        };
+        stream.saturating_mul(typesize).clamp(BASE, LARGEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_sizes() {
+        let shuffled = Params::new(8);
+        assert_eq!(shuffled.blocksize_for(1 << 24), 512 << 10);
+        assert_eq!(shuffled.codec(Codec::Zlib).blocksize_for(1 << 24), 256 << 10);
+        assert_eq!(shuffled.blocksize(1003).blocksize_for(1 << 24), 1000);
+        assert_eq!(shuffled.blocksize_for(100), 96);
+        assert_eq!(shuffled.blocksize_for(5), 5);
+        assert_eq!(shuffled.blocksize_for(0), 1);
+        assert_eq!(Params::new(300).blocksize(7).blocksize_for(100), 7);
+    }
+
+    #[test]
+    fn filters_take_the_last_slots() {
+        let params = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        assert_eq!(params.pipeline.ids(), [0, 0, 0, 0, 3, 1]);
+        assert!(params.filters(&[Filter::DELTA; 7]).is_err());
+        assert_eq!((0..4).map(Split::from_code).map(Split::code).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+}
