@@ -25,8 +25,10 @@ fn full(n: u32, seed: u32, double: bool) -> Frame {
     let mut frame = Frame::new(n);
     frame.configuration.step = 1 << 40 | u64::from(seed);
     frame.configuration.dimensions = 2;
+    // Exact in single precision, through which the other side passes the box.
+    let lengths = [1.5f32, 2.5, 3.5, 0.25, 0.5, seed as f32];
     frame.configuration.periodic_box =
-        in_precision([1.5, 2.5, 3.5, 0.25, 0.5, f64::from(seed)].into_iter(), double);
+        if double { lengths.map(f64::from).to_vec().into() } else { lengths.to_vec().into() };
     let p = &mut frame.particles;
     p.types = vec!["A".into(), "long type name".into(), format!("type {seed}")];
     p.type_shapes = vec![r#"{"type": "Sphere", "diameter": 2.0}"#.into(), "{}".into(), "{}".into()];
