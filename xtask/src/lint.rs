@@ -42,7 +42,7 @@ fn in_folder(folder: &str, words: &[&str]) -> Command {
 }
 
 fn clippy(folder: &str, features: &[&str]) -> Command {
-    let mut command = in_folder(folder, &["clippy", "--workspace", "--all-targets"]);
+    let mut command = in_folder(folder, &["clippy", "--keep-going", "--workspace", "--all-targets"]);
     command.args(features).args(["--", "-D", "warnings"]);
     command
 }
