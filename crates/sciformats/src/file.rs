@@ -93,7 +93,7 @@ impl File {
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
-            return Err(match Format::detect_folder(path) {
+            return Err(match Format::of_path(path)? {
                 Some(format) => formats::absent(format),
                 None => Error::io("open", std::io::ErrorKind::IsADirectory.into()).in_file(path, None),
             });

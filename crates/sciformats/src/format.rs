@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use sciformats_core::ReadAt;
+use sciformats_core::storage::FileStorage;
 
 use crate::Result;
 
@@ -52,9 +53,16 @@ impl Format {
         Ok(None)
     }
 
-    /// The format of a folder: a sparse Blosc2 frame is one.
-    pub(crate) fn detect_folder(path: &Path) -> Option<Self> {
-        path.join("chunks.b2frame").is_file().then_some(Self::Blosc2)
+    /// The format of the file at `path`, or of a folder that is one file: a sparse Blosc2 frame.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn of_path(path: impl AsRef<Path>) -> Result<Option<Self>> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return Ok(path.join("chunks.b2frame").is_file().then_some(Self::Blosc2));
+        }
+        Self::detect(&FileStorage::open(path)?)
     }
 
     fn begins(self, head: &[u8]) -> bool {

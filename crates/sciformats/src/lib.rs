@@ -15,6 +15,7 @@
 //! | [`Source`] | what a format tells about a file; one adapter each |
 //! | [`ElementType`], [`Object`], … | the model: what a file means, not how it is stored |
 //! | [`manifest`] | what a file means, as text with a hash an array |
+//! | [`compare`] | where two files differ, with tolerances |
 //! | [`verify`] | reads everything and tells every fault |
 //! | [`memory`] | a tree in memory |
 //!
@@ -22,6 +23,7 @@
 //! [`Error::Unsupported`] that says so. For all that a format can do, beyond this common view, use its own crate.
 
 mod array;
+pub mod compare;
 mod file;
 mod format;
 mod formats;

@@ -55,11 +55,11 @@ pub fn join(path: &str, name: &Name) -> String {
 
 /// Objects that several links may lead to, and where they were found first.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(HashMap<ObjectId, String>);
+pub struct Seen(HashMap<ObjectId, String>);
 
 impl Seen {
     /// Notes that `path` leads to the object; the answer is the path that did so first, if another one did.
-    pub(crate) fn first(&mut self, source: &dyn Source, id: ObjectId, path: &str) -> Option<&str> {
+    pub fn first(&mut self, source: &dyn Source, id: ObjectId, path: &str) -> Option<&str> {
         if !source.may_be_shared(id) {
             return None;
         }

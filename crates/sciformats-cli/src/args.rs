@@ -1,0 +1,265 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Look into, check and compare scientific files: HDF5, ASDF, Blosc2, GSD and RawArray.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sciformats",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Exit status: 0 done, and the answer is yes; 1 done, and the answer is no (differences, damage); \
+                  2 wrong usage; 3 the input cannot be read; 4 the output cannot be written.\n\n\
+                  Examples:\n  sciformats ls -r data/\n  sciformats info run.gsd\n  \
+                  sciformats cat run.gsd /frames/0/particles/position --slice ':10'\n  \
+                  sciformats diff old.ra new.ra --rtol 1e-6"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Print for programs: one JSON value, or JSON Lines where a list may be long
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Threads to use [default: as many as the machine has]
+    #[arg(long, global = true, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+    /// Memory that decoding one object may take, such as 512M or 4GiB [default: 16GiB]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) limit_memory: Option<u64>,
+    /// Show no progress and no remarks
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Tell what a file is: format, version, writer, size, contents
+    #[command(after_help = "Examples:\n  sciformats info run.gsd\n  sciformats info --json *.ra")]
+    Info(Files),
+    /// List what a file holds, or all scientific files in a folder
+    #[command(after_help = "Examples:\n  sciformats ls run.gsd\n  sciformats ls -r run.gsd /frames/0\n  \
+                            sciformats ls -rl data/")]
+    Ls(Ls),
+    /// Print the values of an array
+    #[command(
+        after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
+                            sciformats cat a.ra --format npy > a.npy\n\nSlices are NumPy's: `0:10`, `::2`, `-1`, `...`; \
+                            indices drop their dimension."
+    )]
+    Cat(Cat),
+    /// Print the attributes of an object, or a scalar of the tree
+    #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
+    Attrs(Object),
+    /// Print the content manifest: what a file means, whatever its format
+    #[command(after_help = "Examples:\n  sciformats manifest a.ra\n  \
+                            diff <(sciformats manifest a.h5) <(sciformats manifest b.h5)")]
+    Manifest(Files),
+    /// Compare the contents of two files, also of two formats
+    #[command(after_help = "Examples:\n  sciformats diff old.ra new.ra\n  \
+                            sciformats diff a.gsd b.gsd --rtol 1e-5 --ignore '/frames/*/log/*'\n\n\
+                            Numbers are the same if |a - b| <= atol + rtol * |b|; NaN is the same as NaN. In a pattern, \
+                            `*` stands for any characters and `?` for one.")]
+    Diff(Diff),
+    /// Read everything and tell every fault
+    #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify --json data/*.ra")]
+    Verify(Files),
+    /// Show the structures in a file with offsets and field values
+    #[command(after_help = "Examples:\n  sciformats inspect a.ra\n  sciformats inspect run.gsd --at 0x1500")]
+    Inspect(Inspect),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  sciformats completions bash > ~/.local/share/bash-completion/completions/sciformats"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder
+    #[command(after_help = "Example:\n  sciformats man ~/.local/share/man/man1")]
+    Man {
+        /// The folder; it is made if it is not there
+        dir: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Files {
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Object {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// The path of the object in it
+    #[arg(default_value = "/")]
+    pub(crate) path: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    /// The file, or a folder with files
+    pub(crate) file: PathBuf,
+    /// The path of a group or array in it
+    #[arg(default_value = "/")]
+    pub(crate) path: String,
+    /// List groups in groups, and folders in folders
+    #[arg(long, short)]
+    pub(crate) recursive: bool,
+    /// Show chunks, filters, and stored and logical size
+    #[arg(long, short)]
+    pub(crate) long: bool,
+    /// Show attributes
+    #[arg(long)]
+    pub(crate) attrs: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cat {
+    #[command(flatten)]
+    pub(crate) object: Object,
+    /// The part to print, as NumPy writes it: "0:10,::2,-1"
+    #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
+    pub(crate) slice: Option<String>,
+    /// How to print it [default: text, or json with --json]
+    #[arg(long, short, value_enum)]
+    pub(crate) format: Option<CatFormat>,
+    /// Print every element, however many there are
+    #[arg(long, short)]
+    pub(crate) all: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CatFormat {
+    /// Aligned text, summarised as NumPy does
+    Text,
+    /// Comma-separated values, one row of the last dimension a line
+    Csv,
+    /// One JSON value: lists in lists
+    Json,
+    /// NumPy's file format
+    Npy,
+    /// Packed little-endian bytes; strings as a 64-bit length and their bytes
+    Raw,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The one file
+    pub(crate) a: PathBuf,
+    /// The other file
+    pub(crate) b: PathBuf,
+    /// Relative tolerance
+    #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
+    pub(crate) rtol: f64,
+    /// Absolute tolerance
+    #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
+    pub(crate) atol: f64,
+    /// Leave out objects whose path matches, and attributes as PATH@NAME; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) ignore: Vec<String>,
+    /// Compare only objects whose path matches; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Vec<String>,
+    /// Differing elements to show of each array
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) show: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// Show only the structures that hold this byte; `0x` for hexadecimal
+    #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
+    pub(crate) at: Option<u64>,
+}
+
+/// A number of bytes with a unit of 1024: `64`, `512K`, `2MiB`, `4g`.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return Err("expected a number of bytes, such as 512M or 4GiB".into()),
+    };
+    let number: u64 =
+        number.parse().map_err(|_| "expected a number of bytes, such as 512M or 4GiB".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more than 2^64 bytes".into())
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 => Ok(value),
+        _ => Err("expected a number that is not negative".into()),
+    }
+}
+
+fn parse_offset(text: &str) -> Result<u64, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.map_err(|_| "expected a byte offset, such as 4096 or 0x1000".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in
+            [("7", 7), ("2K", 2048), ("2kb", 2048), ("3MiB", 3 << 20), ("4g", 4 << 30), ("1 T", 1 << 40)]
+        {
+            assert_eq!(parse_size(text), Ok(bytes));
+        }
+        for text in ["", "M", "-1", "1.5G", "3X", "99999999999G"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tolerances_and_offsets() {
+        assert_eq!(parse_tolerance("1e-5"), Ok(1e-5));
+        assert!(parse_tolerance("-1").is_err() && parse_tolerance("nan").is_err());
+        assert_eq!(parse_offset("0x10"), Ok(16));
+        assert!(parse_offset("0xg").is_err());
+    }
+}

@@ -1,0 +1,126 @@
+//! `attrs`: the attributes of an object, and the value of a scalar.
+
+use std::io::Write;
+
+use sciformats::{Attribute, Decoder, Object};
+
+use super::json::JsonObject;
+use crate::args;
+use crate::failure::{Answer, Failure, Outcome};
+use crate::look::{self, Align, Cell, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
+use crate::session::Session;
+
+/// Characters of a value on one line.
+const SHOWN: usize = 60;
+
+pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
+    let file = session.open(&args.file)?;
+    let fail = |error| Failure::of(&args.file, &error);
+    let id = file.resolve(&args.path).map_err(fail)?;
+    let mut out = session.text();
+    if let Object::Value(value) = file.source().object(id).map_err(fail)? {
+        if session.json {
+            let mut object = JsonObject::new();
+            object.value("value", value);
+            writeln!(out, "{}", object.finish())?;
+        } else {
+            writeln!(out, "{}", look::safe(&value.to_string()))?;
+        }
+    }
+    let mut answer = Answer::Yes;
+    let mut table = Table::new([Align::Left; 4]);
+    for attribute in file.source().attributes(id).map_err(fail)? {
+        let attribute = attribute.map_err(fail)?;
+        if !matches!(&attribute.value, Ok(value) if value.data.is_ok()) {
+            answer = Answer::No;
+        }
+        if session.json {
+            let mut line = JsonObject::new();
+            describe(&mut line, &attribute);
+            writeln!(out, "{}", line.finish())?;
+        } else {
+            table.row(&mut out, row(&attribute, ""))?;
+        }
+    }
+    table.flush(&mut out)?;
+    out.flush()?;
+    Ok(answer)
+}
+
+/// Name, type, shape and value of an attribute, the name after `lead`.
+pub(super) fn row(attribute: &Attribute, lead: &str) -> Vec<Cell> {
+    let name = Cell::new(PLAIN, lead).and(TITLE, look::safe(&attribute.name.shown()));
+    let value = match &attribute.value {
+        Ok(value) => value,
+        Err(error) => {
+            let error = Cell::new(WRONG, look::safe(&error.to_string()));
+            return vec![name, Cell::default(), Cell::default(), error];
+        }
+    };
+    let text = match &value.data {
+        Ok(bytes) => {
+            let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
+            Cell::new(PLAIN, look::safe(&brief(Decoder::new(&value.element, bytes), scalar)))
+        }
+        Err(error) => Cell::new(WRONG, look::safe(&error.to_string())),
+    };
+    let element = look::clipped(&value.element.to_string(), 32);
+    vec![
+        name,
+        Cell::new(TYPE, look::safe(&element)),
+        Cell::new(SHAPE, look::shape(value.shape.as_deref())),
+        text,
+    ]
+}
+
+/// As many elements as fit a line; only those are decoded.
+fn brief(elements: Decoder<'_>, scalar: bool) -> String {
+    let mut text = String::new();
+    for element in elements {
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        match element {
+            Ok(element) => text.push_str(&element.to_string()),
+            Err(error) => return error.to_string(),
+        }
+        if text.chars().count() > SHOWN {
+            break;
+        }
+    }
+    let text = look::clipped(&text, SHOWN);
+    if scalar { text } else { format!("[{text}]") }
+}
+
+/// Adds what an attribute is to its line.
+pub(super) fn describe(object: &mut JsonObject, attribute: &Attribute) {
+    object.value("kind", "attribute").value("name", attribute.name.shown().as_ref());
+    let value = match &attribute.value {
+        Ok(value) => value,
+        Err(error) => {
+            object.value("error", error.to_string());
+            return;
+        }
+    };
+    object.raw("type", &value.element.to_json().to_string()).list("shape", value.shape.as_deref());
+    let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
+    let json = match &value.data {
+        Ok(bytes) => elements(Decoder::new(&value.element, bytes), scalar).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    match json {
+        Ok(json) => object.raw("value", &json),
+        Err(error) => object.value("error", error),
+    };
+}
+
+fn elements(elements: Decoder<'_>, scalar: bool) -> sciformats::Result<String> {
+    let mut out = String::new();
+    for (i, element) in elements.enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        element?.write_json(&mut out);
+    }
+    Ok(if scalar { out } else { format!("[{out}]") })
+}

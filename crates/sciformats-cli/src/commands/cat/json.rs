@@ -1,0 +1,47 @@
+//! JSON: lists in lists, written as they are read.
+
+use std::io::Write;
+
+use super::brackets::Place;
+use super::{Part, Printed};
+
+pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
+    let shape = part.selection.shape();
+    if shape.contains(&0) {
+        // Lists around nothing: as many as the dimensions before the first empty one say.
+        writeln!(out, "{}", empty(&shape))?;
+        return Ok(out.flush()?);
+    }
+    let mut place = Place::new(&shape);
+    let mut text = String::new();
+    part.for_each(|datum| {
+        text.clear();
+        if !place.is_first() {
+            text.push(',');
+        }
+        text.extend(std::iter::repeat_n('[', place.opening()));
+        datum.write_json(&mut text);
+        text.extend(std::iter::repeat_n(']', place.closing()));
+        place.advance();
+        out.write_all(text.as_bytes())
+    })?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+fn empty(shape: &[u64]) -> String {
+    // A file of a few bytes can claim any number of empty rows: more than these are no use to anyone.
+    const ROWS: u64 = 1 << 16;
+    match shape {
+        [] | [0, ..] => "[]".into(),
+        [count, rest @ ..] if *count <= ROWS => {
+            let row = empty(rest);
+            if row.len().saturating_mul(*count as usize) > 1 << 24 {
+                return "[]".into();
+            }
+            let rows: Vec<&str> = (0..*count).map(|_| row.as_str()).collect();
+            format!("[{}]", rows.join(","))
+        }
+        _ => "[]".into(),
+    }
+}

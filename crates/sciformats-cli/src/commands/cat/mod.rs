@@ -1,0 +1,113 @@
+//! `cat`: the values of an array.
+
+mod brackets;
+mod csv;
+mod json;
+mod npy;
+mod text;
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use sciformats::{Array, Datum, Error, Selection};
+
+use crate::args::{Cat, CatFormat};
+use crate::failure::{Answer, Failure, Outcome};
+use crate::session::Session;
+
+/// The part of an array that is to be printed.
+pub(super) struct Part<'a> {
+    array: &'a Array<'a>,
+    selection: Selection,
+}
+
+pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
+    let path = &args.object.file;
+    let file = session.open(path)?;
+    let fail = |error| Failure::of(path, &error);
+    let array = file.array(&args.object.path).map_err(fail)?;
+    let selection = match (array.shape(), args.slice.as_deref()) {
+        (Some(shape), Some(slice)) => Selection::parse(slice, shape),
+        (Some(shape), None) => Selection::all(shape),
+        (None, _) => Err(Error::usage("array", "has a null dataspace and no elements")),
+    };
+    let part = Part { array: &array, selection: selection.map_err(fail)? };
+    let format = args.format.unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
+    let printed = session.watched("reading", &[&file], || match format {
+        CatFormat::Text => text::print(&part, &mut session.text(), args.all),
+        CatFormat::Csv => csv::print(&part, &mut session.text()),
+        CatFormat::Json => json::print(&part, &mut session.text()),
+        CatFormat::Npy => npy::print(&part, &mut session.bytes()),
+        CatFormat::Raw => part.raw(&mut session.bytes()),
+    });
+    printed.map(|()| Answer::Yes).map_err(|stop| stop.into_failure(path))
+}
+
+/// Why printing stopped: the array cannot be read, or the output not written.
+pub(super) enum Stop {
+    Read(Error),
+    Write(io::Error),
+}
+
+impl Stop {
+    fn into_failure(self, path: &std::path::Path) -> Failure {
+        match self {
+            Self::Read(error) => Failure::of(path, &error),
+            Self::Write(error) => Failure::Output(error),
+        }
+    }
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+type Printed = Result<(), Stop>;
+
+impl Part<'_> {
+    /// Goes through the elements until `visit` fails.
+    fn for_each(&self, visit: impl FnMut(Datum<'_>) -> io::Result<()>) -> Printed {
+        for_each(self.array, &self.selection, visit)
+    }
+
+    /// Goes through the canonical bytes until `visit` fails.
+    fn for_each_piece(&self, mut visit: impl FnMut(&[u8]) -> io::Result<()>) -> Printed {
+        let mut stop = None;
+        self.array.for_each_piece(&self.selection, &mut |bytes| Ok(go_on(visit(bytes), &mut stop)))?;
+        stop.map_or(Ok(()), |error| Err(Stop::Write(error)))
+    }
+
+    fn raw(&self, out: &mut impl Write) -> Printed {
+        self.for_each_piece(|bytes| out.write_all(bytes))?;
+        Ok(out.flush()?)
+    }
+}
+
+/// Goes through the elements of a selection until `visit` fails.
+fn for_each(
+    array: &Array<'_>,
+    selection: &Selection,
+    mut visit: impl FnMut(Datum<'_>) -> io::Result<()>,
+) -> Printed {
+    let mut stop = None;
+    array.for_each(selection, &mut |datum| Ok(go_on(visit(datum), &mut stop)))?;
+    stop.map_or(Ok(()), |error| Err(Stop::Write(error)))
+}
+
+fn go_on(written: io::Result<()>, stop: &mut Option<io::Error>) -> ControlFlow<()> {
+    match written {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            *stop = Some(error);
+            ControlFlow::Break(())
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Text for people: aligned, in NumPy's brackets, the middle of a long array left out. A list of compounds is a table
+//! with a column a field.
+
+use std::io::{self, Write};
+
+use sciformats::{Datum, ElementType, Selection};
+use unicode_width::UnicodeWidthStr;
+
+use super::brackets::Place;
+use super::{Part, Printed, for_each};
+use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table};
+
+/// Arrays with more elements than this are summarised, as in NumPy.
+const THRESHOLD: u64 = 1000;
+/// Elements that are kept at each end of a summarised dimension.
+const EDGE: u64 = 3;
+/// Characters of a line.
+const LINE: usize = 80;
+/// Elements that are aligned with each other when all are printed.
+const BLOCK: usize = 4096;
+
+pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed {
+    let shape = part.selection.shape();
+    let many =
+        shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).is_none_or(|n| n > THRESHOLD);
+    let summarised = many && !all;
+    if let (ElementType::Compound(fields), [count]) = (part.array.element(), shape.as_slice()) {
+        let names: Vec<String> =
+            fields.iter().map(|(name, _)| look::safe(&name.shown()).into_owned()).collect();
+        return table(part, (&names, *count), summarised, out);
+    }
+    if shape.contains(&0) {
+        writeln!(out, "{}{}", "[".repeat(shape.len()), "]".repeat(shape.len()))?;
+        return Ok(out.flush()?);
+    }
+    let mut lines = Lines::new(&shape, summarised);
+    if summarised {
+        edges(part, &shape, &mut |datum| {
+            lines.add(shown(&datum, shape.is_empty()));
+            Ok(())
+        })?;
+    } else {
+        part.for_each(|datum| {
+            lines.add(shown(&datum, shape.is_empty()));
+            if lines.waiting.len() >= BLOCK { lines.write(out) } else { Ok(()) }
+        })?;
+    }
+    lines.write(out)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// An element: text is quoted where it stands beside others.
+fn shown(datum: &Datum<'_>, alone: bool) -> String {
+    match datum {
+        Datum::Text(_) if !alone => format!("{:?}", datum.to_string()),
+        _ => look::safe(&datum.to_string()).into_owned(),
+    }
+}
+
+/// The indices of a dimension that are shown, as starts and counts.
+fn kept(count: u64, summarised: bool) -> Vec<(u64, u64)> {
+    if summarised && count > 2 * EDGE { vec![(0, EDGE), (count - EDGE, EDGE)] } else { vec![(0, count)] }
+}
+
+/// Visits the elements at the ends of every dimension, reading nothing else.
+fn edges(part: &Part<'_>, shape: &[u64], visit: &mut dyn FnMut(Datum<'_>) -> io::Result<()>) -> Printed {
+    fn rows(
+        part: &Part<'_>,
+        (shape, prefix): (&[u64], &mut Vec<(u64, u64)>),
+        visit: &mut dyn FnMut(Datum<'_>) -> io::Result<()>,
+    ) -> Printed {
+        let Some((&count, rest)) = shape.split_first() else {
+            let selection: Selection = part.selection.part(prefix)?;
+            return for_each(part.array, &selection, visit);
+        };
+        for (start, count) in kept(count, true) {
+            // The last dimension is read in one go, those before it index by index.
+            let (each, step) = if rest.is_empty() { (1, count) } else { (count, 1) };
+            for i in 0..each {
+                prefix.push((start + i, step));
+                rows(part, (rest, prefix), visit)?;
+                prefix.pop();
+            }
+        }
+        Ok(())
+    }
+    rows(part, (shape, &mut Vec::new()), visit)
+}
+
+/// Elements that wait for the width of their columns, and where the next one stands.
+struct Lines {
+    waiting: Vec<String>,
+    place: Place,
+    /// Per dimension: how many indices are shown, and after how many of them some are left out.
+    kept: Vec<(u64, Option<u64>)>,
+    at: Vec<u64>,
+    width: usize,
+    column: usize,
+}
+
+impl Lines {
+    fn new(shape: &[u64], summarised: bool) -> Self {
+        let kept: Vec<(u64, Option<u64>)> = shape
+            .iter()
+            .map(|&count| match kept(count, summarised).as_slice() {
+                [(_, one), (_, two)] => (one + two, Some(*one)),
+                _ => (count, None),
+            })
+            .collect();
+        let counts: Vec<u64> = kept.iter().map(|&(count, _)| count).collect();
+        let at = vec![0; shape.len()];
+        Self { waiting: Vec::new(), place: Place::new(&counts), kept, at, width: 0, column: 0 }
+    }
+
+    fn add(&mut self, text: String) {
+        self.waiting.push(text);
+    }
+
+    /// Writes what waits; columns get no narrower than they were.
+    fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let widest = self.waiting.iter().map(|text| text.width()).max().unwrap_or(0);
+        self.width = self.width.max(widest.min(LINE / 2));
+        for text in std::mem::take(&mut self.waiting) {
+            self.element(out, &text)?;
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
+        let dimensions = self.kept.len();
+        let opening = self.place.opening();
+        if !self.place.is_first() {
+            self.between(out, dimensions, opening)?;
+        }
+        write!(out, "{}", "[".repeat(opening))?;
+        if opening > 0 {
+            self.column = dimensions;
+        }
+        let fill = if dimensions == 0 { 0 } else { self.width.saturating_sub(text.width()) };
+        write!(out, "{:fill$}{text}", "")?;
+        self.column += fill + text.width();
+        write!(out, "{}", "]".repeat(self.place.closing()))?;
+        self.place.advance();
+        self.advance();
+        Ok(())
+    }
+
+    /// What stands between the element before and this one: a space, or line feeds where rows end; and dots where
+    /// something is left out.
+    fn between(&mut self, out: &mut impl Write, dimensions: usize, opening: usize) -> io::Result<()> {
+        // The dimension whose index has moved on.
+        let axis = dimensions - opening - 1;
+        let left_out = self.kept.get(axis).and_then(|kept| kept.1) == self.at.get(axis).copied();
+        if opening == 0 {
+            let dots = if left_out { 4 } else { 0 };
+            if self.column + 1 + dots + self.width > LINE {
+                write!(out, "\n{:dimensions$}", "")?;
+                self.column = dimensions;
+            } else {
+                write!(out, " ")?;
+                self.column += 1;
+            }
+            if left_out {
+                write!(out, "... ")?;
+                self.column += 4;
+            }
+            return Ok(());
+        }
+        let indent = axis + 1;
+        let feeds = "\n".repeat(opening);
+        if left_out {
+            write!(out, "{feeds}{:indent$}...", "")?;
+        }
+        write!(out, "{feeds}{:indent$}", "")
+    }
+
+    fn advance(&mut self) {
+        for (index, (count, _)) in self.at.iter_mut().zip(&self.kept).rev() {
+            *index += 1;
+            if *index < *count {
+                return;
+            }
+            *index = 0;
+        }
+    }
+}
+
+fn table(
+    part: &Part<'_>,
+    (names, count): (&[String], u64),
+    summarised: bool,
+    out: &mut impl Write,
+) -> Printed {
+    let mut table = Table::new(vec![Align::Right; names.len()]);
+    table.row(out, names.iter().map(|name| Cell::new(TITLE, name)).collect())?;
+    for (i, (start, count)) in kept(count, summarised).into_iter().enumerate() {
+        if i > 0 {
+            table.row(out, names.iter().map(|_| Cell::new(FAINT, "…")).collect())?;
+        }
+        for_each(part.array, &part.selection.part(&[(start, count)])?, |datum| {
+            let Datum::Record(fields) = datum else { return Ok(()) };
+            let cells = fields.iter().map(|(_, field)| Cell::new(PLAIN, look::safe(&field.to_string())));
+            table.row(out, cells.collect())
+        })?;
+    }
+    table.flush(out)?;
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, MemoryArray, Number, array, texts};
+    use sciformats::{ArrayInfo, File, Format};
+
+    use super::*;
+
+    fn printed(array: MemoryArray, slice: &str, all: bool) -> String {
+        let file = File::from(Memory::single(Format::Hdf5, array));
+        let array = file.array("/").unwrap();
+        let selection = Selection::parse(slice, array.shape().unwrap()).unwrap();
+        let mut out = Vec::new();
+        assert!(print(&Part { array: &array, selection }, &mut out, all).is_ok());
+        String::from_utf8(out).unwrap()
+    }
+
+    fn count<T: Number + TryFrom<u64>>(shape: &[u64]) -> MemoryArray {
+        let values: Vec<T> = (0..shape.iter().product()).filter_map(|i| T::try_from(i).ok()).collect();
+        array(shape, &values)
+    }
+
+    #[test]
+    fn brackets_and_columns() {
+        assert_eq!(printed(count::<i32>(&[2, 3]), "", false), "[[0 1 2]\n [3 4 5]]\n");
+        assert_eq!(printed(array::<f32>(&[3], &[0.5, -10.0, f32::NAN]), "", false), "[  0.5 -10.0   nan]\n");
+        assert_eq!(printed(count::<i32>(&[2, 2, 2]), "", false), "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]\n");
+        assert_eq!(printed(count::<i32>(&[3]), "1", false), "1\n");
+        assert_eq!(printed(count::<i32>(&[0, 2]), "", false), "[[]]\n");
+        assert_eq!(printed(texts(&[2], &["a", "b\x1b"]), "", false), "[      \"a\" \"b\\u{1b}\"]\n");
+        assert_eq!(printed(texts(&[], &["plain text"]), "", false), "plain text\n");
+    }
+
+    #[test]
+    fn long_arrays_lose_their_middle() {
+        assert_eq!(printed(count::<i32>(&[2000]), "", false), "[   0    1    2 ... 1997 1998 1999]\n");
+        assert_eq!(printed(count::<i32>(&[2000]), "::-1", false), "[1999 1998 1997 ...    2    1    0]\n");
+        let square = "[[   0    1    2 ...   37   38   39]\n [  40   41   42 ...   77   78   79]\n \
+                      [  80   81   82 ...  117  118  119]\n ...\n [1480 1481 1482 ... 1517 1518 1519]\n \
+                      [1520 1521 1522 ... 1557 1558 1559]\n [1560 1561 1562 ... 1597 1598 1599]]\n";
+        assert_eq!(printed(count::<i32>(&[40, 40]), "", false), square);
+    }
+
+    #[test]
+    fn lines_break_and_all_is_all() {
+        let text = printed(count::<i32>(&[30]), "", false);
+        assert_eq!(
+            text,
+            "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25\n 26 27 28 29]\n"
+        );
+        let text = printed(count::<i32>(&[5000]), "", true);
+        assert_eq!(text.replace(['[', ']'], " ").split_whitespace().count(), 5000);
+        assert!(text.lines().all(|line| line.len() <= LINE + 1));
+    }
+
+    #[test]
+    fn compounds_are_tables() {
+        let element =
+            ElementType::Compound(vec![("id".into(), ElementType::UInt(1)), ("x".into(), ElementType::F32)]);
+        let mut bytes = Vec::new();
+        for i in 0..2u8 {
+            bytes.push(i * 100);
+            bytes.extend((f32::from(i) / 4.0).to_le_bytes());
+        }
+        let array = MemoryArray { info: ArrayInfo::new(element, [2]), bytes };
+        let text = anstream::adapter::strip_str(&printed(array, "", false)).to_string();
+        assert_eq!(text, " id     x\n  0   0.0\n100  0.25\n");
+    }
+}

@@ -1,0 +1,196 @@
+//! `diff`: where two files differ.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use sciformats::compare::{Difference, Elements, Options, Side, Summary, What, compare};
+
+use super::json::JsonObject;
+use crate::args::Diff;
+use crate::failure::{Answer, Outcome};
+use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::session::Session;
+
+pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
+    let (a, b) = (session.open(&args.a)?, session.open(&args.b)?);
+    let mut options = Options::exact();
+    options.rtol = args.rtol;
+    options.atol = args.atol;
+    options.show = args.show;
+    options.ignore = args.ignore.iter().map(|pattern| pattern.as_str().into()).collect();
+    options.only = args.only.iter().map(|pattern| pattern.as_str().into()).collect();
+    let mut out = session.text();
+    let mut failure = Ok(());
+    let summary = session.watched("comparing", &[&a, &b], || {
+        compare(&a, &b, &options, &mut |difference| {
+            failure = if session.json {
+                writeln!(out, "{}", json(&difference))
+            } else {
+                text(&mut out, &difference)
+            };
+            if failure.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+    });
+    failure?;
+    if session.json {
+        writeln!(out, "{}", totals(&summary))?;
+    } else if !session.quiet {
+        conclude(&mut out, &summary)?;
+    }
+    out.flush()?;
+    Ok(Answer::of(summary.is_same()))
+}
+
+fn text(out: &mut impl Write, difference: &Difference) -> io::Result<()> {
+    let path = look::safe(&difference.path);
+    write!(out, "{TITLE}{path}{TITLE:#}  ")?;
+    match &difference.what {
+        What::Only(side, kind) => writeln!(out, "{kind} only in {side}"),
+        What::Kind(a, b) => sides(out, "", (a, b)),
+        What::Target(a, b) => sides(out, "leads to ", (a, b)),
+        What::Type(a, b) => sides(out, "type ", (&a.to_string(), &b.to_string())),
+        What::Shape(a, b) => sides(out, "shape ", (&look::shape(a.as_deref()), &look::shape(b.as_deref()))),
+        What::Value(a, b) => sides(out, "value ", (a, b)),
+        What::Incomparable(a, b) => sides(out, "cannot be compared: ", (&a.to_string(), &b.to_string())),
+        What::Unreadable(side, error) => {
+            let error = error.to_string();
+            writeln!(out, "cannot be read in {side}: {WRONG}{}{WRONG:#}", look::safe(&error))
+        }
+        What::Elements(elements) => print_elements(out, elements),
+        _ => writeln!(out, "{}", difference.what.word()),
+    }
+}
+
+/// What there is in A, and what in B.
+fn sides(out: &mut impl Write, what: &str, (a, b): (&str, &str)) -> io::Result<()> {
+    writeln!(out, "{what}{} {FAINT}≠{FAINT:#} {}", look::safe(a), look::safe(b))
+}
+
+fn print_elements(out: &mut impl Write, elements: &Elements) -> io::Result<()> {
+    let count = look::grouped(elements.different);
+    let of = look::count(elements.compared, "element");
+    write!(out, "{WRONG}{count}{WRONG:#} of {of} differ")?;
+    if let Some(max) = elements.max_abs {
+        write!(out, ", by up to {}", brief(max))?;
+    }
+    if let Some(max) = elements.max_rel {
+        write!(out, " (relative {})", brief(max))?;
+    }
+    writeln!(out)?;
+    for mismatch in &elements.first {
+        let index: Vec<String> = mismatch.index.iter().map(u64::to_string).collect();
+        let index = index.join(", ");
+        let (a, b) = (look::clipped(&mismatch.a, 60), look::clipped(&mismatch.b, 60));
+        write!(out, "  {FAINT}[{index}]{FAINT:#}  ")?;
+        sides(out, "", (&a, &b))?;
+    }
+    let hidden = elements.different.saturating_sub(elements.first.len() as u64);
+    if hidden > 0 && !elements.first.is_empty() {
+        writeln!(out, "  {FAINT}… {} more{FAINT:#}", look::grouped(hidden))?;
+    }
+    Ok(())
+}
+
+/// A number with as many digits as help.
+fn brief(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e6).contains(&value) {
+        // Rounded to six digits, without zeros behind them.
+        let digits = 5i32.saturating_sub(value.abs().max(1e-3).log10().floor() as i32).clamp(0, 9) as usize;
+        let text = format!("{value:.digits$}");
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text,
+        }
+    } else {
+        format!("{value:.3e}")
+    }
+}
+
+fn conclude(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
+    let &Summary { same, different, incomparable } = summary;
+    if summary.is_same() {
+        return writeln!(out, "{WELL}same{WELL:#}  {FAINT}{} compared{FAINT:#}", look::count(same, "object"));
+    }
+    let counts = [(same, "same"), (different, "different"), (incomparable, "incomparable")];
+    let shown: Vec<String> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{} {word}", look::grouped(*n)))
+        .collect();
+    writeln!(out, "{WRONG}differ{WRONG:#}  {FAINT}{}{FAINT:#}", shown.join(", "))
+}
+
+fn json(difference: &Difference) -> String {
+    let mut object = JsonObject::new();
+    object.value("path", difference.path.as_str()).value("difference", difference.what.word());
+    match &difference.what {
+        What::Only(side, kind) => {
+            object.value("in", letter(*side)).value("kind", *kind);
+        }
+        What::Kind(a, b) => {
+            object.value("a", *a).value("b", *b);
+        }
+        What::Target(a, b) | What::Value(a, b) => {
+            object.value("a", a.as_str()).value("b", b.as_str());
+        }
+        What::Type(a, b) | What::Incomparable(a, b) => {
+            object.raw("a", &a.to_json().to_string()).raw("b", &b.to_json().to_string());
+        }
+        What::Shape(a, b) => {
+            object.list("a", a.as_deref()).list("b", b.as_deref());
+        }
+        What::Unreadable(side, error) => {
+            object.value("in", letter(*side)).value("error", error.to_string());
+        }
+        What::Elements(elements) => json_elements(&mut object, elements),
+        _ => {}
+    }
+    object.finish()
+}
+
+fn letter(side: Side) -> String {
+    side.to_string().to_lowercase()
+}
+
+fn json_elements(object: &mut JsonObject, elements: &Elements) {
+    object.value("compared", elements.compared).value("different", elements.different);
+    if let Some(max) = elements.max_abs {
+        object.value("max_abs", max);
+    }
+    if let Some(max) = elements.max_rel {
+        object.value("max_rel", max);
+    }
+    let first = elements.first.iter().map(|mismatch| {
+        let mut one = JsonObject::new();
+        one.list("index", Some(&mismatch.index))
+            .value("a", mismatch.a.as_str())
+            .value("b", mismatch.b.as_str());
+        one.finish()
+    });
+    object.raw("first", &format!("[{}]", first.collect::<Vec<_>>().join(",")));
+}
+
+fn totals(summary: &Summary) -> String {
+    let mut object = JsonObject::new();
+    object.value("same", summary.same).value("different", summary.different);
+    object.value("incomparable", summary.incomparable).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_brief() {
+        for (value, text) in [
+            (0.5, "0.5"),
+            (1.0 / 3.0, "0.333333"),
+            (100.0, "100"),
+            (123_456.7, "123457"),
+            (1e-7, "1.000e-7"),
+            (2.5e9, "2.500e9"),
+        ] {
+            assert_eq!(brief(value), text);
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! `ls`: the tree of a file, or the scientific files in a folder.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use sciformats::source::{Member, Source};
+use sciformats::walk::{Seen, join};
+use sciformats::{ArrayInfo, Error, File, Format, Object, ObjectId, Target};
+
+use super::json::JsonObject;
+use crate::args::Ls;
+use crate::failure::{Answer, Failure, Outcome};
+use crate::look::{self, Align, Cell, FAINT, GROUP, LINK, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
+use crate::session::Session;
+
+pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
+    let out = session.text();
+    let mut list =
+        List { args, session, out, files: Table::new(FILES), table: Table::new(TREE), blocks: false };
+    if args.file.is_dir() {
+        if args.path != "/" {
+            return Err(Failure::Usage(format!("{} is a folder and holds no objects", args.file.display())));
+        }
+        list.folder(&args.file, 0)?;
+    } else {
+        let file = session.open(&args.file)?;
+        let fail = |error| Failure::of(&args.file, &error);
+        let id = file.resolve(&args.path).map_err(fail)?;
+        list.file(&args.file, &file, (&args.path, id))?;
+    }
+    list.table.flush(&mut list.out)?;
+    list.files.flush(&mut list.out)?;
+    list.out.flush()?;
+    Ok(Answer::Yes)
+}
+
+/// In a tree: name, type, shape, stored size, logical size, how it is stored.
+const TREE: [Align; 6] = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Left];
+/// Files of one line: name, format, and the rest as in a tree.
+const FILES: [Align; 7] =
+    [Align::Left, Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Left];
+
+/// Folders in folders that are looked into; links may lead in a circle.
+const FOLDERS: usize = 32;
+
+struct List<'a, W> {
+    args: &'a Ls,
+    session: &'a Session,
+    out: W,
+    /// Files of one line that wait for their widths.
+    files: Table,
+    /// Lines of the tree of one file that do.
+    table: Table,
+    /// Whether a block of several lines was written: the next file is set apart from it.
+    blocks: bool,
+}
+
+/// Where a row stands in the tree of its file.
+struct Position<'a> {
+    file: &'a Path,
+    /// The lines that lead down to it: `│   └── `.
+    lead: &'a str,
+    path: &'a str,
+    name: &'a str,
+}
+
+impl<W: Write> List<'_, W> {
+    /// Lists the scientific files in a folder by name, then those in the folders in it.
+    fn folder(&mut self, folder: &Path, depth: usize) -> Outcome<()> {
+        let read = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match read {
+            Ok(entries) => entries,
+            Err(error) if depth == 0 => {
+                let error = Error::io("list", error).in_file(folder, None);
+                return Err(Failure::of(folder, &error));
+            }
+            Err(error) => return self.unreadable(folder, None, &error.to_string()),
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        let mut folders = Vec::new();
+        for entry in entries {
+            let path = entry.path();
+            if path.is_dir() && !matches!(Format::of_path(&path), Ok(Some(_))) {
+                folders.push(path);
+            } else {
+                self.candidate(&path)?;
+            }
+        }
+        if self.args.recursive && depth < FOLDERS {
+            folders.iter().try_for_each(|folder| self.folder(folder, depth + 1))?;
+        }
+        Ok(())
+    }
+
+    /// Lists a file of a folder, if it is a scientific one or goes by such a name.
+    fn candidate(&mut self, path: &Path) -> Outcome<()> {
+        match self.session.try_open(path) {
+            Ok(file) => {
+                let root = file.source().root();
+                self.file(path, &file, ("/", root))
+            }
+            Err(error) => match Format::of_path(path).ok().flatten().or_else(|| Format::expected_of(path)) {
+                Some(format) => self.unreadable(path, Some(format), &error.to_string()),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, format: Option<Format>, error: &str) -> Outcome<()> {
+        if self.session.json {
+            let mut object = JsonObject::new();
+            object.value("file", path.display().to_string());
+            if let Some(format) = format {
+                object.value("format", format.word());
+            }
+            object.value("error", error);
+            writeln!(self.out, "{}", object.finish())?;
+            return Ok(());
+        }
+        self.set_apart(false)?;
+        let format = Cell::new(FAINT, format.map(|format| format.to_string()).unwrap_or_default());
+        self.files.row(&mut self.out, vec![title(path), format, Cell::new(WRONG, look::safe(error))])?;
+        Ok(())
+    }
+
+    /// Sets files with trees apart from each other; those of one line stand together.
+    fn set_apart(&mut self, block: bool) -> Outcome<()> {
+        if block {
+            self.files.flush(&mut self.out)?;
+        }
+        if self.blocks {
+            writeln!(self.out)?;
+        }
+        self.blocks = block;
+        Ok(())
+    }
+
+    /// Lists a file from one of its objects on.
+    fn file(&mut self, path: &Path, file: &File, (at, id): (&str, ObjectId)) -> Outcome<()> {
+        let source = file.source();
+        let object = source.object(id).map_err(|error| Failure::of(path, &error))?;
+        let group = matches!(object, Object::Group);
+        if self.session.json {
+            self.json(path, at, |line| {
+                line.value("format", file.format().word());
+                describe(line, &object);
+            })?;
+        } else {
+            self.set_apart(group)?;
+            self.heading(path, file, at, &object)?;
+        }
+        let lead = if group { "│   " } else { "    " };
+        self.attributes(source, Position { file: path, lead, path: at, name: "" }, id)?;
+        if group {
+            let mut walk = Walk { path, file, seen: Seen::default() };
+            let _ = walk.seen.first(source, id, at);
+            self.group(&mut walk, (at, id), "", 0)?;
+            self.table.flush(&mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// The line of the file itself: with all about the array, if it is one.
+    fn heading(&mut self, path: &Path, file: &File, at: &str, object: &Object) -> Outcome<()> {
+        let inside = if at == "/" { String::new() } else { format!(" {}", look::safe(at)) };
+        let name = title(path).and(PLAIN, inside);
+        let format = file.format().to_string();
+        let Object::Array(info) = object else {
+            let version = file.source().facts().into_iter().find(|(key, _)| *key == "version");
+            let version = version.map(|(_, version)| format!(" {version}")).unwrap_or_default();
+            let kind = Cell::new(TYPE, format + &version);
+            let size = Cell::new(FAINT, look::size(file.size()));
+            let what = match object {
+                Object::Group => Cell::default(),
+                other => described(other),
+            };
+            self.table.row(&mut self.out, vec![name, kind, size, what])?;
+            return Ok(self.table.flush(&mut self.out)?);
+        };
+        let mut row = vec![name, Cell::new(FAINT, format)];
+        row.extend(self.array_cells(info));
+        Ok(self.files.row(&mut self.out, row)?)
+    }
+
+    /// The cells after the name of an array.
+    fn array_cells(&self, info: &ArrayInfo) -> Vec<Cell> {
+        let element = look::clipped(&info.element.to_string(), 40);
+        let element = Cell::new(TYPE, look::safe(&element));
+        let size = |bytes: Option<u64>| bytes.map(look::size).unwrap_or_default();
+        let mut cells = vec![element, Cell::new(SHAPE, look::shape(info.shape.as_deref()))];
+        if !self.args.long {
+            cells.push(Cell::new(PLAIN, size(info.stored.or(info.logical()))));
+            cells.push(Cell::default());
+            cells.push(Cell::new(FAINT, look::safe(&info.filters.join(", "))));
+            return cells;
+        }
+        let chunks = info.chunks.as_deref().map(|chunks| format!("chunks {}", look::shape(Some(chunks))));
+        let facts = info.facts.iter().map(|(key, value)| match *key {
+            "byte order" => value.to_string(),
+            key => format!("{key} {value}"),
+        });
+        let notes: Vec<String> = chunks.into_iter().chain(info.filters.clone()).chain(facts).collect();
+        cells.push(Cell::new(PLAIN, size(info.stored)));
+        let logical = info.logical().map(|bytes| format!("of {}", look::size(bytes)));
+        cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
+        cells.push(Cell::new(FAINT, look::safe(&notes.join(", "))));
+        cells
+    }
+
+    fn json(&mut self, file: &Path, path: &str, fill: impl FnOnce(&mut JsonObject)) -> Outcome<()> {
+        let mut line = JsonObject::new();
+        line.value("file", file.display().to_string()).value("path", path);
+        fill(&mut line);
+        writeln!(self.out, "{}", line.finish())?;
+        Ok(())
+    }
+}
+
+/// A walk through one file, depth first.
+struct Walk<'a> {
+    path: &'a Path,
+    file: &'a File,
+    seen: Seen,
+}
+
+impl<W: Write> List<'_, W> {
+    /// Lists the members of a group, and of the groups in it.
+    fn group(
+        &mut self,
+        walk: &mut Walk<'_>,
+        (at, id): (&str, ObjectId),
+        lead: &str,
+        depth: usize,
+    ) -> Outcome<()> {
+        let file = walk.file;
+        let deep = file.limits().depth("levels of groups", depth);
+        let members = match deep.and_then(|()| file.source().members(id)) {
+            Ok(members) => members,
+            Err(error) => return self.broken(walk.path, (at, lead), &error),
+        };
+        let mut members = members.peekable();
+        while let Some(member) = members.next() {
+            let last = members.peek().is_none();
+            let (branch, below) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            let branch = format!("{lead}{branch}");
+            match member {
+                Ok(member) => self.member(walk, (at, &branch, &format!("{lead}{below}")), member, depth)?,
+                Err(error) => self.broken(walk.path, (at, &branch), &error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists one member; `lead` stands before its name and `below` before those of its members.
+    fn member(
+        &mut self,
+        walk: &mut Walk<'_>,
+        (at, lead, below): (&str, &str, &str),
+        member: Member,
+        depth: usize,
+    ) -> Outcome<()> {
+        let path = join(at, &member.name);
+        let name = member.name.shown();
+        let position = Position { file: walk.path, lead, path: &path, name: &name };
+        let id = match member.target {
+            Target::Object(id) => id,
+            Target::Soft(target) => return self.link(&position, "softlink", &[("target", &target.shown())]),
+            Target::External { file, target } => {
+                return self.link(
+                    &position,
+                    "extlink",
+                    &[("file", &file.shown()), ("target", &target.shown())],
+                );
+            }
+            Target::User(class) => return self.link(&position, "userlink", &[("class", &class.to_string())]),
+            Target::Damaged(error) => return self.damaged(&position, &error),
+        };
+        let source = walk.file.source();
+        if let Some(first) = walk.seen.first(source, id, &path) {
+            let first = first.to_owned();
+            return self.link(&position, "hardlink", &[("target", &first)]);
+        }
+        let object = match source.object(id) {
+            Ok(object) => object,
+            Err(error) => return self.damaged(&position, &error),
+        };
+        self.object(&position, &object)?;
+        self.attributes(source, Position { lead: below, ..position }, id)?;
+        if matches!(object, Object::Group) && self.args.recursive {
+            self.group(walk, (&path, id), below, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, at: &Position<'_>, object: &Object) -> Outcome<()> {
+        if self.session.json {
+            return self.json(at.file, at.path, |line| describe(line, object));
+        }
+        let lead = Cell::new(FAINT, at.lead);
+        let name = look::safe(at.name);
+        let row = match object {
+            Object::Group => vec![lead.and(GROUP, name).and(FAINT, "/")],
+            Object::Array(info) => {
+                let mut row = vec![lead.and(PLAIN, name)];
+                row.extend(self.array_cells(info));
+                row
+            }
+            other => vec![lead.and(PLAIN, name), described(other)],
+        };
+        Ok(self.table.row(&mut self.out, row)?)
+    }
+
+    fn link(&mut self, at: &Position<'_>, kind: &str, parts: &[(&str, &str)]) -> Outcome<()> {
+        if self.session.json {
+            return self.json(at.file, at.path, |line| {
+                line.value("kind", kind);
+                for (key, value) in parts {
+                    line.value(key, *value);
+                }
+            });
+        }
+        let arrow = match kind {
+            "hardlink" => " = ",
+            "userlink" => " → class ",
+            _ => " → ",
+        };
+        let target = parts.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" : ");
+        let name = Cell::new(FAINT, at.lead).and(LINK, look::safe(at.name)).and(FAINT, arrow);
+        Ok(self.table.row(&mut self.out, vec![name.and(PLAIN, look::safe(&target))])?)
+    }
+
+    fn damaged(&mut self, at: &Position<'_>, error: &Error) -> Outcome<()> {
+        if self.session.json {
+            return self.json(at.file, at.path, |line| {
+                line.value("kind", "unknown").value("error", error.to_string());
+            });
+        }
+        let name = Cell::new(FAINT, at.lead).and(PLAIN, look::safe(at.name));
+        Ok(self.table.row(&mut self.out, vec![name, wrong(error)])?)
+    }
+
+    /// A group that cannot be listed, or not to its end.
+    fn broken(&mut self, file: &Path, (path, lead): (&str, &str), error: &Error) -> Outcome<()> {
+        if self.session.json {
+            return self.json(file, path, |line| {
+                line.value("kind", "group").value("error", error.to_string());
+            });
+        }
+        Ok(self.table.row(&mut self.out, vec![Cell::new(FAINT, lead).and(FAINT, "…"), wrong(error)])?)
+    }
+
+    fn attributes(&mut self, source: &dyn Source, at: Position<'_>, id: ObjectId) -> Outcome<()> {
+        if !self.args.attrs {
+            return Ok(());
+        }
+        let attributes = match source.attributes(id) {
+            Ok(attributes) => attributes,
+            Err(error) => return self.damaged(&Position { name: "@", ..at }, &error),
+        };
+        for attribute in attributes {
+            match attribute {
+                Ok(attribute) if self.session.json => {
+                    self.json(at.file, at.path, |line| super::attrs::describe(line, &attribute))?;
+                }
+                Ok(attribute) => {
+                    let lead = format!("{}@", at.lead);
+                    let mut row = super::attrs::row(&attribute, &lead);
+                    if let Some(value) = row.pop() {
+                        row.extend([Cell::default(), Cell::default(), value]);
+                    }
+                    self.table.row(&mut self.out, row)?;
+                }
+                Err(error) => self.damaged(&Position { name: "@", ..at }, &error)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path of a file, its name standing out.
+fn title(path: &Path) -> Cell {
+    let text = path.display().to_string();
+    let name = path.file_name().map(|name| name.to_string_lossy().len()).unwrap_or(0);
+    let at = text.len().checked_sub(name).filter(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let (folder, name) = text.split_at(at);
+    Cell::new(FAINT, look::safe(folder)).and(TITLE, look::safe(name))
+}
+
+fn wrong(error: &Error) -> Cell {
+    Cell::new(WRONG, look::safe(&error.to_string()))
+}
+
+/// The cell after the name of what is neither group nor array.
+fn described(object: &Object) -> Cell {
+    match object {
+        Object::Datatype(element) => {
+            let text = element.to_string();
+            Cell::new(FAINT, "type ").and(TYPE, look::safe(&look::clipped(&text, 60)))
+        }
+        Object::Value(value) => {
+            let text = value.to_string();
+            Cell::new(PLAIN, look::safe(&look::clipped(&text, 60)))
+        }
+        Object::Damaged { error, .. } => wrong(error),
+        Object::Group | Object::Array(_) => Cell::default(),
+    }
+}
+
+/// Adds what an object is to its line.
+fn describe(line: &mut JsonObject, object: &Object) {
+    line.value("kind", object.kind().word());
+    match object {
+        Object::Group => {}
+        Object::Array(info) => {
+            line.array(info);
+        }
+        Object::Datatype(element) => {
+            line.raw("type", &element.to_json().to_string());
+        }
+        Object::Value(value) => {
+            line.value("value", value.clone());
+        }
+        Object::Damaged { error, .. } => {
+            line.value("error", error.to_string());
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The commands, one module each: what they compute, and how they print it.
+
+mod attrs;
+mod cat;
+mod diff;
+mod info;
+mod inspect;
+mod json;
+mod ls;
+mod manifest;
+mod shell;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use sciformats::File;
+
+use crate::args::Command;
+use crate::failure::{Answer, Failure, Outcome, complain, explain};
+use crate::session::Session;
+
+/// Carries out a command.
+pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
+    match command {
+        Command::Info(args) => info::run(args, session),
+        Command::Ls(args) => ls::run(args, session),
+        Command::Cat(args) => cat::run(args, session),
+        Command::Attrs(args) => attrs::run(args, session),
+        Command::Manifest(args) => manifest::run(args, session),
+        Command::Diff(args) => diff::run(args, session),
+        Command::Verify(args) => verify::run(args, session),
+        Command::Inspect(args) => inspect::run(args, session),
+        Command::Completions { shell } => shell::completions(*shell, session),
+        Command::Man { dir } => shell::man(dir),
+    }
+}
+
+/// Carries out `one` for each file that can be opened and complains about the others. The answer is no if one is no.
+fn for_each_file(
+    files: &[PathBuf],
+    session: &Session,
+    mut one: impl FnMut(&Path, &File) -> Outcome,
+) -> Outcome {
+    let mut answer = Answer::Yes;
+    let mut unreadable = false;
+    for path in files {
+        match session.try_open(path) {
+            Ok(file) => match one(path, &file) {
+                Ok(Answer::Yes) => {}
+                Ok(Answer::No) => answer = Answer::No,
+                Err(failure @ (Failure::Input(_) | Failure::Usage(_))) => {
+                    complain(&failure.to_string());
+                    unreadable = true;
+                }
+                Err(failure) => return Err(failure),
+            },
+            Err(error) => {
+                complain(&explain(path, &error));
+                unreadable = true;
+            }
+        }
+    }
+    if unreadable { Err(Failure::Reported) } else { Ok(answer) }
+}

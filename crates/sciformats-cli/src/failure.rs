@@ -1,0 +1,128 @@
+//! How the program ends: the answer, or why there is none.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use sciformats::{Blame, Error};
+
+/// The answer of a command that was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Yes: nothing is wrong, nothing differs.
+    Yes,
+    /// No: there is damage, there are differences.
+    No,
+}
+
+impl Answer {
+    pub(crate) fn of(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+impl From<Answer> for ExitCode {
+    fn from(answer: Answer) -> Self {
+        Self::from(match answer {
+            Answer::Yes => 0,
+            Answer::No => 1,
+        })
+    }
+}
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line is wrong.
+    Usage(String),
+    /// The input cannot be read.
+    Input(String),
+    /// Some input could not be read, and that was reported already.
+    Reported,
+    /// The output cannot be written.
+    Output(io::Error),
+}
+
+/// The result of a command.
+pub(crate) type Outcome<T = Answer> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure about a file: wrong usage if the caller is to blame, unreadable input otherwise.
+    pub(crate) fn of(path: &Path, error: &Error) -> Self {
+        let text = explain(path, error);
+        match error {
+            Error::Usage { .. } => Self::Usage(text),
+            _ => Self::Input(text),
+        }
+    }
+
+    /// Writes the failure to stderr and returns the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        if let Self::Output(error) = self
+            && error.kind() == io::ErrorKind::BrokenPipe
+        {
+            // The reader has seen enough; that is not a failure.
+            return ExitCode::SUCCESS;
+        }
+        if !matches!(self, Self::Reported) {
+            complain(&self.to_string());
+        }
+        ExitCode::from(match self {
+            Self::Usage(_) => 2,
+            Self::Input(_) | Self::Reported => 3,
+            Self::Output(_) => 4,
+        })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) | Self::Input(text) => f.write_str(text),
+            Self::Reported => Ok(()),
+            Self::Output(error) => write!(f, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Writes one line to stderr.
+pub(crate) fn complain(text: &str) {
+    let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
+    let text = crate::look::safe(text);
+    // Nobody is left to be told if stderr is gone.
+    let _ = writeln!(anstream::stderr().lock(), "{style}sciformats:{style:#} {text}");
+}
+
+/// What, where and why, and what to do about it where something can be done.
+pub(crate) fn explain(path: &Path, error: &Error) -> String {
+    let text = match error {
+        // Names the file itself.
+        Error::Io { path: Some(_), .. } => error.to_string(),
+        _ => format!("{}: {error}", path.display()),
+    };
+    match advice(path, error) {
+        Some(advice) => format!("{text} ({advice})"),
+        None => text,
+    }
+}
+
+fn advice(path: &Path, error: &Error) -> Option<String> {
+    match (error, error.blame()) {
+        (Error::LimitExceeded { .. }, _) => Some("raise it with --limit-memory if you trust the file".into()),
+        (Error::NotFound { what: "object", .. }, _) => {
+            Some(format!("`sciformats ls -r {}` lists what there is", path.display()))
+        }
+        (Error::Unsupported { feature: Some(feature), .. }, _) => {
+            Some(format!("build the program with `--features {feature}`"))
+        }
+        (_, Blame::File) => Some(format!("`sciformats verify {}` tells every fault", path.display())),
+        _ => None,
+    }
+}

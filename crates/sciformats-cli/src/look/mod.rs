@@ -1,0 +1,138 @@
+//! How things look: styles, sizes, shapes, tables, progress. Nothing here knows a file.
+
+mod progress;
+mod table;
+
+use std::borrow::Cow;
+
+use anstyle::{AnsiColor, Style};
+
+pub(crate) use progress::Progress;
+pub(crate) use table::{Align, Cell, Table};
+
+/// Names of groups.
+pub(crate) const GROUP: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Blue)));
+/// Names of files, and headings.
+pub(crate) const TITLE: Style = Style::new().bold();
+/// Types of elements.
+pub(crate) const TYPE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Cyan)));
+/// Shapes.
+pub(crate) const SHAPE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+/// Links and where they lead.
+pub(crate) const LINK: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Magenta)));
+/// What matters less.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// What is wrong.
+pub(crate) const WRONG: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
+/// What is well.
+pub(crate) const WELL: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+/// No style.
+pub(crate) const PLAIN: Style = Style::new();
+
+/// Text from a file, with control characters made visible: a file must not talk to the terminal.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(hides) {
+        return Cow::Borrowed(text);
+    }
+    let show = |c: char| if hides(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(show).collect())
+}
+
+/// Control characters, and those that turn the direction of the text around them.
+fn hides(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A number of bytes for people: `640 B`, `1.5 KiB`, `12 GiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in UNITS {
+        // What rounds to 1024 of a unit is 1 of the next.
+        if value < 1023.5 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+/// A number with its digits in groups of three.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Dimensions for people: `3 × 4`, `scalar`, `null`.
+pub(crate) fn shape(shape: Option<&[u64]>) -> String {
+    match shape {
+        None => "null".into(),
+        Some([]) => "scalar".into(),
+        Some(shape) => shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
+    }
+}
+
+/// At most `width` characters of `text`, the last one `…` if there were more.
+pub(crate) fn clipped(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.into();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A count and its noun: `1 group`, `3 groups`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people() {
+        let table = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (10 * 1024, "10 KiB"),
+            (1024 * 1024 - 1, "1.0 MiB"),
+            (5 << 30, "5.0 GiB"),
+            (u64::MAX, "16 EiB"),
+        ];
+        for (bytes, text) in table {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn counts_shapes_and_clips() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(count(1, "group"), "1 group");
+        assert_eq!(count(2000, "group"), "2,000 groups");
+        assert_eq!(shape(Some(&[3, 4])), "3 × 4");
+        assert_eq!(clipped("abcdef", 4), "abc…");
+        assert_eq!(clipped("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn files_do_not_talk_to_the_terminal() {
+        assert_eq!(safe("µ x"), "µ x");
+        assert_eq!(safe("a\x1b[31mb\n\u{202e}"), r"a\u{1b}[31mb\n\u{202e}");
+    }
+}

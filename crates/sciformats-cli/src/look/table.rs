@@ -1,0 +1,153 @@
+//! Aligned columns, written in blocks so that a long list appears while it is read.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+/// Rows that are aligned with each other; longer lists are aligned block by block.
+const BLOCK: usize = 256;
+/// Columns wider than this do not push the others away.
+const WIDEST: usize = 64;
+
+/// Where the text stands in its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A piece of text and how it looks: styled parts that stand next to each other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell(Vec<(Style, String)>);
+
+impl Cell {
+    pub(crate) fn new(style: Style, text: impl Into<String>) -> Self {
+        Self(vec![(style, text.into())])
+    }
+
+    pub(crate) fn and(mut self, style: Style, text: impl Into<String>) -> Self {
+        self.0.push((style, text.into()));
+        self
+    }
+
+    fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.width()).sum()
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        for (style, text) in &self.0 {
+            if *style == Style::new() {
+                out.write_all(text.as_bytes())?;
+            } else {
+                write!(out, "{style}{text}{style:#}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows that wait for their widths.
+#[derive(Debug)]
+pub(crate) struct Table {
+    aligns: Vec<Align>,
+    rows: Vec<Vec<Cell>>,
+    indent: usize,
+}
+
+impl Table {
+    pub(crate) fn new(aligns: impl Into<Vec<Align>>) -> Self {
+        Self { aligns: aligns.into(), rows: Vec::new(), indent: 0 }
+    }
+
+    pub(crate) fn indented(self, indent: usize) -> Self {
+        Self { indent, ..self }
+    }
+
+    /// Adds a row; it may have fewer cells than there are columns.
+    pub(crate) fn row(&mut self, out: &mut impl Write, row: Vec<Cell>) -> io::Result<()> {
+        self.rows.push(row);
+        if self.rows.len() >= BLOCK { self.flush(out) } else { Ok(()) }
+    }
+
+    /// Writes the rows that wait.
+    pub(crate) fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let mut widths = vec![0; self.aligns.len()];
+        for row in &self.rows {
+            // The last cell of a row needs no room beside it.
+            for (cell, width) in row.iter().rev().skip(1).rev().zip(&mut widths) {
+                *width = (*width).max(cell.width().min(WIDEST));
+            }
+        }
+        for row in &self.rows {
+            // Right-aligned columns at the end are measured by all rows.
+            if let Some(width) = row.len().checked_sub(1).and_then(|last| widths.get_mut(last)) {
+                let right = self.aligns.get(row.len() - 1) == Some(&Align::Right);
+                if right {
+                    *width = (*width).max(row.last().map_or(0, Cell::width).min(WIDEST));
+                }
+            }
+        }
+        for row in std::mem::take(&mut self.rows) {
+            write_row(out, &row, (&widths, &self.aligns), self.indent)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_row(
+    out: &mut impl Write,
+    row: &[Cell],
+    (widths, aligns): (&[usize], &[Align]),
+    indent: usize,
+) -> io::Result<()> {
+    // Spaces are written only once something follows them: no line ends with one.
+    let mut spaces = indent;
+    for (i, cell) in row.iter().enumerate() {
+        let width = cell.width();
+        let fill = widths.get(i).copied().unwrap_or(0).saturating_sub(width);
+        let right = aligns.get(i) == Some(&Align::Right);
+        if width > 0 {
+            write!(out, "{:1$}", "", spaces + if right { fill } else { 0 })?;
+            cell.write(out)?;
+            spaces = if right { 0 } else { fill };
+        } else {
+            spaces += fill;
+        }
+        spaces += 2;
+    }
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::{PLAIN, TITLE};
+
+    fn cell(text: &str) -> Cell {
+        Cell::new(PLAIN, text)
+    }
+
+    #[test]
+    fn columns_line_up_and_no_line_ends_in_space() {
+        let mut table = Table::new([Align::Left, Align::Right, Align::Left]);
+        let mut out = Vec::new();
+        table.row(&mut out, vec![cell("a"), cell("1"), cell("x")]).unwrap();
+        table.row(&mut out, vec![cell("日本"), cell("100")]).unwrap();
+        table.row(&mut out, vec![cell("long name"), cell(""), cell("y")]).unwrap();
+        table.row(&mut out, vec![cell("only")]).unwrap();
+        assert!(out.is_empty());
+        table.flush(&mut out).unwrap();
+        let expected = "a            1  x\n日本       100\nlong name       y\nonly\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn styles_take_no_room() {
+        let mut table = Table::new([Align::Left, Align::Left]).indented(1);
+        let mut out = Vec::new();
+        table.row(&mut out, vec![Cell::new(TITLE, "a").and(PLAIN, "/"), cell("b")]).unwrap();
+        table.flush(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), " \u{1b}[1ma\u{1b}[0m/  b\n");
+    }
+}

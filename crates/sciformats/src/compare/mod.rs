@@ -1,0 +1,190 @@
+//! Where the contents of two files differ, whatever their formats.
+//!
+//! Both trees are walked side by side, in byte order of the names; arrays are read side by side, a few megabytes at a
+//! time. Files whose [manifests](crate::manifest) agree below the first line have no difference.
+//!
+//! | found | is |
+//! |---|---|
+//! | an object, link or attribute on one side only | a difference |
+//! | another kind of object, another type or shape, another target of a link | a difference |
+//! | numbers that are further apart than the tolerance, other texts or bytes | a difference |
+//! | elements whose types have nothing in common, or that cannot be read | incomparable |
+
+mod elements;
+mod pattern;
+mod tree;
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use sciformats_core::Error;
+
+pub use elements::{Elements, Mismatch};
+pub use pattern::Pattern;
+
+use crate::file::File;
+use crate::model::ElementType;
+
+/// What counts as the same, and what is compared at all.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Numbers are the same if |a − b| ≤ atol + rtol · |b|. NaN is the same as NaN.
+    pub rtol: f64,
+    /// See [`rtol`](Self::rtol).
+    pub atol: f64,
+    /// Objects with such a path are left out, with everything in them; attributes have the path `PATH@NAME`.
+    pub ignore: Vec<Pattern>,
+    /// If there are any: only objects and attributes with such a path are compared.
+    pub only: Vec<Pattern>,
+    /// Differing elements of an array that are told one by one; all are counted.
+    pub show: usize,
+}
+
+impl Options {
+    /// Exact comparison of everything; the first differing elements of each array are told.
+    pub fn exact() -> Self {
+        Self { show: 3, ..Self::default() }
+    }
+
+    fn ignores(&self, path: &str) -> bool {
+        self.ignore.iter().any(|pattern| pattern.matches(path))
+    }
+
+    fn wants(&self, path: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(path))
+    }
+}
+
+/// One of the two files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first one.
+    A,
+    /// The second one.
+    B,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::A => "A",
+            Self::B => "B",
+        })
+    }
+}
+
+/// A place where the files do not agree.
+#[derive(Debug)]
+pub struct Difference {
+    /// The path of the object; `PATH@NAME` for an attribute.
+    pub path: String,
+    /// What does not agree there.
+    pub what: What,
+}
+
+/// What does not agree.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum What {
+    /// Only one of the files has it; what it is there.
+    Only(Side, &'static str),
+    /// It is something else in the other file: `group` and `array`, `softlink` and `group`.
+    Kind(&'static str, &'static str),
+    /// A link leads elsewhere.
+    Target(String, String),
+    /// The types of the elements.
+    Type(ElementType, ElementType),
+    /// The shapes; `None` for a null dataspace.
+    Shape(Option<Vec<u64>>, Option<Vec<u64>>),
+    /// Some elements.
+    Elements(Elements),
+    /// A scalar of the tree, as text.
+    Value(String, String),
+    /// Types that have nothing in common.
+    Incomparable(ElementType, ElementType),
+    /// One of the files cannot be read there.
+    Unreadable(Side, Error),
+}
+
+impl What {
+    /// Whether nothing can be said about the contents: neither the same nor different.
+    pub fn is_incomparable(&self) -> bool {
+        matches!(self, Self::Incomparable(..) | Self::Unreadable(..))
+    }
+
+    /// The word for machines.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Only(..) => "only",
+            Self::Kind(..) => "kind",
+            Self::Target(..) => "target",
+            Self::Type(..) => "type",
+            Self::Shape(..) => "shape",
+            Self::Elements(_) => "elements",
+            Self::Value(..) => "value",
+            Self::Incomparable(..) => "incomparable",
+            Self::Unreadable(..) => "unreadable",
+        }
+    }
+}
+
+/// How many objects, links and attributes were compared, and with what result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// In both files, and the same.
+    pub same: u64,
+    /// Different, or in one file only.
+    pub different: u64,
+    /// Neither.
+    pub incomparable: u64,
+}
+
+impl Summary {
+    /// Whether the contents are the same.
+    pub fn is_same(&self) -> bool {
+        self.different == 0 && self.incomparable == 0
+    }
+
+    fn count(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Same => self.same += 1,
+            Verdict::Different => self.different += 1,
+            Verdict::Incomparable => self.incomparable += 1,
+        }
+    }
+}
+
+/// The result for one object or attribute. The worst counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Same,
+    Incomparable,
+    Different,
+}
+
+/// Compares two files and tells each difference to `visit`, until it breaks.
+///
+/// ```
+/// use sciformats::compare::{self, Options, What};
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use std::ops::ControlFlow;
+///
+/// let a = File::from(Memory::single(Format::RawArray, array::<f32>(&[2], &[1.0, 2.0])));
+/// let b = File::from(Memory::single(Format::Blosc2, array::<f32>(&[2], &[1.0, 2.5])));
+/// let summary = compare::compare(&a, &b, &Options::exact(), &mut |difference| {
+///     let What::Elements(elements) = difference.what else { panic!() };
+///     assert_eq!((elements.different, elements.max_abs), (1, Some(0.5)));
+///     ControlFlow::Continue(())
+/// });
+/// assert!(!summary.is_same());
+/// ```
+pub fn compare(
+    a: &File,
+    b: &File,
+    options: &Options,
+    visit: &mut dyn FnMut(Difference) -> ControlFlow<()>,
+) -> Summary {
+    tree::compare((a, b), options, visit)
+}
