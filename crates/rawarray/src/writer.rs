@@ -131,6 +131,7 @@ impl<'a> Writer<'a> {
 
     fn replace(&self, path: &Path, image: &Image<'_>) -> Result<()> {
         let mut file = Replacement::create(path)?;
+        file.storage()?.reserve(image.len())?;
         image.write(&mut file)?;
         file.finish(self.options.durability)
     }
