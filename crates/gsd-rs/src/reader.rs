@@ -188,6 +188,10 @@ impl Reader {
         found.map(|(position, entry)| self.chunk(position, &entry)).transpose()
     }
 
+    pub(crate) fn file_size(&self) -> u64 {
+        self.storage.len()
+    }
+
     fn chunk(&self, position: u64, entry: &IndexEntry) -> Result<Chunk<'_>> {
         Chunk::new(&self.opened, position, entry)
     }

@@ -74,13 +74,13 @@ const ERRORS: &str = "
     frames-out-of-order: malformed index entry at offset 0x160: frame is out of order
     header-cut: malformed header at offset 0x30: application is truncated
     hole-in-the-index: malformed index entry at offset 0x210: location is not positive
-    hoomd-2-to-30-particles: 4294967296 bytes of default values exceed the limit of 1048576
+    hoomd-2-to-30-particles: 4294967296 bytes of default values exceed the limit of 1053956
     hoomd-negative-member: malformed data chunk at offset 0x1504: particle is negative
     hoomd-rows: malformed index entry at offset 0x128: N is 3, expected 2
     hoomd-type: malformed index entry at offset 0x13e: type is 3 (0x3), which is not defined
     hoomd-types-no-text: malformed data chunk at offset 0x1504: text is not valid text
     id-past-the-names: malformed index entry at offset 0x13c: id is 900, out of bounds (end 8)
-    ids-out-of-order: malformed index entry at offset 0x160: frame is out of order
+    ids-out-of-order: malformed index entry at offset 0x17c: id is out of order
     index-2-to-60: malformed header at offset 0x8: index block overflows
     index-beyond-the-file: malformed header at offset 0x8: index block is 9779, out of bounds (end 5682)
     index-end-wraps: malformed header at offset 0x8: index block overflows

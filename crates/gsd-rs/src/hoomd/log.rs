@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
-use super::source::{Sink, Source};
+use super::source::{Budget, Sink, Source};
 use crate::{Chunk, Element, ElementType, Reader, Writer};
 
 /// The prefix of the names of logged chunks.
@@ -225,6 +225,7 @@ pub(crate) fn load(source: &Source<'_>) -> Result<BTreeMap<String, Quantity>> {
     let mut log = BTreeMap::new();
     for name in names(source.reader) {
         if let Some(chunk) = source.chunk(&format!("{PREFIX}{name}"))? {
+            source.budget.spend_chunk(&chunk)?;
             log.insert(name.to_owned(), Quantity::read(source.reader, &chunk)?);
         }
     }
@@ -279,13 +280,12 @@ impl Column {
     }
 
     /// Reads the quantity `name`, which includes the prefix, over all frames of a file.
-    pub(crate) fn read(reader: &Reader, name: &str) -> Result<Self> {
-        let limits = reader.options().limits;
-        let frames = limits.items("frames", reader.frames())?;
+    pub(crate) fn read(reader: &Reader, name: &str, budget: &Budget) -> Result<Self> {
+        let frames = reader.options().limits.items("frames", reader.frames())?;
         let initial = reader.find(0, name)?.map(|chunk| Quantity::read(reader, &chunk)).transpose()?;
-        let initial_bytes =
-            initial.as_ref().map_or(0, |quantity| quantity.data.len() as u64).saturating_mul(8);
-        limits.memory("bytes of a logged quantity", initial_bytes.saturating_mul(frames as u64))?;
+        let inherited = initial.as_ref().map_or(0, |quantity| quantity.data.bits().len());
+        let each = (inherited as u64).saturating_add(size_of::<Option<Quantity>>() as u64);
+        budget.spend("bytes of a logged quantity", each.saturating_mul(frames as u64))?;
 
         let mut values: Vec<Option<Quantity>> = Vec::with_capacity(frames);
         for chunk in reader.history(name) {
@@ -296,6 +296,7 @@ impl Column {
             }
             // Of two chunks with the same name in a frame the first counts, as in a look-up.
             if values.len() == frame {
+                budget.spend_chunk(&chunk)?;
                 values.push(Some(Quantity::read(reader, &chunk)?));
             }
         }

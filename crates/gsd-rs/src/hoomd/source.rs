@@ -1,6 +1,8 @@
 //! Where the values of a frame come from, and where they go: inheritance and defaults, in both directions.
 
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt};
+use std::cell::Cell;
+
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, limits};
 
 use super::values::{Values, read_texts, write_texts};
 use crate::{Chunk, Reader, Writer};
@@ -19,13 +21,42 @@ impl Shape {
     }
 }
 
+/// What may be taken of memory: as much as the file is long, and the limit on top. The chunks of a damaged file may
+/// overlap, and defaults and inherited values are not stored at all.
+pub(crate) struct Budget {
+    limit: u64,
+    spent: Cell<u64>,
+}
+
+impl Budget {
+    pub(crate) fn new(reader: &Reader) -> Self {
+        let limit = reader.options().limits.memory.saturating_add(reader.file_size());
+        Self { limit, spent: Cell::new(0) }
+    }
+
+    pub(crate) fn spend(&self, what: &'static str, bytes: u64) -> Result<()> {
+        self.spent.set(self.spent.get().saturating_add(bytes));
+        limits::within(what, self.spent.get(), self.limit).map(drop)
+    }
+
+    /// Counts a chunk, if its size is known; if not, reading it will tell.
+    pub(crate) fn spend_chunk(&self, chunk: &Chunk<'_>) -> Result<()> {
+        self.spend("bytes of chunks", chunk.size().unwrap_or(0).min(self.limit))
+    }
+}
+
 /// One frame of a file.
 pub(crate) struct Source<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) frame: u64,
+    pub(crate) budget: Budget,
 }
 
 impl<'a> Source<'a> {
+    pub(crate) fn new(reader: &'a Reader, frame: u64) -> Self {
+        Self { reader, frame, budget: Budget::new(reader) }
+    }
+
     /// The chunk that holds the value: this frame's or, if that has none, frame 0's.
     pub(crate) fn chunk(&self, name: &str) -> Result<Option<Chunk<'a>>> {
         match self.reader.find(self.frame, name)? {
@@ -41,11 +72,12 @@ impl<'a> Source<'a> {
         match self.chunk(name)?.filter(usable) {
             Some(chunk) => {
                 expect(&chunk, n.into(), shape.columns)?;
+                self.budget.spend_chunk(&chunk)?;
                 V::read(self.reader, &chunk)
             }
             None => {
                 let bytes = u64::from(n).saturating_mul(u64::from(shape.columns)).saturating_mul(V::SIZE);
-                self.reader.options().limits.memory("bytes of default values", bytes)?;
+                self.budget.spend("bytes of default values", bytes)?;
                 Ok(V::filled(&shape.row(), usize::try_from(n).unwrap_or(0)))
             }
         }
@@ -63,7 +95,13 @@ impl<'a> Source<'a> {
     /// A list of texts.
     pub(crate) fn texts(&self, name: &str, default: &[&str]) -> Result<Vec<String>> {
         match self.chunk(name)? {
-            Some(chunk) => read_texts(self.reader, &chunk),
+            Some(chunk) => {
+                // Each text is a value of its own, however short.
+                let overhead = chunk.n.saturating_mul(size_of::<String>() as u64);
+                self.budget.spend("bytes of texts", overhead)?;
+                self.budget.spend_chunk(&chunk)?;
+                read_texts(self.reader, &chunk)
+            }
             None => Ok(default.iter().map(|&text| text.to_owned()).collect()),
         }
     }
@@ -100,7 +138,7 @@ pub(crate) struct Sink<'a, S: ReadAt + WriteAt> {
 impl<S: ReadAt + WriteAt> Sink<'_, S> {
     /// Where a reader finds what this frame does not store: a frame beyond those that are there inherits everything.
     fn source(&self) -> Option<Source<'_>> {
-        self.initial.map(|reader| Source { reader, frame: u64::MAX })
+        self.initial.map(|reader| Source::new(reader, u64::MAX))
     }
 
     /// Stores a list with one row for each of `n`, unless it is inherited.

@@ -7,7 +7,7 @@ use std::path::Path;
 use sciformats_core::{Error, Result};
 
 use super::log::{self, PREFIX};
-use super::source::Source;
+use super::source::{Budget, Source};
 use super::{Column, Frame};
 use crate::{Chunk, Reader};
 
@@ -73,7 +73,7 @@ impl Trajectory {
 
     fn source(&self, frame: u64) -> Result<Source<'_>> {
         if frame < self.len() {
-            Ok(Source { reader: &self.reader, frame })
+            Ok(Source::new(&self.reader, frame))
         } else {
             Err(Error::usage("frame", format!("{frame} is not there, the file has {}", self.len())))
         }
@@ -116,7 +116,7 @@ impl Trajectory {
         if self.reader.history(&chunk).next().is_none() {
             return Err(Error::not_found("logged quantity", name));
         }
-        Column::read(&self.reader, &chunk)
+        Column::read(&self.reader, &chunk, &Budget::new(&self.reader))
     }
 
     /// All logged quantities over all frames, by their names without `log/`.
@@ -125,11 +125,12 @@ impl Trajectory {
     /// As [`frame`](Self::frame).
     pub fn read_log(&self) -> Result<BTreeMap<String, Column>> {
         let mut columns = BTreeMap::new();
+        let budget = Budget::new(&self.reader);
         for name in self.log_names() {
             let chunk = format!("{PREFIX}{name}");
             // A name can be left of a frame that was never committed.
             if self.reader.history(&chunk).next().is_some() {
-                columns.insert(name.to_owned(), Column::read(&self.reader, &chunk)?);
+                columns.insert(name.to_owned(), Column::read(&self.reader, &chunk, &budget)?);
             }
         }
         Ok(columns)

@@ -81,8 +81,11 @@ impl Index {
         bisect(self.used, |position| {
             let entry = self.entry(storage, position)?;
             let key = self.key(entry.frame, entry.id);
-            if low.is_some_and(|low| key < low) || high.is_some_and(|high| key > high) {
-                return Err(self.disorder(position));
+            if let Some(low) = low.filter(|&low| key < low) {
+                return Err(self.disorder(position, low, key));
+            }
+            if let Some(high) = high.filter(|&high| key > high) {
+                return Err(self.disorder(position, high, key));
             }
             let before = key < target;
             *(if before { &mut low } else { &mut high }) = Some(key);
@@ -139,9 +142,13 @@ impl Index {
         }
     }
 
-    fn disorder(&self, position: u64) -> Error {
-        Fault::new("frame", FaultKind::Order)
-            .at("index entry", self.offset(position).saturating_add(IndexEntry::FRAME_OFFSET))
+    /// The entry at `position` is on the wrong side of another one.
+    fn disorder(&self, position: u64, other: (u64, u16), key: (u64, u16)) -> Error {
+        let (field, offset) = match other.0 == key.0 {
+            true => ("id", IndexEntry::ID_OFFSET),
+            false => ("frame", IndexEntry::FRAME_OFFSET),
+        };
+        Fault::new(field, FaultKind::Order).at("index entry", self.offset(position).saturating_add(offset))
     }
 }
 
@@ -185,8 +192,8 @@ impl Entries<'_> {
         let bytes = self.block.get(within.saturating_mul(IndexEntry::SIZE)..).unwrap_or_default();
         let entry = locate("index entry", at, bytes, IndexEntry::parse)?;
         let key = self.index.key(entry.frame, entry.id);
-        if self.previous.replace(key).is_some_and(|previous| key < previous) {
-            return Err(self.index.disorder(position));
+        if let Some(previous) = self.previous.replace(key).filter(|&previous| key < previous) {
+            return Err(self.index.disorder(position, previous, key));
         }
         Ok(entry)
     }
