@@ -325,22 +325,28 @@ fn trim_zeros(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
+/// How often a file that grows meanwhile is mapped anew.
+const ATTEMPTS: usize = 100;
+
 /// Maps a file and reads its state.
 ///
 /// Everything that a state refers to was in the file before the state was, so a map made after the state was read
 /// holds all of it, even if a writer moved the index in between.
 fn map(file: &File, path: &Path) -> Result<(Mapped, Opened)> {
-    let mut map = Mapped::of(file).map_err(|e| e.in_file(path, None))?;
+    let mapped = || Mapped::of(file).map_err(|e| e.in_file(path, None));
+    let mut map = mapped()?;
+    let mut attempts = 0;
     loop {
         let state = open(&map);
         let now = file.metadata().map_err(|e| Error::io("read the length of", e).in_file(path, None))?.len();
         let grown = now > map.len();
         if grown {
-            map = Mapped::of(file).map_err(|e| e.in_file(path, None))?;
+            map = mapped()?;
         }
-        match state {
-            Err(_) if grown => {}
-            state => return Ok((map, state?)),
+        attempts += 1;
+        // An error may be that of a map that is too short for what was added meanwhile.
+        if state.is_ok() || !grown || attempts == ATTEMPTS {
+            return Ok((map, state?));
         }
     }
 }

@@ -316,3 +316,120 @@ fn end_of(step: &Step<'_>) -> u64 {
 fn align(offset: u64) -> u64 {
     offset.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+mod tests {
+    use sciformats_core::commit::apply;
+
+    use super::super::open::open;
+    use super::*;
+    use crate::spec::{ElementType, Label};
+
+    /// A new file and what a writer of it knows.
+    fn blank() -> (Vec<u8>, State, Names) {
+        let nowhere = Block { location: 0, allocated: 0 };
+        let label = Label::new("t").unwrap();
+        let (bytes, commit) = new_file(&Header {
+            index: nowhere,
+            names: nowhere,
+            schema_version: Version::new(1, 0),
+            version: CURRENT,
+            application: label,
+            schema: label,
+            reserved: [0; 80],
+        });
+        let names = Names::new(&bytes, &commit.state.header).unwrap();
+        (bytes, commit.state, names)
+    }
+
+    /// Commits one frame with `count` chunks of a byte, and says what the steps were.
+    fn commit((bytes, state, names): &mut (Vec<u8>, State, Names), count: u16, last: bool) -> Vec<String> {
+        let data = vec![7; count.into()];
+        let at = bytes.len() as u64;
+        (0..count).for_each(|i| assert_eq!(names.intern(&format!("n{i}")).unwrap(), i));
+        let entry = |i: u16| IndexEntry {
+            frame: state.frames,
+            n: 1,
+            location: (at + u64::from(i)).cast_signed(),
+            m: 1,
+            id: i,
+            element: ElementType::U8,
+        };
+        let entries: Vec<_> = (0..count).rev().map(entry).collect();
+        let pending = Pending {
+            data_at: at,
+            data: &data,
+            entries: &entries,
+            names,
+            frames: state.frames + u64::from(count > 0),
+        };
+        let Commit { steps, state: next, names: block, .. } = state.plan(&pending, last, bytes).unwrap();
+        let shown = steps.iter().map(|step| show(step, state, &next, at)).collect();
+        apply(&steps, bytes).unwrap();
+        names.store(block);
+        *state = next;
+        let opened = open(bytes).unwrap();
+        assert_eq!((opened.index, opened.frames), (state.index, state.frames));
+        shown
+    }
+
+    fn show(step: &Step<'_>, state: &State, next: &State, end: u64) -> String {
+        let Step::Write { offset, bytes } = step else { return "sync".into() };
+        let index = next.index.location..next.index.location + next.capacity * SIZE;
+        let names =
+            state.header.names.location..state.header.names.location + state.header.names.allocated * 64;
+        match *offset {
+            0 => {
+                let (_, header) = Header::parse(bytes).unwrap();
+                format!("header with {} at {}", header.index.allocated, header.index.location)
+            }
+            at if index.contains(&at) => format!("entries {}", bytes.len() / IndexEntry::SIZE),
+            at if names.contains(&at) => "names".into(),
+            at if at == end => "data".into(),
+            at => format!("{at}?"),
+        }
+    }
+
+    #[test]
+    fn the_first_commit_seals_and_the_next_does_not() {
+        let mut file = blank();
+        let seal = "header with 1 at 4320"; // the last entry of the block alone
+        let first = [seal, "sync", "data", "names", "entries 3", "sync", "header with 3 at 256", "sync"];
+        assert_eq!(commit(&mut file, 3, false), first);
+        assert_eq!(
+            commit(&mut file, 2, false),
+            ["data", "entries 2", "sync", "header with 5 at 256", "sync"]
+        );
+        assert_eq!(commit(&mut file, 0, false), [""; 0]);
+        assert_eq!(commit(&mut file, 0, true), ["header with 128 at 256", "sync"]);
+        assert_eq!(commit(&mut file, 0, true), [""; 0]);
+        let again =
+            ["header with 5 at 256", "sync", "data", "entries 1", "sync", "header with 128 at 256", "sync"];
+        assert_eq!(commit(&mut file, 1, true), again);
+    }
+
+    #[test]
+    fn an_index_without_room_moves_and_needs_no_seal() {
+        let mut file = blank();
+        commit(&mut file, 100, true);
+        let place = align(file.0.len() as u64 + 28);
+        let declared = format!("header with 256 at {place}");
+        assert_eq!(
+            commit(&mut file, 28, true),
+            ["data", "entries 100", "entries 28", "entries 128", "sync", &declared, "sync"]
+        );
+        assert_eq!((file.1.capacity, file.1.index.used), (256, 128));
+    }
+
+    #[test]
+    fn an_entry_always_stays_free() {
+        assert_eq!(capacity_for(127, 1, 128), 128);
+        assert_eq!(capacity_for(128, 1, 128), 256);
+        assert_eq!(capacity_for(600, 1, 128), 1024);
+        // Readers that refuse frame numbers above the entries can open the file.
+        assert_eq!(capacity_for(2, 202, 128), 256);
+        assert_eq!(capacity_for(2, SPARSE + 1, 128), 128);
+        assert_eq!(capacity_for(0, 0, 0), 1);
+    }
+}
