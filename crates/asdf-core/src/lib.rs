@@ -1,10 +1,40 @@
 //! ASDF files: lossless YAML trees with binary blocks.
 //!
-//! Under construction: the layers are added one after another.
+//! ```
+//! use asdf_core::Asdf;
+//!
+//! let file = Asdf::from_bytes("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n---\nname: M31\nsizes: [1, 2]\n...\n")?;
+//! let name = file.get("name").unwrap();
+//! assert_eq!(file.tree().node(name).text(), Some("M31"));
+//! # Ok::<(), asdf_core::Error>(())
+//! ```
 
+mod array;
 pub mod codec;
+mod document;
+mod element;
+mod explode;
 pub mod model;
+mod new_array;
+mod options;
+mod reader;
 pub mod spec;
+mod stream;
+mod update;
+mod write;
 pub mod yaml;
 
-pub use sciformats_core::{Error, Limits, Result};
+pub use array::Array;
+pub use codec::Compression;
+pub use document::{Document, NEWEST, View, WriteOptions};
+pub use element::Element;
+pub use model::datatype::{Datatype, Field, ScalarType};
+pub use new_array::{NewArray, NewMask, Storage};
+pub use options::{External, OpenOptions};
+pub use reader::{Asdf, Block, Checksum};
+pub use sciformats_core::endian::ByteOrder;
+pub use sciformats_core::{Error, Limits, Range, Result, Slab};
+pub use spec::header_line::Version;
+pub use stream::StreamWriter;
+pub use update::Update;
+pub use yaml::{NodeId, Tree};

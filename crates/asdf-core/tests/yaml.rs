@@ -1,5 +1,7 @@
 //! The tree as text: the table of scalars, documents and what they hold, writing and reading again.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use asdf_core::yaml::{Content, NodeId, ScalarStyle, Tree, Value};
 use proptest::prelude::*;
 

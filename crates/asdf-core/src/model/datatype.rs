@@ -302,7 +302,7 @@ pub(super) fn whole_numbers(tree: &Tree, id: NodeId) -> Result<Vec<u64>> {
     tree.items(id).ok_or_else(fault)?.iter().map(number).collect()
 }
 
-pub(super) fn numbers_node<N: ToString>(tree: &mut Tree, numbers: &[N]) -> NodeId {
+pub(crate) fn numbers_node<N: ToString>(tree: &mut Tree, numbers: &[N]) -> NodeId {
     let items = numbers.iter().map(|number| tree.add_plain(number.to_string())).collect();
     tree.add_sequence(items, CollectionStyle::Flow)
 }

@@ -80,7 +80,7 @@ fn fits(tree: &Tree, id: NodeId, datatype: &Datatype) -> bool {
         for &dimension in &field.shape {
             match tree.items(at) {
                 Some(items) if items.len() as u64 == dimension && dimension > 0 => {
-                    at = items.first().copied().unwrap_or(at)
+                    at = items.first().copied().unwrap_or(at);
                 }
                 _ => return false,
             }

@@ -244,7 +244,7 @@ fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
             break;
         }
         // A token may lie across the edge of two pieces.
-        at = at.saturating_add(piece.len() as u64).saturating_sub(MAGIC.len() as u64 - 1);
+        at = at.saturating_add(piece.len() as u64).saturating_sub(MAGIC.len() as u64).saturating_add(1);
         if at.saturating_add(MAGIC.len() as u64) > storage.len() {
             break;
         }

@@ -13,4 +13,4 @@ pub mod datatype;
 mod inline;
 pub mod layout;
 pub mod ndarray;
-mod strided;
+pub(crate) mod strided;

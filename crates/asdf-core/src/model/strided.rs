@@ -10,23 +10,23 @@ const DENSE: u64 = 4;
 
 /// One dimension of a selection: how many indices, and the bytes from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dimension {
-    pub(super) count: u64,
-    pub(super) stride: i64,
+pub(crate) struct Dimension {
+    pub(crate) count: u64,
+    pub(crate) stride: i64,
 }
 
 /// Elements of `size` bytes at `start` and at strides from it. Every one lies inside the storage: the array has been checked.
 #[derive(Clone, Debug)]
-pub(super) struct Strided {
-    pub(super) start: u64,
-    pub(super) size: u64,
+pub(crate) struct Strided {
+    pub(crate) start: u64,
+    pub(crate) size: u64,
     /// Slowest first.
-    pub(super) dimensions: Vec<Dimension>,
+    pub(crate) dimensions: Vec<Dimension>,
 }
 
 impl Strided {
     /// Joins what lies without gaps, so that `size` is the longest run.
-    pub(super) fn joined(mut self) -> Self {
+    pub(crate) fn joined(mut self) -> Self {
         self.dimensions.retain(|dimension| dimension.count != 1);
         while let Some(last) = self.dimensions.last() {
             if u64::try_from(last.stride).ok() != Some(self.size) {
@@ -57,7 +57,7 @@ impl Strided {
     }
 
     /// Fills `out`, which has the size of the selection, in its order.
-    pub(super) fn read(&self, storage: &dyn ReadAt, out: &mut [u8], threads: usize) -> Result<()> {
+    pub(crate) fn read(&self, storage: &dyn ReadAt, out: &mut [u8], threads: usize) -> Result<()> {
         if out.is_empty() {
             return Ok(());
         }

@@ -52,7 +52,7 @@ impl Tree {
                 Content::Scalar { .. } => {}
                 Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
                 Content::Mapping { entries, .. } => {
-                    todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]))
+                    todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]));
                 }
             }
         }

@@ -11,6 +11,8 @@
 //! | `cursor`, `parse`, `flow`, `scalar` | text to nodes, in one pass |
 //! | [`emit`] | nodes to text |
 //! | [`resolve`] | what a scalar means |
+//! | [`path`] | `a/b/0`, as in JSON pointers |
+//! | `de`, `ser` | any serde type from and to a subtree |
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -21,6 +23,7 @@
 )]
 
 mod cursor;
+mod de;
 pub mod emit;
 mod flow;
 pub mod integer;
@@ -28,6 +31,7 @@ mod parse;
 pub mod path;
 pub mod resolve;
 mod scalar;
+mod ser;
 pub mod timestamp;
 pub mod tree;
 

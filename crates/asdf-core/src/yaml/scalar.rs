@@ -126,11 +126,11 @@ impl Parser<'_> {
 }
 
 fn starts_plain(cursor: &Cursor<'_>, flow: bool) -> bool {
-    let blank_next = cursor.is_blank_or_end(cursor.at.saturating_add(1));
     match cursor.peek() {
-        b'-' => !blank_next && !(flow && matches!(cursor.peek_at(1), b',' | b'[' | b']' | b'{' | b'}')),
-        b'?' | b':' => {
-            !blank_next && !(flow && matches!(cursor.peek_at(1), b',' | b'[' | b']' | b'{' | b'}'))
+        b'-' | b'?' | b':' => {
+            let alone = cursor.is_blank_or_end(cursor.at.saturating_add(1));
+            let closed = flow && matches!(cursor.peek_at(1), b',' | b'[' | b']' | b'{' | b'}');
+            !alone && !closed
         }
         b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%'
         | b'@' | b'`' => false,

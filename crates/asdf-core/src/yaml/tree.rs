@@ -1,6 +1,6 @@
 //! A tree of nodes in an arena. A node that is reached by more than one way has one id: an alias is the id of its anchor's node.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sciformats_core::{Error, Limits, Result};
@@ -376,6 +376,27 @@ impl Tree {
             entries.push((key, value));
         }
         Ok(())
+    }
+
+    /// The nodes that can be reached from the root, each once, in the order of the text.
+    pub fn reachable(&self) -> Vec<NodeId> {
+        let mut seen = HashSet::new();
+        let mut order = Vec::new();
+        let mut todo = vec![self.root];
+        while let Some(id) = todo.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            order.push(id);
+            match &self.node(id).content {
+                Content::Scalar { .. } => {}
+                Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
+                Content::Mapping { entries, .. } => {
+                    todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]));
+                }
+            }
+        }
+        order
     }
 
     /// Whether two trees are the same document: directives aside, the same nodes with the same tags, texts and sharing.

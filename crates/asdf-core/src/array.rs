@@ -1,0 +1,386 @@
+//! Arrays of an open file.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Error, Range, ReadAt, Result, Slab, slab};
+
+use crate::codec::Compression;
+use crate::element::Element;
+use crate::model::datatype::{Datatype, ScalarType};
+use crate::model::ndarray::{Mask, NdArray, Source};
+use crate::model::strided::{Dimension, Strided};
+use crate::reader::{Asdf, Data};
+use crate::yaml::NodeId;
+
+/// An array: its type, its shape, and its elements on demand.
+#[derive(Debug)]
+pub struct Array<'a> {
+    file: &'a Asdf,
+    node: NodeId,
+    description: NdArray,
+    shape: Vec<u64>,
+    strides: Vec<i64>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// A block of the file itself.
+    Block(usize),
+    /// The first block of another file.
+    Other(Arc<Asdf>),
+    Inline,
+}
+
+impl<'a> Array<'a> {
+    pub(crate) fn new(file: &'a Asdf, node: NodeId) -> Result<Self> {
+        let description = NdArray::from_node(&file.tree, node)?;
+        let blocks = file.layout.blocks.len();
+        let place = match &description.source {
+            Source::Inline(_) => Place::Inline,
+            Source::Block(index) => {
+                let index = i128::from(*index);
+                let from_start = if index < 0 { index.saturating_add(blocks as i128) } else { index };
+                let found = usize::try_from(from_start).ok().filter(|&index| index < blocks);
+                Place::Block(found.ok_or_else(|| {
+                    let kind = FaultKind::Rule("is the index of a block that is not there");
+                    Fault::new("source", kind).at("ndarray", description.at)
+                })?)
+            }
+            Source::External(uri) => match uri.split('#').next().unwrap_or_default() {
+                "" => Place::Block(0),
+                name => Place::Other(file.external(name)?),
+            },
+        };
+        let available = match (&place, &description.source) {
+            (Place::Block(index), _) => file.block(*index)?.data_size(),
+            (Place::Other(other), _) => other.block(0)?.data_size(),
+            (Place::Inline, Source::Inline(bytes)) => bytes.len() as u64,
+            (Place::Inline, _) => 0,
+        };
+        let (shape, strides) = description.dimensions(available)?;
+        Ok(Self { file, node, description, shape, strides, place })
+    }
+
+    /// The node that describes it.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// What the tree says of it.
+    pub fn description(&self) -> &NdArray {
+        &self.description
+    }
+
+    /// The type of its elements.
+    pub fn datatype(&self) -> &Datatype {
+        &self.description.datatype
+    }
+
+    /// Its dimensions, slowest first; of a streamed array those that the block has room for.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> u64 {
+        slab::elements(&self.shape).unwrap_or(0)
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The index of its block in the file; `None` if it is inline or in another file.
+    pub fn block(&self) -> Option<usize> {
+        match self.place {
+            Place::Block(index) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// All elements: packed, little-endian, in C order; `bool8` as stored.
+    ///
+    /// # Errors
+    /// `Io`; `Malformed`, `Unsupported` or `LimitExceeded` for a block that cannot be decoded.
+    pub fn read_bytes(&self) -> Result<Vec<u8>> {
+        self.read_slab(&Slab::all(&self.shape)?)
+    }
+
+    /// The elements of a selection: packed, little-endian, in C order. Of a block that is not compressed only what is
+    /// needed is read.
+    ///
+    /// # Errors
+    /// `Usage` if the selection is one of another shape; as [`read_bytes`](Self::read_bytes).
+    pub fn read_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let size = self.element_size()?;
+        let bytes = slab
+            .len()
+            .checked_mul(size)
+            .ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
+        // Elements that overlap or repeat unfold to more than is stored.
+        let mut out = zeroed(self.file.options.limits.memory("bytes of the selection", bytes)?);
+        self.read_slab_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`read_slab`](Self::read_slab), into memory of exactly its size.
+    ///
+    /// # Errors
+    /// `Usage` if `out` has another size; as [`read_slab`](Self::read_slab).
+    pub fn read_slab_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if slab.of() != self.shape {
+            return Err(Error::usage("selection", "is one of another shape"));
+        }
+        let size = self.element_size()?;
+        if slab.len().checked_mul(size) != Some(out.len() as u64) {
+            return Err(Error::usage("buffer", "has not the size of the selection"));
+        }
+        self.gather(slab.ranges(), size, out)?;
+        if !matches!(self.place, Place::Inline) {
+            self.description.datatype.swap_to_little(self.description.byteorder, out);
+        }
+        Ok(())
+    }
+
+    fn element_size(&self) -> Result<u64> {
+        let overflow = || Fault::new("datatype", FaultKind::Overflow).at("ndarray", self.description.at);
+        self.description.datatype.size().ok_or_else(overflow)
+    }
+
+    fn gather(&self, ranges: &[Range], size: u64, out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let (mut start, mut dimensions) = (self.description.offset, Vec::with_capacity(ranges.len()));
+        for (range, &stride) in ranges.iter().zip(&self.strides) {
+            // The whole array lies inside its block, so no part of it can leave 64 bits.
+            let factor = |by: u64| i64::try_from(by).unwrap_or(i64::MAX).saturating_mul(stride);
+            start = start.wrapping_add_signed(factor(range.start));
+            dimensions.push(Dimension { count: range.count, stride: factor(range.step) });
+        }
+        let strided = Strided { start, size, dimensions }.joined();
+        let threads = self.file.options.thread_count();
+        match (&self.place, &self.description.source) {
+            (Place::Inline, Source::Inline(bytes)) => strided.read(bytes, out, threads),
+            (Place::Inline, _) => Ok(()),
+            (Place::Block(index), _) => read_block(self.file, *index, strided, out, threads),
+            (Place::Other(other), _) => read_block(other, 0, strided, out, threads),
+        }
+    }
+
+    fn check_type<T: Element>(&self) -> Result<()> {
+        if self.description.datatype == Datatype::Scalar(T::TYPE) {
+            return Ok(());
+        }
+        let name = self.description.datatype.scalar().map_or("structured", ScalarType::name);
+        Err(Error::usage("element type", format!("is {}, the array's is {name}", T::TYPE.name())))
+    }
+
+    /// All elements in C order.
+    ///
+    /// # Errors
+    /// `Usage` if the array has another type; as [`read_bytes`](Self::read_bytes).
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.read_part(&Slab::all(&self.shape)?)
+    }
+
+    /// The elements of a selection in C order.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read) and [`read_slab`](Self::read_slab).
+    pub fn read_part<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        self.check_type::<T>()?;
+        let bytes = slab.len().saturating_mul(size_of::<T>() as u64);
+        self.file.options.limits.memory("bytes of the selection", bytes)?;
+        let count = usize::try_from(slab.len()).map_err(|_| Error::usage("selection", "is too large"))?;
+        let mut out: Vec<T> = zeroed(count);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
+        self.read_slab_into(slab, bytes)?;
+        ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, T::TYPE.word());
+        Ok(out)
+    }
+
+    /// The elements where they are: if they are stored as they are, in this machine's byte order, aligned and without
+    /// gaps, and the file is mapped or in memory.
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        self.check_type::<T>().ok()?;
+        let (file, index) = match &self.place {
+            Place::Block(index) => (self.file, *index),
+            Place::Other(other) => (&**other, 0),
+            Place::Inline => return None,
+        };
+        let entry = file.layout.blocks.get(index)?;
+        let plain = entry.header.compression.is_none()
+            && (size_of::<T>() == 1 || self.description.byteorder == ByteOrder::NATIVE);
+        let size = size_of::<T>() as u64;
+        let dimensions = self
+            .shape
+            .iter()
+            .zip(&self.strides)
+            .map(|(&count, &stride)| Dimension { count, stride })
+            .collect();
+        let strided = Strided { start: self.description.offset, size, dimensions }.joined();
+        if !plain || !strided.dimensions.is_empty() {
+            return None;
+        }
+        let start = usize::try_from(entry.data_offset().checked_add(self.description.offset)?).ok()?;
+        let bytes = usize::try_from(self.len().checked_mul(size)?).ok()?;
+        bytemuck::try_cast_slice(file.storage.as_slice()?.get(start..start.checked_add(bytes)?)?).ok()
+    }
+
+    /// The elements of an array of `bool8`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_bools(&self) -> Result<Vec<bool>> {
+        if self.description.datatype != Datatype::Scalar(ScalarType::Bool8) {
+            return Err(Error::usage("element type", "is bool8, the array's is not"));
+        }
+        Ok(self.read_bytes()?.into_iter().map(|byte| byte != 0).collect())
+    }
+
+    /// The elements of an array of texts, without the zeros at their ends.
+    ///
+    /// # Errors
+    /// `Usage` for an array of another type; `Malformed` for bytes that are no text; as [`read_bytes`](Self::read_bytes).
+    pub fn read_strings(&self) -> Result<Vec<String>> {
+        let scalar = self.description.datatype.scalar();
+        let Some(scalar @ (ScalarType::Ascii(_) | ScalarType::Ucs4(_))) = scalar else {
+            return Err(Error::usage("element type", "is ascii or ucs4, the array's is not"));
+        };
+        let count = usize::try_from(self.len()).unwrap_or(usize::MAX);
+        let size = usize::try_from(self.element_size()?).unwrap_or(usize::MAX);
+        if size == 0 {
+            let count = self.file.options.limits.items("texts", self.len())?;
+            return Ok(vec![String::new(); count]);
+        }
+        let bytes = self.read_bytes()?;
+        let texts: Option<Vec<_>> =
+            bytes.chunks_exact(size).take(count).map(|element| text(scalar, element)).collect();
+        let fault = || Fault::new("element", FaultKind::Encoding).at("ndarray", self.description.at);
+        texts.ok_or_else(fault)
+    }
+
+    /// Which elements are missing: one byte each, 1 for missing, in C order; `None` if the array has no mask.
+    ///
+    /// # Errors
+    /// `Malformed` for a mask of another shape; as [`read_bytes`](Self::read_bytes).
+    pub fn read_mask(&self) -> Result<Option<Vec<u8>>> {
+        match &self.description.mask {
+            Mask::None => Ok(None),
+            Mask::Inline(mask) => Ok(Some(mask.clone())),
+            Mask::Array(node) => self.mask_array(*node).map(Some),
+            Mask::Value(value) => self.mask_of(*value).map(Some),
+        }
+    }
+
+    fn mask_array(&self, node: NodeId) -> Result<Vec<u8>> {
+        let fault = |rule| Fault::new("mask", FaultKind::Rule(rule)).at("ndarray", self.description.at);
+        let mask = Array::new(self.file, node)?;
+        let shape = mask.shape();
+        let Some(lead) = self.shape.len().checked_sub(shape.len()) else {
+            return Err(fault("has more dimensions than the array"));
+        };
+        let bytes = mask.read_bytes()?;
+        let size = usize::try_from(mask.element_size()?).unwrap_or(usize::MAX);
+        let flags = bytes.chunks_exact(size.max(1)).map(|element| u8::from(element.iter().any(|&b| b != 0)));
+        let flags: Vec<u8> = flags.collect();
+        if shape == self.shape {
+            return Ok(flags);
+        }
+        // A mask may be smaller: it is repeated along dimensions that it lacks, or has one index of.
+        let mut dimensions = Vec::with_capacity(self.shape.len());
+        let mut stride = 1i64;
+        for (axis, &count) in self.shape.iter().enumerate().rev() {
+            let own = axis.checked_sub(lead).and_then(|axis| shape.get(axis)).copied().unwrap_or(1);
+            match own {
+                1 => dimensions.push(Dimension { count, stride: 0 }),
+                own if own == count => dimensions.push(Dimension { count, stride }),
+                _ => return Err(fault("has a shape that does not fit the array's")),
+            }
+            stride = stride.saturating_mul(i64::try_from(own).unwrap_or(i64::MAX));
+        }
+        dimensions.reverse();
+        let mut out = zeroed(self.file.options.limits.memory("bytes of the mask", self.len())?);
+        Strided { start: 0, size: 1, dimensions }.read(&flags, &mut out, 1)?;
+        Ok(out)
+    }
+
+    fn mask_of(&self, value: f64) -> Result<Vec<u8>> {
+        let scalar = self.description.datatype.scalar();
+        let scalar =
+            scalar.ok_or_else(|| Error::unsupported("a number as the mask of a structured array"))?;
+        let size = usize::try_from(self.element_size()?).unwrap_or(usize::MAX).max(1);
+        let bytes = self.read_bytes()?;
+        let is_masked = |element: &[u8]| {
+            crate::element::number(scalar, element)
+                .map(|number| u8::from(number == value || number.is_nan() && value.is_nan()))
+        };
+        let flags: Option<Vec<u8>> = bytes.chunks_exact(size).map(is_masked).collect();
+        flags.ok_or_else(|| {
+            Error::unsupported("a number as the mask of an array of another type than real numbers")
+        })
+    }
+
+    /// The elements as an n-dimensional array.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[cfg(feature = "ndarray")]
+    pub fn to_ndarray<T: Element>(&self) -> Result<::ndarray::ArrayD<T>> {
+        let shape: Option<Vec<usize>> =
+            self.shape.iter().map(|&dimension| usize::try_from(dimension).ok()).collect();
+        let shape = shape.ok_or_else(|| Error::usage("shape", "is too large for this machine"))?;
+        ::ndarray::ArrayD::from_shape_vec(shape, self.read()?)
+            .map_err(|_| Error::usage("shape", "does not fit the elements"))
+    }
+
+    /// The bytes that the array's elements are in, decoded: for a caller that gathers for itself.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes).
+    pub fn source_bytes(&self) -> Result<Cow<'_, [u8]>> {
+        let owned = |data| match data {
+            Data::Stored(bytes) => bytes,
+            Data::Decoded(bytes) => Cow::Owned(Vec::clone(&bytes)),
+        };
+        match (&self.place, &self.description.source) {
+            (Place::Inline, Source::Inline(bytes)) => Ok(Cow::Borrowed(bytes)),
+            (Place::Inline, _) => Ok(Cow::Borrowed(&[])),
+            (Place::Block(index), _) => self.file.block_data(*index).map(owned),
+            (Place::Other(other), _) => other.block_data(0).map(owned),
+        }
+    }
+}
+
+fn read_block(file: &Asdf, index: usize, mut strided: Strided, out: &mut [u8], threads: usize) -> Result<()> {
+    let entry = file.block(index)?.entry();
+    if Compression::from_label(entry.header.compression) == Compression::None {
+        strided.start = strided.start.saturating_add(entry.data_offset());
+        return strided.read(&*file.storage, out, threads);
+    }
+    let data = file.block_data(index)?;
+    strided.read(&&*data as &dyn ReadAt, out, threads)
+}
+
+/// The text of an element, zeros at the end not counted; `None` if it is none.
+pub(crate) fn text(scalar: ScalarType, element: &[u8]) -> Option<String> {
+    match scalar {
+        ScalarType::Ucs4(_) => {
+            let codes: Vec<u32> =
+                element.as_chunks::<4>().0.iter().map(|code| u32::from_le_bytes(*code)).collect();
+            let end = codes.iter().rposition(|&code| code != 0).map_or(0, |last| last.saturating_add(1));
+            codes.into_iter().take(end).map(char::from_u32).collect()
+        }
+        _ => {
+            let end = element.iter().rposition(|&b| b != 0).map_or(0, |last| last.saturating_add(1));
+            std::str::from_utf8(element.get(..end)?).ok().map(str::to_owned)
+        }
+    }
+}

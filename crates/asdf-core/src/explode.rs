@@ -1,0 +1,111 @@
+//! The exploded form: a file of the tree alone, and a file for each block (ASDF standard, "Exploded form").
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sciformats_core::{Error, Result};
+
+use crate::document::{BlockData, Document};
+use crate::reader::Asdf;
+use crate::spec::block_header::STREAMED;
+
+impl Document {
+    /// Writes the tree to `path`, and each block that an array refers to beside it, as `NAME0000.asdf`, `NAME0001.asdf`
+    /// and so on. Returns the paths of the latter. The document itself stays as it is.
+    ///
+    /// # Errors
+    /// `Usage` if `path` has no file name; as [`save`](Self::save).
+    pub fn explode(&self, path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+        let path = path.as_ref();
+        let stem =
+            path.file_stem().ok_or_else(|| Error::usage("path", "has no file name"))?.to_string_lossy();
+        let mut main = Self::from_parts(self);
+        let mut written: Vec<Option<PathBuf>> = vec![None; self.blocks.len()];
+        let mut paths = Vec::new();
+        for (array, source) in self.sources() {
+            let Some(index) = self.block_of(source) else { continue };
+            let name = match written.get(index).cloned().flatten() {
+                Some(name) => name,
+                None => {
+                    let name = PathBuf::from(format!("{stem}{:04}.asdf", paths.len()));
+                    let part = path.with_file_name(&name);
+                    self.part(index)?.save(&part)?;
+                    paths.push(part);
+                    if let Some(slot) = written.get_mut(index) {
+                        *slot = Some(name.clone());
+                    }
+                    name
+                }
+            };
+            let node = main.tree.add_str(name.to_string_lossy());
+            main.tree.insert(array, "source", node)?;
+        }
+        main.save(path)?;
+        Ok(paths)
+    }
+
+    /// The same tree without blocks.
+    fn from_parts(other: &Self) -> Self {
+        let mut main = Self::with_standard(other.standard());
+        main.header = other.header.clone();
+        main.tree = other.tree.clone();
+        *main.options_mut() = *other.options();
+        main
+    }
+
+    /// A file of one block.
+    fn part(&self, index: usize) -> Result<Self> {
+        let mut part = Self::with_standard(self.standard());
+        *part.options_mut() = *self.options();
+        let block = match (self.blocks.get(index), &self.origin) {
+            (Some(BlockData::Stored(stored)), Some(origin)) => encoded(origin, *stored)?,
+            (Some(other), _) => other.clone(),
+            (None, _) => return Err(Error::not_found("block", index.to_string())),
+        };
+        part.blocks.push(block);
+        Ok(part)
+    }
+
+    /// Takes the blocks of other files, which arrays of this one name, into this one. Which files may be opened the
+    /// options say that the document was opened with. Returns how many blocks came in.
+    ///
+    /// # Errors
+    /// `Usage` if a file may not be opened, or the document was not opened from one; as [`Asdf::open`].
+    pub fn implode(&mut self) -> Result<usize> {
+        let mut known: Vec<(String, usize)> = Vec::new();
+        for (array, source) in self.sources() {
+            let Ok(Some(crate::yaml::Value::Str(uri))) = self.tree.value(source) else { continue };
+            let name = uri.split('#').next().unwrap_or_default().to_owned();
+            let index = match known.iter().find(|(other, _)| *other == name) {
+                Some((_, index)) => *index,
+                None if name.is_empty() => 0,
+                None => {
+                    let origin = self
+                        .origin
+                        .as_ref()
+                        .ok_or_else(|| Error::usage("document", "was not opened from a file"))?;
+                    let block = encoded(&*origin.external(&name)?, 0)?;
+                    let index = self.push_block(block);
+                    known.push((name, index));
+                    index
+                }
+            };
+            let node = self.tree.add_plain(index.to_string());
+            self.tree.insert(array, "source", node)?;
+        }
+        Ok(known.len())
+    }
+}
+
+/// A block of a file as it is stored there.
+fn encoded(file: &Asdf, index: usize) -> Result<BlockData> {
+    let block = file.block(index)?;
+    let mut header = block.entry().header;
+    let stored = Arc::new(block.stored()?.into_owned());
+    if header.is_streamed() {
+        header.flags &= !STREAMED;
+        header.data_size = stored.len() as u64;
+        header.checksum = crate::codec::md5(&stored);
+    }
+    Ok(BlockData::Encoded { header, stored })
+}

@@ -1,0 +1,166 @@
+//! Arrays to be written.
+
+use std::sync::Arc;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, ReadAt, Result, slab};
+
+use crate::codec::Compression;
+use crate::element::Element;
+use crate::model::datatype::{Datatype, ScalarType};
+
+/// Where an array is to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Storage {
+    /// In a block of its own.
+    #[default]
+    Block,
+    /// In the tree, element by element.
+    Inline,
+}
+
+/// Which elements are missing.
+#[derive(Clone, Debug)]
+pub enum NewMask {
+    /// Those that equal a number; a not-a-number masks its like.
+    Value(f64),
+    /// Those where the byte is not 0: one byte an element, in C order.
+    Elements(Vec<u8>),
+}
+
+/// An array to be written: elements, packed, in C order, and how to store them.
+#[derive(Clone)]
+pub struct NewArray {
+    pub(crate) datatype: Datatype,
+    pub(crate) byteorder: ByteOrder,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) data: Arc<dyn ReadAt>,
+    pub(crate) storage: Storage,
+    pub(crate) compression: Compression,
+    pub(crate) level: Option<u32>,
+    pub(crate) mask: Option<NewMask>,
+}
+
+impl std::fmt::Debug for NewArray {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewArray")
+            .field("datatype", &self.datatype)
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+impl NewArray {
+    /// An array of numbers.
+    ///
+    /// ```
+    /// let array = asdf_core::NewArray::new(&[1.0, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the shape has another number of elements.
+    pub fn new<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        Self::from_bytes(T::TYPE, ByteOrder::NATIVE, shape, bytes.to_vec())
+    }
+
+    /// An array of any type from its bytes as they are to be stored, in `byteorder`, packed and in C order. A storage
+    /// other than memory is read piece by piece when the array is written.
+    ///
+    /// # Errors
+    /// `Usage` if type and shape need another number of bytes.
+    pub fn from_bytes(
+        datatype: impl Into<Datatype>,
+        byteorder: ByteOrder,
+        shape: &[u64],
+        data: impl ReadAt + 'static,
+    ) -> Result<Self> {
+        let datatype = datatype.into();
+        let size = slab::elements(shape).and_then(|elements| elements.checked_mul(datatype.size()?));
+        if size != Some(data.len()) {
+            return Err(Error::usage("shape", format!("does not fit {} bytes of elements", data.len())));
+        }
+        Ok(Self {
+            datatype,
+            byteorder,
+            shape: shape.into(),
+            data: Arc::new(data),
+            storage: Storage::Block,
+            compression: Compression::None,
+            level: None,
+            mask: None,
+        })
+    }
+
+    /// An array of booleans.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_bools(elements: &[bool], shape: &[u64]) -> Result<Self> {
+        let bytes: Vec<u8> = elements.iter().map(|&element| element.into()).collect();
+        Self::from_bytes(ScalarType::Bool8, ByteOrder::Big, shape, bytes)
+    }
+
+    /// An array of texts, as long as the longest: `ascii` if they are, `ucs4` otherwise.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_strings<S: AsRef<str>>(elements: &[S], shape: &[u64]) -> Result<Self> {
+        let texts = || elements.iter().map(AsRef::as_ref);
+        let longest = texts().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+        let mut bytes = Vec::new();
+        let is_ascii = texts().all(str::is_ascii);
+        for text in texts() {
+            let start = bytes.len();
+            let width = if is_ascii { 1 } else { 4 };
+            for c in text.chars() {
+                bytes.extend_from_slice(u32::from(c).to_le_bytes().get(..width).unwrap_or_default());
+            }
+            bytes.resize(start.saturating_add(longest.saturating_mul(width)), 0);
+        }
+        let longest = longest as u64;
+        let scalar = if is_ascii { ScalarType::Ascii(longest) } else { ScalarType::Ucs4(longest) };
+        Self::from_bytes(scalar, ByteOrder::Little, shape, bytes)
+    }
+
+    /// The same in the tree, or in a block.
+    #[must_use]
+    pub fn with_storage(self, storage: Storage) -> Self {
+        Self { storage, ..self }
+    }
+
+    /// The same, compressed.
+    #[must_use]
+    pub fn with_compression(self, compression: Compression) -> Self {
+        Self { compression, ..self }
+    }
+
+    /// The same with a level on the compression's own scale.
+    #[must_use]
+    pub fn with_level(self, level: u32) -> Self {
+        Self { level: Some(level), ..self }
+    }
+
+    /// The same with missing elements.
+    #[must_use]
+    pub fn with_mask(self, mask: NewMask) -> Self {
+        Self { mask: Some(mask), ..self }
+    }
+
+    /// The same in the other byte order, if `order` is the other one.
+    ///
+    /// # Errors
+    /// `Io` if the data cannot be read.
+    pub fn in_order(self, order: ByteOrder) -> Result<Self> {
+        if order == self.byteorder || self.datatype.scalar().is_none() {
+            return Ok(Self { byteorder: order, ..self });
+        }
+        let size =
+            usize::try_from(self.data.len()).map_err(|_| Error::usage("data", "is too large for memory"))?;
+        let mut bytes = self.data.read_at(0, size)?.into_owned();
+        let word = self.datatype.scalar().map_or(1, ScalarType::word);
+        sciformats_core::endian::swap(&mut bytes, word);
+        Ok(Self { byteorder: order, data: Arc::new(bytes), ..self })
+    }
+}

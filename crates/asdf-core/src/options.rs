@@ -1,0 +1,162 @@
+//! How files are opened.
+
+use std::path::{Component, Path, PathBuf};
+
+use sciformats_core::{Error, Limits, Result};
+
+/// Which other files an array or a reference may lead to.
+///
+/// A file names others by URI. Whoever wrote the file chose the names, so none is opened unless the caller says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum External {
+    /// None.
+    #[default]
+    Deny,
+    /// Those in the folder of the file and below it, by relative names without `..`; links are followed only if they
+    /// stay there.
+    Beside,
+    /// Any that the process can read.
+    Anywhere,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// What the file may ask of the machine.
+    pub limits: Limits,
+    /// Which other files may be opened on its behalf.
+    pub external: External,
+    /// Whether the file is mapped into memory: stored bytes are then borrowed rather than read. Another process that
+    /// cuts the file short while it is mapped ends this one.
+    pub map: bool,
+    /// Threads for decoding; 0 for as many as the machine runs at once.
+    pub threads: usize,
+}
+
+impl OpenOptions {
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same with another policy for other files.
+    #[must_use]
+    pub fn with_external(self, external: External) -> Self {
+        Self { external, ..self }
+    }
+
+    /// The same, mapped into memory or not.
+    #[must_use]
+    pub fn with_map(self, map: bool) -> Self {
+        Self { map, ..self }
+    }
+
+    /// The same with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    pub(crate) fn thread_count(&self) -> usize {
+        if self.threads == 0 { crate::codec::machine_threads() } else { self.threads }
+    }
+}
+
+impl External {
+    /// The file that `uri`, without its fragment, names from a file at `base`.
+    pub(crate) fn resolve(self, base: Option<&Path>, uri: &str) -> Result<PathBuf> {
+        let refused = |why: &'static str| Error::usage("external file", format!("{uri:?} {why}"));
+        if self == Self::Deny {
+            return Err(refused("is not opened: opening other files was not allowed"));
+        }
+        let folder = base.and_then(Path::parent);
+        let folder = folder.ok_or_else(|| refused("cannot be resolved: the file itself has no path"))?;
+        let (scheme, rest) = match uri.split_once(':') {
+            Some((scheme, rest))
+                if scheme.len() > 1
+                    && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) =>
+            {
+                (Some(scheme), rest)
+            }
+            _ => (None, uri),
+        };
+        let path = match scheme {
+            None => percent_decoded(rest),
+            Some("file") => percent_decoded(
+                rest.strip_prefix("//localhost").or_else(|| rest.strip_prefix("//")).unwrap_or(rest),
+            ),
+            Some(_) => return Err(refused("is not on this machine")),
+        };
+        let path = PathBuf::from(path);
+        if self == Self::Anywhere {
+            return Ok(folder.join(path));
+        }
+        let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if scheme.is_some() || !plain {
+            return Err(refused("is not opened: it does not name a file beside this one"));
+        }
+        let path = folder.join(path);
+        let real =
+            |path: &Path| std::fs::canonicalize(path).map_err(|e| Error::io("open", e).in_file(path, None));
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        if !real(&path)?.starts_with(real(folder)?) {
+            return Err(refused("is not opened: it leads out of the folder of this one"));
+        }
+        Ok(path)
+    }
+}
+
+/// Percent escapes as the characters that they stand for; a text that has none, or bad ones, is its own name.
+pub(crate) fn percent_decoded(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&b, tail)) = rest.split_first() {
+        let escape = tail.get(..2).filter(|_| b == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                out.push(b);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_policy_allows() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().join("in/main.asdf");
+        std::fs::create_dir(dir.path().join("in")).unwrap();
+        std::fs::write(dir.path().join("in/a b.asdf"), "").unwrap();
+        std::fs::write(dir.path().join("out.asdf"), "").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(dir.path().join("out.asdf"), dir.path().join("in/link.asdf")).unwrap();
+        let beside = |uri: &str| External::Beside.resolve(Some(&base), uri).is_ok();
+        assert!(beside("a b.asdf") && beside("./a%20b.asdf"));
+        for uri in [
+            "../out.asdf",
+            "/etc/passwd",
+            "file:///etc/passwd",
+            "http://x/y",
+            "link.asdf",
+            "missing.asdf",
+            "a%2F..%2F..%2Fout.asdf",
+        ] {
+            assert!(!beside(uri), "{uri}");
+        }
+        assert!(External::Deny.resolve(Some(&base), "a b.asdf").is_err());
+        assert!(External::Beside.resolve(None, "a b.asdf").is_err());
+        assert_eq!(External::Anywhere.resolve(Some(&base), "file:///x/y").unwrap(), Path::new("/x/y"));
+        assert!(External::Anywhere.resolve(Some(&base), "http://x/y").is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! Files that grow: a last block of unknown length, written row by row.
+
+use std::path::Path;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::{Durability, FileStorage, Replacement};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, slab};
+
+use crate::document::Document;
+use crate::element::Element;
+use crate::model::datatype::Datatype;
+use crate::reader::Asdf;
+use crate::update;
+
+/// Writes rows to a streamed block.
+///
+/// The file is complete after every row: its readers take as many whole rows as there are. A row that was cut short is
+/// no row to them, and is written over when the file is opened to append.
+#[derive(Debug)]
+pub struct StreamWriter {
+    storage: FileStorage,
+    end: u64,
+    row_bytes: u64,
+    rows: u64,
+}
+
+impl StreamWriter {
+    /// Creates a file of a document and an array of rows at a path of its tree. A file that is there is replaced.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, ByteOrder, Document, ScalarType, StreamWriter};
+    /// # let dir = std::env::temp_dir();
+    /// # let path = dir.join(format!("stream-{}.asdf", std::process::id()));
+    /// let mut writer = StreamWriter::create(&path, Document::new(), "rows", &ScalarType::Float64.into(), &[2])?;
+    /// writer.append(&[1.0, 2.0])?;
+    /// writer.append(&[3.0, 4.0, 5.0, 6.0])?;
+    /// assert_eq!(Asdf::open(&path)?.array("rows")?.shape(), [3, 2]);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if rows have no bytes, or the document has a streamed block; as [`Document::save`].
+    pub fn create(
+        path: impl AsRef<Path>,
+        mut document: Document,
+        node: &str,
+        datatype: &Datatype,
+        row: &[u64],
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let row_bytes = row_bytes(datatype, row)?;
+        let array = document.add_stream(datatype, ByteOrder::NATIVE, row)?;
+        document.tree_mut().put(node, array)?;
+        let mut replacement = Replacement::create(path)?;
+        document.write_to(&mut replacement)?;
+        replacement.finish(Durability::Process)?;
+        let storage = FileStorage::edit(path)?;
+        storage.try_lock()?;
+        Ok(Self { end: storage.len(), storage, row_bytes, rows: 0 })
+    }
+
+    /// Opens a file with a streamed block to append rows to it.
+    ///
+    /// # Errors
+    /// `Usage` if the file has no array of rows (`*`) in a streamed block, or another writer holds it; as
+    /// [`Asdf::open`].
+    pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
+        let mut storage = FileStorage::edit(path.as_ref())?;
+        storage.try_lock()?;
+        update::recover(&mut storage)?;
+        let file = Asdf::open(path)?;
+        let none = || Error::usage("file", "has no array of rows in a streamed block");
+        let last = file.layout().blocks.last().filter(|block| block.header.is_streamed()).ok_or_else(none)?;
+        let index = file.layout().blocks.len().saturating_sub(1);
+        let is_rows = |node: &crate::NodeId| {
+            let array = file.is_array(*node).then(|| file.array_at(*node).ok()).flatten()?;
+            let description = array.description();
+            let rows = array.block() == Some(index) && matches!(description.shape.first(), Some(None));
+            (rows && description.strides.is_none() && description.offset == 0)
+                .then(|| (array.shape().to_vec(), description.datatype.clone()))
+        };
+        let found = file.tree().reachable().iter().find_map(is_rows);
+        let (shape, datatype) = found.ok_or_else(none)?;
+        let (rows, row) = shape.split_first().ok_or_else(none)?;
+        let row_bytes = row_bytes(&datatype, row)?;
+        let end = last.data_offset().saturating_add(rows.saturating_mul(row_bytes));
+        Ok(Self { storage, end, row_bytes, rows: *rows })
+    }
+
+    /// Appends rows: elements in this machine's byte order, in C order.
+    ///
+    /// The caller knows the type: only the number of bytes is checked.
+    ///
+    /// # Errors
+    /// `Usage` if they are not whole rows; `Io`.
+    pub fn append<T: Element>(&mut self, elements: &[T]) -> Result<()> {
+        self.append_bytes(bytemuck::cast_slice(elements))
+    }
+
+    /// Appends rows as they are to be stored.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let size = bytes.len() as u64;
+        if !size.is_multiple_of(self.row_bytes) {
+            return Err(Error::usage(
+                "rows",
+                format!("have {size} bytes, which are not whole rows of {}", self.row_bytes),
+            ));
+        }
+        self.storage.write_at(self.end, bytes)?;
+        self.end = self.end.saturating_add(size);
+        self.rows = self.rows.saturating_add(size.checked_div(self.row_bytes).unwrap_or(0));
+        Ok(())
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Returns when all rows are on the device.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn sync(&mut self) -> Result<()> {
+        self.storage.sync()
+    }
+
+    /// Ends the file after its last whole row, and syncs it.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn finish(mut self) -> Result<()> {
+        self.storage.set_size(self.end)?;
+        self.storage.sync()
+    }
+}
+
+fn row_bytes(datatype: &Datatype, row: &[u64]) -> Result<u64> {
+    slab::elements(row)
+        .and_then(|elements| elements.checked_mul(datatype.size()?))
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| Error::usage("row", "has no bytes, or more than 2^64"))
+}

@@ -1,0 +1,197 @@
+//! Changes of a file in place.
+//!
+//! The tree is written over where the old one stood, blocks that stay are not touched, new ones follow the last, and
+//! the block index follows them. All overwrites go through a journal at the end of the file: cut at any point, the file
+//! is the old one or the new one to this library, which finishes or takes back the change when it writes next. Where
+//! the new tree has no room, or a block changes its size, the file is written anew beside the old one and takes its
+//! place at once.
+
+use std::path::Path;
+
+use sciformats_core::commit::{self, Step, journal};
+use sciformats_core::storage::{FileStorage, Patch};
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use crate::document::{BlockData, Document};
+use crate::reader::Asdf;
+use crate::write;
+
+/// Overwrites up to this size go through the journal, which writes them twice; larger ones make a new file.
+const MAX_JOURNAL: u64 = 64 << 20;
+
+/// How a file was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Nothing had to be written.
+    Unchanged,
+    /// In place: so many bytes were written over or after the old ones.
+    InPlace {
+        /// Bytes of the tree, the new blocks and the index.
+        bytes: u64,
+    },
+    /// The whole file was written anew.
+    Rewritten,
+}
+
+/// A change of a file in place, ready to be applied.
+struct Plan {
+    old_len: u64,
+    new_len: u64,
+    patches: Vec<Patch>,
+    /// What follows the old end.
+    fresh: Vec<(u64, Vec<u8>)>,
+}
+
+impl Document {
+    /// Writes the changes to the file that the document was opened from, in place where that is possible, and reads the
+    /// file anew.
+    ///
+    /// # Errors
+    /// `Usage` if the document was not opened by a path, or another writer holds the file; as [`save`](Self::save). The
+    /// file then is the old one or the new one.
+    pub fn update(&mut self) -> Result<Update> {
+        let origin = self.origin.as_ref();
+        let path = origin
+            .and_then(Asdf::path)
+            .ok_or_else(|| Error::usage("document", "was not opened from a file"))?;
+        let path = path.to_owned();
+        let done = match self.plan()? {
+            Some(plan)
+                if plan.patches.is_empty() && plan.fresh.is_empty() && plan.new_len == plan.old_len =>
+            {
+                Update::Unchanged
+            }
+            Some(plan) => in_place(&path, plan)?,
+            None => {
+                // Room for the next change of the tree.
+                let padding = self.options().tree_padding;
+                let head = write::head(self)?.len() as u64;
+                self.options_mut().tree_padding = padding.max(head.div_ceil(10).next_multiple_of(4096));
+                let saved = self.save(&path);
+                self.options_mut().tree_padding = padding;
+                saved?;
+                Update::Rewritten
+            }
+        };
+        let options = *self.options();
+        let open = self.origin.as_ref().map(|origin| origin.options).unwrap_or_default();
+        *self = Self::open_with(&path, &open)?;
+        *self.options_mut() = options;
+        Ok(done)
+    }
+
+    /// The steps of [`update`](Self::update) in place, for the file as it is; `None` if the file must be written anew.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    #[doc(hidden)]
+    pub fn update_steps(&self) -> Result<Option<Vec<Step<'static>>>> {
+        self.plan()?.map(steps).transpose()
+    }
+
+    fn plan(&self) -> Result<Option<Plan>> {
+        let Some(origin) = &self.origin else { return Ok(None) };
+        let kept = origin.layout.blocks.len();
+        let stays = |(index, block): (usize, &BlockData)| matches!(block, BlockData::Stored(stored) if *stored == index);
+        let appends = self.blocks.len() > kept;
+        let was_streamed = origin.layout.blocks.last().is_some_and(|block| block.header.is_streamed());
+        if self.blocks.len() < kept
+            || !self.blocks.iter().enumerate().take(kept).all(stays)
+            || was_streamed && appends
+            || self.streamed && !was_streamed
+        {
+            return Ok(None);
+        }
+        let mut head = write::head(self)?;
+        let old_end = origin.layout.tree.as_ref().map_or(origin.layout.header_end, |tree| tree.end);
+        let room = if kept > 0 { origin.layout.tree_room_end() } else { head.len() as u64 };
+        if head.len() as u64 > room {
+            return Ok(None);
+        }
+        if kept > 0 {
+            // What is left of a longer tree.
+            let old_end = usize::try_from(old_end).unwrap_or(usize::MAX);
+            head.resize(head.len().max(old_end), 0);
+        }
+        let mut tail = Vec::new();
+        let tail_start = if kept > 0 { origin.layout.content_end } else { head.len() as u64 };
+        if appends || kept == 0 || !was_streamed {
+            let mut offsets: Vec<u64> = origin.layout.blocks.iter().map(|block| block.offset).collect();
+            let mut at = tail_start;
+            for prepared in write::prepare(self, kept..self.blocks.len())? {
+                offsets.push(at);
+                let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
+                at = write::block(&prepared, at, &mut shifted)?;
+            }
+            tail.extend(write::index(self, offsets).unwrap_or_default());
+        }
+        let old_len = origin.layout.len;
+        let new_len = if was_streamed { old_len } else { tail_start.saturating_add(tail.len() as u64) };
+        let mut plan = Plan { old_len, new_len, patches: Vec::new(), fresh: Vec::new() };
+        plan.put(&*origin.storage, 0, head)?;
+        plan.put(&*origin.storage, tail_start, tail)?;
+        let patched =
+            plan.patches.iter().fold(0u64, |sum, patch| sum.saturating_add(patch.bytes.len() as u64));
+        Ok((patched <= MAX_JOURNAL).then_some(plan))
+    }
+}
+
+impl Plan {
+    /// Writes of `bytes` at `offset`, as far as they change anything.
+    fn put(&mut self, old: &dyn ReadAt, offset: u64, mut bytes: Vec<u8>) -> Result<()> {
+        let inside =
+            usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
+        let fresh = bytes.split_off(inside);
+        if !bytes.is_empty() && *old.read_at(offset, bytes.len())? != *bytes {
+            self.patches.push(Patch { offset, bytes });
+        }
+        if !fresh.is_empty() {
+            self.fresh.push((offset.saturating_add(inside as u64), fresh));
+        }
+        Ok(())
+    }
+}
+
+fn steps(plan: Plan) -> Result<Vec<Step<'static>>> {
+    let fresh = plan.fresh.into_iter().map(|(offset, bytes)| Step::write(offset, bytes)).collect();
+    journal::plan(plan.old_len, plan.new_len, fresh, &plan.patches)
+}
+
+fn in_place(path: &Path, plan: Plan) -> Result<Update> {
+    let patched = plan.patches.iter().map(|patch| patch.bytes.len());
+    let bytes = patched.chain(plan.fresh.iter().map(|(_, bytes)| bytes.len())).sum::<usize>() as u64;
+    let mut storage = FileStorage::edit(path)?;
+    storage.try_lock()?;
+    recover(&mut storage)?;
+    if storage.refresh()? != plan.old_len {
+        return Err(Error::usage("file", format!("{} has been changed since it was opened", path.display())));
+    }
+    commit::apply(&steps(plan)?, &mut storage)?;
+    Ok(Update::InPlace { bytes })
+}
+
+/// Finishes or takes back a change that was cut short.
+pub(crate) fn recover(storage: &mut FileStorage) -> Result<()> {
+    let steps = journal::recover(storage)?;
+    commit::apply(&steps, storage)
+}
+
+/// A part of a file that is collected in memory, addressed as in the file.
+struct Shifted<'a> {
+    base: u64,
+    bytes: &'a mut Vec<u8>,
+}
+
+impl WriteAt for Shifted<'_> {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.bytes.write_at(offset.saturating_sub(self.base), bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.bytes.set_size(size.saturating_sub(self.base))
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

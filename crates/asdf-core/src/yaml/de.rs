@@ -1,0 +1,283 @@
+//! A node as any serde type.
+
+use std::cell::Cell;
+use std::fmt;
+
+use sciformats_core::{Error, Result};
+use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
+
+use super::resolve::Value;
+use super::ser::SerdeError;
+use super::tree::{Content, NodeId, Tree};
+
+impl de::Error for SerdeError {
+    fn custom<T: fmt::Display>(text: T) -> Self {
+        Self(text.to_string())
+    }
+}
+
+impl Tree {
+    /// The subtree of a node as a value of any type that serde can deserialize. Aliases are copies, merge keys are
+    /// unfolded, tags other than YAML's own are passed over.
+    ///
+    /// ```
+    /// #[derive(serde::Deserialize)]
+    /// struct Instrument { name: String, filters: Vec<String> }
+    ///
+    /// let tree = asdf_core::Tree::parse("meta: {instrument: {name: cam, filters: [red, blue]}}\n")?;
+    /// let instrument: Instrument = tree.get_as("meta/instrument")?;
+    /// assert_eq!((instrument.name.as_str(), instrument.filters.len()), ("cam", 2));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the subtree does not fit the type, or unfolds to more nodes than the tree's limits allow.
+    pub fn deserialize<T: DeserializeOwned>(&self, node: NodeId) -> Result<T> {
+        let budget = Cell::new(self.limits.items);
+        T::deserialize(Deserializer { tree: self, node, level: 0, budget: &budget })
+            .map_err(|e| Error::usage("node", e.0))
+    }
+
+    /// As [`deserialize`](Self::deserialize), of the node at a path.
+    ///
+    /// # Errors
+    /// `NotFound`; as [`deserialize`](Self::deserialize).
+    pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        self.deserialize(self.get(path).ok_or_else(|| Error::not_found("node", path))?)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Deserializer<'t> {
+    tree: &'t Tree,
+    node: NodeId,
+    level: usize,
+    /// Nodes that may still be visited: aliases are copied, and copies of copies would have no end.
+    budget: &'t Cell<u64>,
+}
+
+impl<'t> Deserializer<'t> {
+    fn at(self, node: NodeId) -> Result<Self, SerdeError> {
+        let level = self.level.saturating_add(1);
+        self.tree.limits.depth("levels of the tree", level).map_err(|e| SerdeError(e.to_string()))?;
+        let left = self.budget.get().checked_sub(1);
+        self.budget.set(
+            left.ok_or_else(|| SerdeError(format!("unfolds to more than {} nodes", self.tree.limits.items)))?,
+        );
+        Ok(Self { node, level, ..self })
+    }
+
+    fn scalar(self) -> Result<Option<Value<'t>>, SerdeError> {
+        self.tree.value(self.node).map_err(|e| SerdeError(e.to_string()))
+    }
+
+    fn pairs(self) -> Result<Vec<(NodeId, NodeId)>, SerdeError> {
+        self.tree.pairs(self.node).map(Option::unwrap_or_default).map_err(|e| SerdeError(e.to_string()))
+    }
+}
+
+impl<'de, 't> de::Deserializer<'de> for Deserializer<'t> {
+    type Error = SerdeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        match &self.tree.node(self.node).content {
+            Content::Sequence { items, .. } => visitor.visit_seq(Items { at: self, items: items.iter() }),
+            Content::Mapping { .. } => {
+                visitor.visit_map(Pairs { at: self, pairs: self.pairs()?.into_iter(), value: None })
+            }
+            Content::Scalar { .. } => match self.scalar()?.unwrap_or(Value::Null) {
+                Value::Null => visitor.visit_unit(),
+                Value::Bool(value) => visitor.visit_bool(value),
+                Value::Int(value) => match (i64::try_from(value), u64::try_from(value)) {
+                    (Ok(value), _) => visitor.visit_i64(value),
+                    (_, Ok(value)) => visitor.visit_u64(value),
+                    _ => visitor.visit_i128(value),
+                },
+                Value::Float(value) => visitor.visit_f64(value),
+                Value::Str(text) => visitor.visit_str(&text),
+                Value::Bytes(bytes) => visitor.visit_byte_buf(bytes),
+                // Other numbers and times as they are written.
+                Value::BigInt(number) => visitor.visit_string(number.to_string()),
+                Value::Timestamp(stamp) => visitor.visit_string(stamp.to_string()),
+            },
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        match self.scalar()? {
+            Some(Value::Null) => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        if let Some(Value::Str(text)) = self.scalar()? {
+            return visitor.visit_enum(text.into_owned().into_deserializer());
+        }
+        match self.pairs()?.as_slice() {
+            [(key, value)] => {
+                let name = self.tree.node(*key).text().unwrap_or_default().to_owned();
+                visitor.visit_enum(Variant { name, value: self.at(*value)? })
+            }
+            _ => Err(SerdeError("is neither a string nor a mapping of one pair, as a variant is".into())),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Items<'t> {
+    at: Deserializer<'t>,
+    items: std::slice::Iter<'t, NodeId>,
+}
+
+impl<'de> de::SeqAccess<'de> for Items<'_> {
+    type Error = SerdeError;
+
+    fn next_element_seed<T: de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, SerdeError> {
+        self.items.next().map(|&item| seed.deserialize(self.at.at(item)?)).transpose()
+    }
+}
+
+struct Pairs<'t> {
+    at: Deserializer<'t>,
+    pairs: std::vec::IntoIter<(NodeId, NodeId)>,
+    value: Option<NodeId>,
+}
+
+impl<'de> de::MapAccess<'de> for Pairs<'_> {
+    type Error = SerdeError;
+
+    fn next_key_seed<K: de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, SerdeError> {
+        let Some((key, value)) = self.pairs.next() else { return Ok(None) };
+        self.value = Some(value);
+        seed.deserialize(self.at.at(key)?).map(Some)
+    }
+
+    fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, SerdeError> {
+        let value =
+            self.value.take().ok_or_else(|| SerdeError("a value was asked for before its key".into()))?;
+        seed.deserialize(self.at.at(value)?)
+    }
+}
+
+struct Variant<'t> {
+    name: String,
+    value: Deserializer<'t>,
+}
+
+impl<'de, 't> de::EnumAccess<'de> for Variant<'t> {
+    type Error = SerdeError;
+    type Variant = Deserializer<'t>;
+
+    fn variant_seed<V: de::DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Deserializer<'t>), SerdeError> {
+        let name: de::value::StringDeserializer<SerdeError> = self.name.into_deserializer();
+        Ok((seed.deserialize(name)?, self.value))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Deserializer<'_> {
+    type Error = SerdeError;
+
+    fn unit_variant(self) -> Result<(), SerdeError> {
+        de::Deserialize::deserialize(self)
+    }
+
+    fn newtype_variant_seed<T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, SerdeError> {
+        seed.deserialize(self)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, SerdeError> {
+        de::Deserializer::deserialize_any(self, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, SerdeError> {
+        de::Deserializer::deserialize_any(self, visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    enum Shape {
+        Point,
+        Circle(f32),
+        Box { width: u64, label: Option<String> },
+        Pair(i8, bool),
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Sample {
+        name: String,
+        shapes: Vec<Shape>,
+        nothing: Option<u8>,
+        map: std::collections::BTreeMap<i32, String>,
+        text: char,
+    }
+
+    #[test]
+    fn values_come_back() {
+        let sample = Sample {
+            name: "no".into(),
+            shapes: vec![
+                Shape::Point,
+                Shape::Circle(0.1),
+                Shape::Box { width: u64::MAX, label: Some("1e5".into()) },
+                Shape::Pair(-1, true),
+            ],
+            nothing: None,
+            map: [(1, "a\nb".into()), (-2, String::new())].into(),
+            text: '~',
+        };
+        let mut tree = Tree::new();
+        tree.set("sample", &sample).unwrap();
+        let text = tree.to_text().unwrap();
+        let again = Tree::parse(&text).unwrap();
+        assert_eq!(again.get_as::<Sample>("sample").unwrap(), sample, "{text}");
+        assert!(again.get_as::<Vec<u8>>("sample").is_err());
+    }
+
+    #[test]
+    fn copies_of_copies_end() {
+        let bomb: String = (1..40).map(|i| format!("a{i}: &a{i} [*a{}, *a{}]\n", i - 1, i - 1)).collect();
+        let limits = sciformats_core::Limits::default().with_items(1000);
+        let tree = Tree::parse_at(format!("a0: &a0 x\n{bomb}").as_bytes(), 0, &limits).unwrap();
+        let shown = tree.get_as::<serde::de::IgnoredAny>("a39").unwrap_err().to_string();
+        assert_eq!(shown, "node unfolds to more than 1000 nodes");
+        let cycle = Tree::parse("&a\nself: *a\n").unwrap();
+        assert!(cycle.deserialize::<serde::de::IgnoredAny>(cycle.root()).is_err());
+    }
+}

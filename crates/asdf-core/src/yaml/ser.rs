@@ -1,0 +1,306 @@
+//! Any serde type as a node.
+
+use std::fmt;
+
+use serde::ser::{self, Serialize};
+
+use super::resolve::{Value, float_text};
+use super::tree::{CollectionStyle, NodeId, Tree};
+use sciformats_core::{Error, Result};
+
+/// Why a value cannot be a node, or a node a value.
+#[derive(Debug)]
+pub(super) struct SerdeError(pub(super) String);
+
+impl fmt::Display for SerdeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SerdeError {}
+
+impl ser::Error for SerdeError {
+    fn custom<T: fmt::Display>(text: T) -> Self {
+        Self(text.to_string())
+    }
+}
+
+impl Tree {
+    /// Adds a node of any value that serde can serialize: structs and maps as mappings, unit variants as strings,
+    /// other variants as mappings of one pair.
+    ///
+    /// # Errors
+    /// `Usage` if the value's own serialization fails.
+    pub fn add_serialized<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<NodeId> {
+        value
+            .serialize(Serializer { tree: self, style: CollectionStyle::Block })
+            .map_err(|e| Error::usage("value", e.0))
+    }
+
+    /// Serializes a value and puts it at a path; see [`put`](Tree::put).
+    ///
+    /// # Errors
+    /// As [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).
+    pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
+        let node = self.add_serialized(value)?;
+        self.put(path, node)?;
+        Ok(node)
+    }
+}
+
+struct Serializer<'t> {
+    tree: &'t mut Tree,
+    style: CollectionStyle,
+}
+
+type Done = Result<NodeId, SerdeError>;
+
+macro_rules! plain {
+    ($($method:ident: $type:ty),*) => {$(
+        fn $method(self, value: $type) -> Done {
+            Ok(self.tree.add_plain(value.to_string()))
+        }
+    )*};
+}
+
+impl<'t> ser::Serializer for Serializer<'t> {
+    type Ok = NodeId;
+    type Error = SerdeError;
+    type SerializeSeq = Items<'t>;
+    type SerializeTuple = Items<'t>;
+    type SerializeTupleStruct = Items<'t>;
+    type SerializeTupleVariant = Items<'t>;
+    type SerializeMap = Pairs<'t>;
+    type SerializeStruct = Pairs<'t>;
+    type SerializeStructVariant = Pairs<'t>;
+
+    plain!(serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
+           serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128);
+
+    fn serialize_f32(self, value: f32) -> Done {
+        // Through the shortest text, so that 0.1 stays 0.1.
+        let wide = if value.is_finite() {
+            value.to_string().parse().unwrap_or(f64::from(value))
+        } else {
+            f64::from(value)
+        };
+        self.serialize_f64(wide)
+    }
+
+    fn serialize_f64(self, value: f64) -> Done {
+        Ok(self.tree.add_plain(float_text(value)))
+    }
+
+    fn serialize_char(self, value: char) -> Done {
+        Ok(self.tree.add_str(value))
+    }
+
+    fn serialize_str(self, value: &str) -> Done {
+        Ok(self.tree.add_str(value))
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Done {
+        Ok(self.tree.add_value(&Value::Bytes(value.to_vec())))
+    }
+
+    fn serialize_none(self) -> Done {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Done {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Done {
+        Ok(self.tree.add_plain("null"))
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Done {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Done {
+        Ok(self.tree.add_str(variant))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Done {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Done {
+        let node = value.serialize(Serializer { tree: self.tree, style: self.style })?;
+        Ok(variant_node(self.tree, variant, node, self.style))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Items<'t>, SerdeError> {
+        Ok(Items { tree: self.tree, style: self.style, variant: None, items: Vec::new() })
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<Items<'t>, SerdeError> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Items<'t>, SerdeError> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> Result<Items<'t>, SerdeError> {
+        self.serialize_seq(Some(len)).map(|items| Items { variant: Some(variant), ..items })
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Pairs<'t>, SerdeError> {
+        Ok(Pairs { tree: self.tree, style: self.style, variant: None, entries: Vec::new(), key: None })
+    }
+
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Pairs<'t>, SerdeError> {
+        self.serialize_map(Some(len))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> Result<Pairs<'t>, SerdeError> {
+        self.serialize_map(Some(len)).map(|pairs| Pairs { variant: Some(variant), ..pairs })
+    }
+}
+
+fn variant_node(tree: &mut Tree, variant: &str, node: NodeId, style: CollectionStyle) -> NodeId {
+    let key = tree.add_str(variant);
+    tree.add_mapping(vec![(key, node)], style)
+}
+
+struct Items<'t> {
+    tree: &'t mut Tree,
+    style: CollectionStyle,
+    variant: Option<&'static str>,
+    items: Vec<NodeId>,
+}
+
+impl Items<'_> {
+    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
+        let node = value.serialize(Serializer { tree: self.tree, style: self.style })?;
+        self.items.push(node);
+        Ok(())
+    }
+
+    fn finish(self) -> Done {
+        // Lists of scalars, such as coordinates, read best on one line.
+        let flat = self
+            .items
+            .iter()
+            .all(|&item| self.tree.node(item).text().is_some_and(|text| !text.contains('\n')));
+        let style = if flat && self.items.len() <= 16 { CollectionStyle::Flow } else { self.style };
+        let node = self.tree.add_sequence(self.items, style);
+        Ok(match self.variant {
+            Some(variant) => variant_node(self.tree, variant, node, self.style),
+            None => node,
+        })
+    }
+}
+
+macro_rules! items {
+    ($($trait:ident::$method:ident),*) => {$(
+        impl ser::$trait for Items<'_> {
+            type Ok = NodeId;
+            type Error = SerdeError;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
+                self.push(value)
+            }
+
+            fn end(self) -> Done {
+                self.finish()
+            }
+        }
+    )*};
+}
+items!(
+    SerializeSeq::serialize_element,
+    SerializeTuple::serialize_element,
+    SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field
+);
+
+struct Pairs<'t> {
+    tree: &'t mut Tree,
+    style: CollectionStyle,
+    variant: Option<&'static str>,
+    entries: Vec<(NodeId, NodeId)>,
+    key: Option<NodeId>,
+}
+
+impl Pairs<'_> {
+    fn node<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
+        value.serialize(Serializer { tree: self.tree, style: self.style })
+    }
+
+    fn push<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), SerdeError> {
+        let value = self.node(value)?;
+        let key = self.tree.add_str(key);
+        self.entries.push((key, value));
+        Ok(())
+    }
+
+    fn finish(self) -> Done {
+        let node = self.tree.add_mapping(self.entries, self.style);
+        Ok(match self.variant {
+            Some(variant) => variant_node(self.tree, variant, node, self.style),
+            None => node,
+        })
+    }
+}
+
+impl ser::SerializeMap for Pairs<'_> {
+    type Ok = NodeId;
+    type Error = SerdeError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), SerdeError> {
+        self.key = Some(self.node(key)?);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), SerdeError> {
+        let value = self.node(value)?;
+        let key = self.key.take().ok_or_else(|| SerdeError("a map gave a value without a key".into()))?;
+        self.entries.push((key, value));
+        Ok(())
+    }
+
+    fn end(self) -> Done {
+        self.finish()
+    }
+}
+
+macro_rules! pairs {
+    ($($trait:ident),*) => {$(
+        impl ser::$trait for Pairs<'_> {
+            type Ok = NodeId;
+            type Error = SerdeError;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), SerdeError> {
+                self.push(key, value)
+            }
+
+            fn end(self) -> Done {
+                self.finish()
+            }
+        }
+    )*};
+}
+pairs!(SerializeStruct, SerializeStructVariant);
