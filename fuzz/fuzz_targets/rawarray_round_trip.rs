@@ -42,7 +42,7 @@ fn run(input: &Input) {
     let file = writer.encode_bytes(element, &bytes).expect("the bytes are the array's");
     is(&file, element, &dims, &bytes, metadata);
     if encoding == Encoding::Raw {
-        edit(input, &file, element, &dims, bytes, options);
+        edit(input, &file, (element, dims, bytes), options);
     }
 }
 
@@ -84,15 +84,13 @@ fn is(file: &[u8], element: ElementType, dims: &[u64], bytes: &[u8], metadata: &
     assert_eq!(*reader.metadata().expect("it was just written"), *metadata);
 }
 
+/// The same array, in the file and in memory, changed in the same ways.
 fn edit(
     input: &Input,
     file: &[u8],
-    element: ElementType,
-    dims: &[u64],
-    mut bytes: Vec<u8>,
+    (element, mut dims, mut bytes): (ElementType, Vec<u64>, Vec<u8>),
     options: WriteOptions,
 ) {
-    let mut dims = dims.to_vec();
     let mut editor = Editor::new(file.to_vec()).expect("it was just written");
     let row: u64 = dims.split_last().map_or(0, |(_, row)| row.iter().product::<u64>() * element.size());
     let mask = if element == ElementType::Bool { 1 } else { 0xFF };

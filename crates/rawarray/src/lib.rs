@@ -57,3 +57,8 @@ pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::{ElementKind, Flags, Header};
 pub use stream::StreamWriter;
 pub use writer::{WriteOptions, Writer};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
