@@ -47,7 +47,7 @@ pub(crate) struct Global {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless `NO_COLOR` is set
     Auto,
     /// Always
     Always,
@@ -144,7 +144,7 @@ pub(crate) struct Ls {
 pub(crate) struct Cat {
     #[command(flatten)]
     pub(crate) object: Object,
-    /// The part to print, as NumPy writes it: "0:10,::2,-1"
+    /// The part to print, as NumPy writes it: `0:10,::2,-1`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
     /// How to print it [default: text, or json with --json]

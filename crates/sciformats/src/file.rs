@@ -65,6 +65,9 @@ impl OpenOptions {
     }
 }
 
+/// Gets a piece of a selection and the canonical bytes of its elements; says whether to go on.
+pub type VisitPiece<'a> = &'a mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>;
+
 /// The bytes of a file, shared by those who read it.
 pub(crate) type Storage = Arc<dyn ReadAt>;
 
@@ -111,7 +114,7 @@ impl File {
     /// As [`crate::open_with`].
     pub fn from_storage(storage: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
         let format = Format::detect(&*storage)?.ok_or_else(|| {
-            Error::unsupported("a file that begins like none of HDF5, ASDF, Blosc2, GSD and RawArray")
+            Error::unsupported("a file that is none of HDF5, ASDF, Blosc2, GSD and RawArray")
         })?;
         let size = storage.len();
         let source = formats::open(format, storage, options)?;
@@ -259,7 +262,7 @@ impl File {
         &self,
         (id, info): (ObjectId, &ArrayInfo),
         slab: &Slab,
-        visit: &mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>,
+        visit: VisitPiece<'_>,
     ) -> Result<()> {
         let pieces = Pieces::new(info, slab);
         if pieces.single() || self.options.threads() == 1 {
@@ -277,12 +280,7 @@ impl File {
     }
 
     /// As the loop above, with a thread that reads the next piece while `visit` works on this one.
-    fn read_ahead(
-        &self,
-        id: ObjectId,
-        pieces: Pieces,
-        visit: &mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn read_ahead(&self, id: ObjectId, pieces: Pieces, visit: VisitPiece<'_>) -> Result<()> {
         std::thread::scope(|scope| {
             let (full, filled) = std::sync::mpsc::sync_channel::<Result<(Slab, Vec<u8>)>>(1);
             let (empty, emptied) = std::sync::mpsc::channel::<Vec<u8>>();

@@ -45,7 +45,7 @@ pub use gsd_rs;
 pub use rawarray;
 
 pub use array::Array;
-pub use file::{File, OpenOptions};
+pub use file::{File, OpenOptions, VisitPiece};
 pub use format::Format;
 pub use model::{
     ArrayInfo, Attribute, AttributeValue, Datum, Decoder, ElementType, FloatKind, Kind, Name, Object,

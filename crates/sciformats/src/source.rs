@@ -61,6 +61,12 @@ pub trait Source: Send + Sync {
     /// What is known of the file as a whole, in the order to show it: version, writer, unusual features.
     fn facts(&self) -> Vec<Fact>;
 
+    /// The few of these facts that tell one file from another at a glance: `2.1, hoomd 1.4, 3 frames`. May be empty.
+    fn headline(&self) -> String {
+        let version = self.facts().into_iter().find(|(key, _)| *key == "version");
+        version.map(|(_, version)| version.to_string()).unwrap_or_default()
+    }
+
     /// Further facts, for which the whole index of the file is looked at.
     ///
     /// # Errors

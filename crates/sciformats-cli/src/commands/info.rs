@@ -140,7 +140,8 @@ fn text(
     let mut table = Table::new([Align::Left, Align::Left]).indented(2);
     let mut row = |out: &mut _, key: &str, cell: Cell| table.row(out, vec![Cell::new(FAINT, key), cell]);
     row(out, "format", Cell::new(TYPE, file.format().to_string()))?;
-    let bytes = format!("  {} bytes", look::grouped(file.size()));
+    let exact = || format!("  {} bytes", look::grouped(file.size()));
+    let bytes = if file.size() < 1024 { String::new() } else { exact() };
     row(out, "size", Cell::new(PLAIN, look::size(file.size())).and(FAINT, bytes))?;
     for (key, value) in facts {
         let value = value.to_string();

@@ -16,8 +16,14 @@ use crate::session::Session;
 
 pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
     let out = session.text();
-    let mut list =
-        List { args, session, out, files: Table::new(FILES), table: Table::new(TREE), blocks: false };
+    let mut list = List {
+        args,
+        session,
+        out,
+        files: Table::new(columns(2, args.long)),
+        table: Table::new(columns(1, args.long)),
+        blocks: false,
+    };
     if args.file.is_dir() {
         if args.path != "/" {
             return Err(Failure::Usage(format!("{} is a folder and holds no objects", args.file.display())));
@@ -35,11 +41,13 @@ pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// In a tree: name, type, shape, stored size, logical size, how it is stored.
-const TREE: [Align; 6] = [Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Left];
-/// Files of one line: name, format, and the rest as in a tree.
-const FILES: [Align; 7] =
-    [Align::Left, Align::Left, Align::Left, Align::Left, Align::Right, Align::Right, Align::Left];
+/// The columns of a list: names and formats, type, shape, stored size, logical size in long lists, how it is stored.
+fn columns(names: usize, long: bool) -> Vec<Align> {
+    let mut columns = vec![Align::Left; names + 2];
+    columns.extend(vec![Align::Right; if long { 2 } else { 1 }]);
+    columns.push(Align::Left);
+    columns
+}
 
 /// Folders in folders that are looked into; links may lead in a circle.
 const FOLDERS: usize = 32;
@@ -57,6 +65,7 @@ struct List<'a, W> {
 }
 
 /// Where a row stands in the tree of its file.
+#[derive(Clone, Copy)]
 struct Position<'a> {
     file: &'a Path,
     /// The lines that lead down to it: `│   └── `.
@@ -141,18 +150,20 @@ impl<W: Write> List<'_, W> {
         let source = file.source();
         let object = source.object(id).map_err(|error| Failure::of(path, &error))?;
         let group = matches!(object, Object::Group);
+        // In a list of files, only `-r` looks into them.
+        let tree = group && (self.args.recursive || !self.args.file.is_dir());
         if self.session.json {
             self.json(path, at, |line| {
                 line.value("format", file.format().word());
                 describe(line, &object);
             })?;
         } else {
-            self.set_apart(group)?;
-            self.heading(path, file, at, &object)?;
+            self.set_apart(tree)?;
+            self.heading(path, file, (at, &object), tree)?;
         }
-        let lead = if group { "│   " } else { "    " };
-        self.attributes(source, Position { file: path, lead, path: at, name: "" }, id)?;
-        if group {
+        let lead = if tree { "│   " } else { "    " };
+        self.attributes(source, &Position { file: path, lead, path: at, name: "" }, id)?;
+        if tree {
             let mut walk = Walk { path, file, seen: Seen::default() };
             let _ = walk.seen.first(source, id, at);
             self.group(&mut walk, (at, id), "", 0)?;
@@ -162,20 +173,30 @@ impl<W: Write> List<'_, W> {
     }
 
     /// The line of the file itself: with all about the array, if it is one.
-    fn heading(&mut self, path: &Path, file: &File, at: &str, object: &Object) -> Outcome<()> {
+    fn heading(
+        &mut self,
+        path: &Path,
+        file: &File,
+        (at, object): (&str, &Object),
+        alone: bool,
+    ) -> Outcome<()> {
         let inside = if at == "/" { String::new() } else { format!(" {}", look::safe(at)) };
         let name = title(path).and(PLAIN, inside);
         let format = file.format().to_string();
         let Object::Array(info) = object else {
-            let version = file.source().facts().into_iter().find(|(key, _)| *key == "version");
-            let version = version.map(|(_, version)| format!(" {version}")).unwrap_or_default();
-            let kind = Cell::new(TYPE, format + &version);
+            let headline = file.source().headline();
+            let space = if headline.is_empty() { "" } else { " " };
+            let kind = Cell::new(TYPE, format).and(PLAIN, format!("{space}{}", look::safe(&headline)));
             let size = Cell::new(FAINT, look::size(file.size()));
             let what = match object {
                 Object::Group => Cell::default(),
                 other => described(other),
             };
-            self.table.row(&mut self.out, vec![name, kind, size, what])?;
+            let row = vec![name, kind.and(FAINT, "  ").and_cell(size), what];
+            if !alone {
+                return Ok(self.files.row(&mut self.out, row)?);
+            }
+            self.table.row(&mut self.out, row)?;
             return Ok(self.table.flush(&mut self.out)?);
         };
         let mut row = vec![name, Cell::new(FAINT, format)];
@@ -191,7 +212,6 @@ impl<W: Write> List<'_, W> {
         let mut cells = vec![element, Cell::new(SHAPE, look::shape(info.shape.as_deref()))];
         if !self.args.long {
             cells.push(Cell::new(PLAIN, size(info.stored.or(info.logical()))));
-            cells.push(Cell::default());
             cells.push(Cell::new(FAINT, look::safe(&info.filters.join(", "))));
             return cells;
         }
@@ -286,7 +306,7 @@ impl<W: Write> List<'_, W> {
             Err(error) => return self.damaged(&position, &error),
         };
         self.object(&position, &object)?;
-        self.attributes(source, Position { lead: below, ..position }, id)?;
+        self.attributes(source, &Position { lead: below, ..position }, id)?;
         if matches!(object, Object::Group) && self.args.recursive {
             self.group(walk, (&path, id), below, depth + 1)?;
         }
@@ -350,13 +370,13 @@ impl<W: Write> List<'_, W> {
         Ok(self.table.row(&mut self.out, vec![Cell::new(FAINT, lead).and(FAINT, "…"), wrong(error)])?)
     }
 
-    fn attributes(&mut self, source: &dyn Source, at: Position<'_>, id: ObjectId) -> Outcome<()> {
+    fn attributes(&mut self, source: &dyn Source, at: &Position<'_>, id: ObjectId) -> Outcome<()> {
         if !self.args.attrs {
             return Ok(());
         }
         let attributes = match source.attributes(id) {
             Ok(attributes) => attributes,
-            Err(error) => return self.damaged(&Position { name: "@", ..at }, &error),
+            Err(error) => return self.damaged(&Position { name: "@", ..*at }, &error),
         };
         for attribute in attributes {
             match attribute {
@@ -367,11 +387,12 @@ impl<W: Write> List<'_, W> {
                     let lead = format!("{}@", at.lead);
                     let mut row = super::attrs::row(&attribute, &lead);
                     if let Some(value) = row.pop() {
-                        row.extend([Cell::default(), Cell::default(), value]);
+                        row.extend(vec![Cell::default(); if self.args.long { 2 } else { 1 }]);
+                        row.push(value);
                     }
                     self.table.row(&mut self.out, row)?;
                 }
-                Err(error) => self.damaged(&Position { name: "@", ..at }, &error)?,
+                Err(error) => self.damaged(&Position { name: "@", ..*at }, &error)?,
             }
         }
         Ok(())
@@ -424,5 +445,104 @@ fn describe(line: &mut JsonObject, object: &Object) {
         Object::Damaged { error, .. } => {
             line.value("error", error.to_string());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::Value;
+    use sciformats::memory::{Memory, array, texts};
+
+    use super::*;
+    use crate::args::{Color, Global};
+
+    fn sample() -> Memory {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        memory.fact("version", "1.10");
+        memory.attribute(root, "title", texts(&[], &["a run\x1b[0m"]));
+        let fields = memory.group(root, "fields");
+        let mut u = array::<f64>(&[2, 3], &[0.0; 6]);
+        u.info.chunks = Some(vec![1, 3]);
+        u.info.filters = vec!["shuffle".into(), "zlib 6".into()];
+        u.info.stored = Some(20);
+        let u = memory.array(fields, "u", u);
+        memory.attribute(u, "units", texts(&[], &["m/s"]));
+        memory.attribute(u, "range", array::<i32>(&[2], &[-1, 1]));
+        memory.group(fields, "empty");
+        memory.hard_link(root, "same", u);
+        memory.soft_link(root, "soft", "/fields/u");
+        memory.external_link(root, "other", "b.h5", "/x");
+        memory.user_link(root, "user", 187);
+        memory.value(root, "answer", Value::from(42u8));
+        memory.damage(root, "torn");
+        memory
+    }
+
+    fn listed(flags: [bool; 3], json: bool) -> String {
+        let [recursive, long, attrs] = flags;
+        let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs };
+        let global = Global { json, threads: 1, limit_memory: None, quiet: true, color: Color::Auto };
+        let session = Session::new(&global).unwrap();
+        let (files, table) = (Table::new(columns(2, long)), Table::new(columns(1, long)));
+        let mut list = List { args: &args, session: &session, out: Vec::new(), files, table, blocks: false };
+        let file = File::from(sample());
+        let root = file.source().root();
+        list.file(Path::new("data/run.h5"), &file, ("/", root)).unwrap();
+        anstream::adapter::strip_str(&String::from_utf8(list.out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn the_members_of_a_group() {
+        assert_eq!(
+            listed([false; 3], false),
+            "\
+data/run.h5  HDF5 1.10  0 B
+├── answer  42
+├── fields/
+├── other → b.h5 : /x
+├── same    f8  2 × 3  20 B  shuffle, zlib 6
+├── soft → /fields/u
+├── torn    malformed object at offset 0x40: it is truncated
+└── user → class 187
+"
+        );
+    }
+
+    #[test]
+    fn the_whole_tree_with_everything() {
+        assert_eq!(
+            listed([true; 3], false),
+            "\
+data/run.h5  HDF5 1.10  0 B
+│   @title      str  scalar                 a run\\u{1b}[0m
+├── answer      42
+├── fields/
+│   ├── empty/
+│   └── u       f8   2 × 3   20 B  of 48 B  chunks 1 × 3, shuffle, zlib 6
+│       @range  i4   2                      [-1, 1]
+│       @units  str  scalar                 m/s
+├── other → b.h5 : /x
+├── same = /fields/u
+├── soft → /fields/u
+├── torn        malformed object at offset 0x40: it is truncated
+└── user → class 187
+"
+        );
+    }
+
+    #[test]
+    fn lines_for_programs() {
+        let text = listed([true, false, true], true);
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 13);
+        assert_eq!(lines[0]["format"], "hdf5");
+        let u = lines.iter().find(|line| line["path"] == "/fields/u").unwrap();
+        assert_eq!(
+            u.to_string(),
+            r#"{"file":"data/run.h5","path":"/fields/u","kind":"array","type":"f8","shape":[2,3],"chunks":[1,3],"filters":["shuffle","zlib 6"],"stored":20,"logical":48}"#
+        );
+        assert!(lines.iter().any(|line| line["kind"] == "attribute" && line["value"] == "m/s"));
     }
 }

@@ -31,6 +31,11 @@ impl Cell {
         self
     }
 
+    pub(crate) fn and_cell(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }

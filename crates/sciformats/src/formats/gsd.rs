@@ -179,6 +179,18 @@ impl Source for Adapter {
         ]
     }
 
+    fn headline(&self) -> String {
+        let header = self.reader.header();
+        let schema = header.schema.to_text();
+        let schema = match &*schema {
+            "" | "none" => String::new(),
+            name => format!("{name} {}, ", header.schema_version),
+        };
+        let frames = self.reader.frames();
+        let plural = if frames == 1 { "" } else { "s" };
+        format!("{}, {schema}{frames} frame{plural}", header.version)
+    }
+
     fn measures(&self) -> Result<Vec<Fact>> {
         let space = self.reader.space()?;
         Ok(vec![

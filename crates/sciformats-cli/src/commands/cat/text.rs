@@ -58,6 +58,14 @@ fn shown(datum: &Datum<'_>, alone: bool) -> String {
     }
 }
 
+/// Characters after the point of a plain decimal number; points stand below each other.
+fn fraction(text: &str) -> Option<usize> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.')?;
+    let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    (plain(whole) && plain(fraction)).then_some(fraction.len())
+}
+
 /// The indices of a dimension that are shown, as starts and counts.
 fn kept(count: u64, summarised: bool) -> Vec<(u64, u64)> {
     if summarised && count > 2 * EDGE { vec![(0, EDGE), (count - EDGE, EDGE)] } else { vec![(0, count)] }
@@ -96,6 +104,8 @@ struct Lines {
     kept: Vec<(u64, Option<u64>)>,
     at: Vec<u64>,
     width: usize,
+    /// Characters after the decimal point, of the number that has most of them.
+    fraction: usize,
     column: usize,
 }
 
@@ -110,7 +120,7 @@ impl Lines {
             .collect();
         let counts: Vec<u64> = kept.iter().map(|&(count, _)| count).collect();
         let at = vec![0; shape.len()];
-        Self { waiting: Vec::new(), place: Place::new(&counts), kept, at, width: 0, column: 0 }
+        Self { waiting: Vec::new(), place: Place::new(&counts), kept, at, width: 0, fraction: 0, column: 0 }
     }
 
     fn add(&mut self, text: String) {
@@ -119,12 +129,20 @@ impl Lines {
 
     /// Writes what waits; columns get no narrower than they were.
     fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let widest = self.waiting.iter().map(|text| text.width()).max().unwrap_or(0);
-        self.width = self.width.max(widest.min(LINE / 2));
-        for text in std::mem::take(&mut self.waiting) {
-            self.element(out, &text)?;
+        if self.kept.is_empty() {
+            // A single element stands as it is.
+            return self.waiting.drain(..).try_for_each(|text| write!(out, "{text}"));
         }
-        Ok(())
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.fraction = waiting.iter().filter_map(|text| fraction(text)).fold(self.fraction, usize::max);
+        for text in &mut waiting {
+            if let Some(digits) = fraction(text) {
+                text.extend(std::iter::repeat_n(' ', self.fraction - digits));
+            }
+        }
+        let widest = waiting.iter().map(|text| text.width()).max().unwrap_or(0);
+        self.width = self.width.max(widest.min(LINE / 2));
+        waiting.iter().try_for_each(|text| self.element(out, text))
     }
 
     fn element(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
@@ -137,7 +155,7 @@ impl Lines {
         if opening > 0 {
             self.column = dimensions;
         }
-        let fill = if dimensions == 0 { 0 } else { self.width.saturating_sub(text.width()) };
+        let fill = self.width.saturating_sub(text.width());
         write!(out, "{:fill$}{text}", "")?;
         self.column += fill + text.width();
         write!(out, "{}", "]".repeat(self.place.closing()))?;
@@ -233,6 +251,8 @@ mod tests {
     fn brackets_and_columns() {
         assert_eq!(printed(count::<i32>(&[2, 3]), "", false), "[[0 1 2]\n [3 4 5]]\n");
         assert_eq!(printed(array::<f32>(&[3], &[0.5, -10.0, f32::NAN]), "", false), "[  0.5 -10.0   nan]\n");
+        let points = array::<f64>(&[2, 2], &[1.25, 100.0, 1e-9, -3.5]);
+        assert_eq!(printed(points, "", false), "[[  1.25 100.0 ]\n [  1e-9  -3.5 ]]\n");
         assert_eq!(printed(count::<i32>(&[2, 2, 2]), "", false), "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]\n");
         assert_eq!(printed(count::<i32>(&[3]), "1", false), "1\n");
         assert_eq!(printed(count::<i32>(&[0, 2]), "", false), "[[]]\n");

@@ -1,0 +1,323 @@
+//! The program as its users run it: screens, exit statuses, pipes, JSON.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value as Json;
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sciformats"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs the program in the folder of fixtures.
+fn run(args: &[&str]) -> Output {
+    program().args(args).output().unwrap()
+}
+
+/// Stdout of a run that must end with `status`.
+#[track_caller]
+fn stdout(status: i32, args: &[&str]) -> String {
+    let output = run(args);
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
+    out
+}
+
+/// Stderr of a run that must end with `status`.
+#[track_caller]
+fn stderr(status: i32, args: &[&str]) -> String {
+    let output = run(args);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{args:?}\n{err}");
+    err
+}
+
+/// A RawArray file of 64-bit floats, byte by byte as the format states it.
+fn raw_array(folder: &Path, name: &str, dims: &[u64], values: &[f64]) -> PathBuf {
+    let mut bytes = b"rawarray".to_vec(); // magic
+    for word in [0, 3, 8, 8 * values.len() as u64, dims.len() as u64] {
+        bytes.extend(word.to_le_bytes()); // flags, eltype, elbyte, size, ndims
+    }
+    dims.iter().for_each(|dim| bytes.extend(dim.to_le_bytes()));
+    values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+    let path = folder.join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn info_on_one_screen() {
+    assert_eq!(
+        stdout(0, &["info", "rawarray/lz4.ra"]),
+        "\
+rawarray/lz4.ra
+  format      RawArray
+  size        179 B
+  flags       2
+  byte order  little-endian
+  encoding    lz4
+  metadata    9 bytes
+  contents    1 array
+  types       f4
+  filters     lz4
+  data        2.3 KiB  stored in 106 B, ratio 22.64
+"
+    );
+    let gsd = stdout(0, &["info", "gsd/hoomd-log.gsd"]);
+    assert!(gsd.contains("\n  schema           hoomd 2.0\n  frames           5\n"), "{gsd}");
+}
+
+#[test]
+fn every_manifest_is_as_expected() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let mut compared = 0;
+    for format in ["gsd", "rawarray"] {
+        for expected in fs::read_dir(fixtures.join(format).join("expected")).unwrap() {
+            let expected = expected.unwrap().path();
+            let name = expected.file_stem().unwrap().to_str().unwrap();
+            let text = stdout(0, &["manifest", &format!("{format}/{name}")]);
+            let parse = |text: &str| -> Vec<Json> {
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+            };
+            assert_eq!(parse(&text), parse(&fs::read_to_string(&expected).unwrap()), "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 50, "{compared}");
+}
+
+#[test]
+fn the_first_command_of_the_readme() {
+    let text = stdout(0, &["ls", "-r", "."]);
+    assert!(text.contains("./rawarray/hostile/"), "{text}");
+    // One line for each RawArray file, sound or not, and no line ends in a space.
+    let files = |folder: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder);
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.extension().is_some_and(|ending| ending == "ra")).count()
+    };
+    let lines = text.lines().filter(|line| line.starts_with("./rawarray/")).count();
+    assert_eq!(lines, files("rawarray") + files("rawarray/hostile"));
+    assert!(text.lines().all(|line| !line.ends_with(' ')));
+    assert!(!text.contains('\x1b'));
+    assert!(text.contains("└── frames/"));
+}
+
+#[test]
+fn a_tree() {
+    assert_eq!(
+        stdout(0, &["ls", "-r", "gsd/hoomd-log.gsd", "/frames/0"]).lines().next(),
+        Some("gsd/hoomd-log.gsd /frames/0  GSD 2.1, hoomd 2.0, 5 frames  5.3 KiB")
+    );
+    let members = stdout(0, &["ls", "gsd/hoomd-log.gsd", "/frames"]);
+    let expected = ["├── 0/", "├── 1/", "├── 2/", "├── 3/", "└── 4/"];
+    assert_eq!(members.lines().skip(1).collect::<Vec<_>>(), expected);
+    assert!(run(&["--color", "always", "ls", "gsd"]).stdout.starts_with(b"\x1b["));
+}
+
+#[test]
+fn values_as_text_csv_and_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = raw_array(dir.path(), "a.ra", &[3, 2], &[1.0, -2.5, 3.0, 4.0, f64::NAN, 6.0]);
+    let path = path.to_str().unwrap();
+    assert_eq!(stdout(0, &["cat", path]), "[[ 1.0 -2.5  3.0]\n [ 4.0  nan  6.0]]\n");
+    assert_eq!(stdout(0, &["cat", path, "/", "--slice", "::-1, -1"]), "[6.0 3.0]\n");
+    assert_eq!(stdout(0, &["cat", path, "-s", "0, 1"]), "-2.5\n");
+    assert_eq!(stdout(0, &["cat", path, "--format", "csv"]), "1.0,-2.5,3.0\n4.0,nan,6.0\n");
+    assert_eq!(stdout(0, &["cat", path, "-s", ":, 0", "--format", "csv"]), "1.0\n4.0\n");
+    assert_eq!(stdout(0, &["cat", path, "--json"]), "[[1.0,-2.5,3.0],[4.0,\"NaN\",6.0]]\n");
+    assert_eq!(stdout(0, &["cat", path, "--format", "json", "-s", "0,0"]), "1.0\n");
+    assert_eq!(stdout(0, &["cat", path, "-s", "2:2"]), "[[]]\n");
+    assert_eq!(stdout(0, &["cat", path, "-s", "0:0", "--json"]), "[]\n");
+}
+
+#[test]
+fn npy_byte_by_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = raw_array(dir.path(), "a.ra", &[2], &[1.0, -2.0]);
+    let output = run(&["cat", path.to_str().unwrap(), "--format", "npy"]);
+    let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec(); // magic, version 1.0, header of 118 bytes
+    expected.extend(b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }");
+    expected.resize(127, b' '); // padded so that the elements begin at 128
+    expected.push(b'\n');
+    expected.extend(1f64.to_le_bytes());
+    expected.extend((-2f64).to_le_bytes());
+    assert_eq!(output.stdout, expected);
+    let raw = run(&["cat", path.to_str().unwrap(), "--format", "raw", "-s", "::-1"]);
+    assert_eq!(raw.stdout, [(-2f64).to_le_bytes(), 1f64.to_le_bytes()].concat());
+}
+
+#[test]
+fn differences_and_tolerances() {
+    let dir = tempfile::tempdir().unwrap();
+    let a = raw_array(dir.path(), "a.ra", &[3], &[1.0, 2.0, 3.0]);
+    let b = raw_array(dir.path(), "b.ra", &[3], &[1.0, 2.5, 3.0]);
+    let c = raw_array(dir.path(), "c.ra", &[2], &[1.0, 2.0]);
+    let (a, b, c) = (a.to_str().unwrap(), b.to_str().unwrap(), c.to_str().unwrap());
+    assert_eq!(stdout(0, &["diff", a, a]), "same  1 object compared\n");
+    assert_eq!(
+        stdout(1, &["diff", a, b]),
+        "/  1 of 3 elements differ, by up to 0.5 (relative 0.2)\n  [1]  2.0 ≠ 2.5\ndiffer  1 different\n"
+    );
+    assert_eq!(stdout(0, &["diff", a, b, "--rtol", "0.2", "--quiet"]), "");
+    assert_eq!(stdout(0, &["diff", a, b, "--ignore", "/", "--only", "/x"]), "same  0 objects compared\n");
+    assert_eq!(stdout(1, &["diff", "-q", a, c]), "/  shape 3 ≠ 2\n");
+    let lines: Vec<Json> = stdout(1, &["diff", "--json", a, b])
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["first"][0]["index"], serde_json::json!([1]));
+    assert_eq!(lines[1], serde_json::json!({"same": 0, "different": 1, "incomparable": 0}));
+}
+
+#[test]
+fn sound_and_damaged_files() {
+    assert_eq!(stdout(0, &["verify", "rawarray/lz4.ra"]), "rawarray/lz4.ra: sound  1 object, 2.3 KiB read\n");
+    let hostile = "rawarray/hostile/bits-cut.ra";
+    let text = stdout(1, &["verify", hostile, "rawarray/f4.ra"]);
+    assert!(text.starts_with("rawarray/hostile/bits-cut.ra: malformed file at offset 0x47: "), "{text}");
+    assert!(text.contains("bits-cut.ra: 1 fault") && text.contains("f4.ra: sound"), "{text}");
+    let lines = stdout(1, &["verify", "--json", "gsd/hostile/chunk-past-the-end.gsd"]);
+    let lines: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines[0]["offset"].is_u64() && lines[0]["path"].as_str().unwrap().starts_with("/frames/"));
+    assert_eq!(lines.last().unwrap()["ok"], false);
+}
+
+#[test]
+fn hostile_files_end_every_command_well() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let mut files = 0;
+    for format in ["gsd", "rawarray"] {
+        for file in fs::read_dir(fixtures.join(format).join("hostile")).unwrap() {
+            let path = file.unwrap().path();
+            let path = path.to_str().unwrap();
+            for command in ["info", "ls", "attrs", "manifest", "verify", "inspect"] {
+                let output =
+                    program().args([command, path, "--limit-memory", "64M"]).stdout(Stdio::null()).output();
+                let output = output.unwrap();
+                let err = String::from_utf8_lossy(&output.stderr);
+                assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{command} {path}: {err}");
+                assert!(!err.contains("panicked"), "{command} {path}: {err}");
+            }
+            files += 1;
+        }
+    }
+    assert!(files >= 40, "{files}");
+}
+
+#[test]
+fn structures_with_offsets() {
+    let text = stdout(0, &["inspect", "rawarray/scalar.ra"]);
+    assert!(text.starts_with("header  0x0 … 0x30, 48 bytes\n  magic   rawarray\n  flags   0\n"), "{text}");
+    let at = stdout(0, &["inspect", "rawarray/scalar.ra", "--at", "0x30"]);
+    assert_eq!(at, "data  0x30 … 0x38, 8 bytes\n  encoding  none\n");
+    assert!(stderr(2, &["inspect", "rawarray/scalar.ra", "--at", "999"]).contains("beyond the end"));
+}
+
+#[test]
+fn exit_statuses_and_what_to_do() {
+    for args in [
+        &["nonsense"][..],
+        &[],
+        &["cat"],
+        &["cat", "rawarray/f4.ra", "-s", "1,2,3"],
+        &["cat", "gsd/hoomd-log.gsd", "/frames"],
+        &["diff", "rawarray/f4.ra", "rawarray/f4.ra", "--rtol", "-1"],
+        &["ls", "rawarray", "/x"],
+        &["--limit-memory", "lots", "info", "rawarray/f4.ra"],
+    ] {
+        stderr(2, args);
+    }
+    for args in [
+        &["info", "no such file"][..],
+        &["cat", "rawarray/f4.ra", "/x"],
+        &["info", "MANIFEST.toml"],
+        &["cat", "rawarray/lz4.ra", "--limit-memory", "16"],
+        &["ls", "no such folder"],
+        &["verify", "MANIFEST.toml"],
+    ] {
+        let err = stderr(3, args);
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(err.starts_with("sciformats: "), "{err}");
+    }
+    assert_eq!(
+        stderr(3, &["cat", "rawarray/f4.ra", "/x"]),
+        "sciformats: rawarray/f4.ra: no object named \"/x\" (`sciformats ls -r rawarray/f4.ra` lists what there is)\n"
+    );
+    assert!(stderr(3, &["cat", "rawarray/lz4.ra", "--limit-memory", "16"]).contains("--limit-memory"));
+    // One file that cannot be read does not keep the others from being told.
+    let output = run(&["info", "--json", "no such file", "rawarray/f4.ra"]);
+    assert_eq!(output.status.code(), Some(3));
+    let json: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["format"], "rawarray");
+}
+
+#[test]
+fn json_is_json_on_every_command() {
+    for args in [
+        &["info", "--json", "gsd/types.gsd"][..],
+        &["ls", "--json", "-rl", "."],
+        &["ls", "--json", "--attrs", "gsd/types.gsd", "/frames/0"],
+        &["cat", "--json", "gsd/types.gsd", "/frames/0/u16"],
+        &["attrs", "--json", "gsd/types.gsd"],
+        &["verify", "--json", "gsd/types.gsd"],
+        &["inspect", "--json", "gsd/types.gsd"],
+    ] {
+        for line in stdout(0, args).lines() {
+            assert!(serde_json::from_str::<Json>(line).is_ok(), "{args:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = raw_array(dir.path(), "large.ra", &[1 << 18], &vec![0.0; 1 << 18]);
+    let mut child = program()
+        .args(["cat", "--all", path.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut start = [0; 4];
+    child.stdout.take().unwrap().read_exact(&mut start).unwrap(); // dropped here: the pipe is closed
+    assert_eq!(&start, b"[0.0");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_status_4() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = program().args(["info", "rawarray/f4.ra"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write the output"));
+    assert_eq!(run(&["man", "/proc/nowhere"]).status.code(), Some(4));
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(stdout(0, &["completions", shell]).contains("manifest"), "{shell}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    stdout(0, &["man", dir.path().to_str().unwrap()]);
+    let mut pages: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|page| page.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort();
+    assert!(
+        pages.contains(&"sciformats.1".to_owned()) && pages.contains(&"sciformats-cat.1".to_owned()),
+        "{pages:?}"
+    );
+    for command in ["info", "ls", "cat", "attrs", "manifest", "diff", "verify", "inspect"] {
+        assert!(stdout(0, &[command, "--help"]).contains("Examples:"), "{command}");
+    }
+}
