@@ -1,7 +1,72 @@
 //! HDF5 files in pure Rust.
+//!
+//! ```no_run
+//! use hdf5_pure::{File, Slab};
+//!
+//! let file = File::open("weather.h5")?;
+//! for link in file.root()?.links()?.into_iter().flatten() {
+//!     let _name = link.name;
+//! }
+//! let temperature = file.dataset("/surface/temperature")?;
+//! let units: Vec<String> = temperature.attribute("units")?.read()?;
+//! let all: Vec<f64> = temperature.read()?;
+//! let shape = temperature.shape().unwrap_or_default();
+//! let corner: Vec<f32> = temperature.read_slab(&Slab::new(shape, [(0..10).into(), (0..10).into()])?)?;
+//! # let _ = (units, all, corner);
+//! # Ok::<(), hdf5_pure::Error>(())
+//! ```
+//!
+//! A [`File`] is read by any number of threads at once. What is broken in a file stays where it is: a link, an object or
+//! an attribute that cannot be read is an error beside its siblings. Other files that a file names are opened only as
+//! [`Options::outside`] allows.
+
+mod attribute;
+pub mod canonical;
+mod codec;
+mod dataset;
+mod element;
+mod element_type;
+mod file;
+mod group;
+mod model;
 mod spec;
+
+pub use attribute::Attribute;
+pub use codec::registry::{Filter, Registry};
+pub use dataset::Dataset;
+pub use element::{Element, Values};
+pub use element_type::ElementType;
+pub use file::{CommittedDatatype, File, Met, Node, NodeKind, ObjectInfo, Visited, Walk};
+pub use group::Group;
+pub use model::chunks::StoredChunk;
+pub use model::external::Outside;
+pub use model::links::BrokenLink;
+pub use model::open::Options;
+pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};
+pub use spec::message::datatype::{Class, Datatype};
+pub use spec::{Address, Name};
 
 /// The structures of the format, as they are stored.
 pub mod structure {
+    pub use crate::spec::Sizes;
+    pub use crate::spec::driver_info::{DriverInfo, MultiInfo, MultiMember};
+    pub use crate::spec::free_space::{FreeSpace, Section};
+    pub use crate::spec::global_heap::GlobalId;
     pub use crate::spec::message::MessageType;
+    pub use crate::spec::message::dataspace::Dataspace;
+    pub use crate::spec::message::datatype::{
+        BitField, CharacterSet, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member, Normalization,
+        Padding, ReferenceKind, VariableLength,
+    };
+    pub use crate::spec::message::external_files::{ExternalFiles, Slot};
+    pub use crate::spec::message::file_space_info::FileSpaceInfo;
+    pub use crate::spec::message::fill_value::{Fill, FillValue};
+    pub use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+    pub use crate::spec::message::layout::{Chunked, IndexKind, Layout};
+    pub use crate::spec::message::link::{Link, Target};
+    pub use crate::spec::reference::{Part, Reference};
+    pub use crate::spec::selection::{Regular, Selection};
+    pub use crate::spec::superblock::{Rest, Superblock};
+    pub use crate::spec::symbol_table::{Cache, Entry};
+    pub use crate::spec::virtual_mapping::Mapping;
 }

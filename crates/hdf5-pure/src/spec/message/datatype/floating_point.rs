@@ -77,9 +77,9 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
         1 => Normalization::AlwaysSet,
         2 => Normalization::Implied,
         found => {
-            return field("mantissa normalization", |i| fail(i, FaultKind::Undefined { found: found.into() }))(
-                at,
-            );
+            return field("mantissa normalization", |i| {
+                fail(i, FaultKind::Undefined { found: found.into() })
+            })(at);
         }
     };
     let padding = [head.bits & 2 != 0, head.bits & 4 != 0, head.bits & 8 != 0];

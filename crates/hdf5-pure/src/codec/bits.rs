@@ -1,0 +1,75 @@
+//! Bits, the most significant of a byte first.
+
+use sciformats_core::Fault;
+
+/// Reads bits one after another.
+pub(crate) struct Bits<'a> {
+    bytes: &'a [u8],
+    /// The next byte.
+    next: usize,
+    /// Bits that were taken from `bytes` and not yet read, in the lowest `count` bits.
+    held: u64,
+    count: u32,
+}
+
+impl<'a> Bits<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, next: 0, held: 0, count: 0 }
+    }
+
+    /// The next `n` bits, at most 56.
+    pub(crate) fn take(&mut self, n: u32) -> Result<u64, Fault> {
+        while self.count < n {
+            let byte = *self.bytes.get(self.next).ok_or_else(|| super::truncated("packed bits"))?;
+            self.next += 1;
+            self.held = self.held << 8 | u64::from(byte);
+            self.count += 8;
+        }
+        self.count -= n;
+        Ok(self.held >> self.count & ((1u64 << n) - 1))
+    }
+
+    /// The next `n` bits, at most 64.
+    pub(crate) fn take_wide(&mut self, n: u32) -> Result<u64, Fault> {
+        if n <= 32 {
+            return self.take(n);
+        }
+        let high = self.take(n - 32)?;
+        Ok(high << 32 | self.take(32)?)
+    }
+
+    /// The number of zeros before the next one, which is read too.
+    pub(crate) fn zeros(&mut self) -> Result<u32, Fault> {
+        let mut zeros = 0u32;
+        loop {
+            let held = self.held & ((1u64 << self.count) - 1);
+            if held != 0 {
+                let width = 64 - held.leading_zeros();
+                zeros += self.count - width;
+                self.count = width - 1;
+                return Ok(zeros);
+            }
+            zeros = zeros.saturating_add(self.count);
+            self.count = 0;
+            let byte = *self.bytes.get(self.next).ok_or_else(|| super::truncated("packed bits"))?;
+            self.next += 1;
+            self.held = u64::from(byte);
+            self.count = 8;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bits;
+
+    #[test]
+    fn bits_and_zeros() {
+        let mut bits = Bits::new(&[0b1010_0000, 0b0000_0001, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+        assert_eq!(bits.take(3).unwrap(), 0b101);
+        assert_eq!(bits.zeros().unwrap(), 12);
+        assert_eq!(bits.take_wide(64).unwrap(), u64::MAX);
+        assert!(bits.take(1).is_err());
+        assert!(Bits::new(&[0, 0]).zeros().is_err());
+    }
+}

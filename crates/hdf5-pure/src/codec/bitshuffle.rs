@@ -1,0 +1,142 @@
+//! Bitshuffle (filter 32008): the first bits of all elements of a block, then their second ones, and so on; each block may
+//! be compressed.
+
+use sciformats_core::{Fault, FaultKind};
+
+use super::big_endian;
+
+/// Decodes at most `max` bytes.
+pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    let value = |at: usize| values.get(at).map_or(0, |&value| usize::try_from(value).unwrap_or(usize::MAX));
+    let size = value(2);
+    if size == 0 {
+        return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
+    }
+    let default = (8192usize.checked_div(size).unwrap_or(0) / 8 * 8).max(128);
+    if value(4) == 0 {
+        let elements = if value(3) == 0 { default } else { value(3) };
+        return plain(input, size, elements);
+    }
+    let (total, rest) = big_endian("total size", input, 8)?;
+    let (block, rest) = big_endian("block size", rest, 4)?;
+    let total =
+        usize::try_from(total).ok().filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
+    let elements = usize::try_from(block).unwrap_or(0) / size / 8 * 8;
+    if elements == 0 && total / size >= 8 {
+        return Err(Fault::new("block size", FaultKind::Undefined { found: block }));
+    }
+    compressed(rest, size, elements, total, value(4))
+}
+
+fn plain(input: &[u8], size: usize, elements: usize) -> Result<Vec<u8>, Fault> {
+    if elements % 8 != 0 {
+        return Err(Fault::new("block size", FaultKind::Undefined { found: elements as u64 }));
+    }
+    let mut out = Vec::with_capacity(input.len());
+    let mut rest = input;
+    while rest.len() / size >= 8 {
+        let n = elements.min(rest.len() / size / 8 * 8);
+        let (block, after) = rest.split_at_checked(n * size).ok_or_else(|| super::truncated("block"))?;
+        transpose(block, size, &mut out);
+        rest = after;
+    }
+    out.extend_from_slice(rest);
+    Ok(out)
+}
+
+fn compressed(
+    input: &[u8],
+    size: usize,
+    elements: usize,
+    total: usize,
+    codec: usize,
+) -> Result<Vec<u8>, Fault> {
+    let mut out = Vec::new();
+    let mut rest = input;
+    while (total - out.len()) / size >= 8 {
+        let n = elements.min((total - out.len()) / size / 8 * 8);
+        let (len, after) = big_endian("compressed size", rest, 4)?;
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let (data, after) = after.split_at_checked(len).ok_or_else(|| super::truncated("block"))?;
+        let block = decompress(codec, data, n * size)?;
+        transpose(&block, size, &mut out);
+        rest = after;
+    }
+    let tail = rest.get(..total - out.len()).ok_or_else(|| super::truncated("last elements"))?;
+    out.extend_from_slice(tail);
+    Ok(out)
+}
+
+fn decompress(codec: usize, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
+    match codec {
+        #[cfg(feature = "lz4")]
+        2 => super::lz4::decode_block(data, len),
+        #[cfg(feature = "zstd")]
+        3 => super::zstd::decode(data, len)
+            .and_then(|out| if out.len() == len { Ok(out) } else { Err(super::truncated("block")) }),
+        found => {
+            let _ = (data, len);
+            Err(Fault::new("compression", FaultKind::Undefined { found: found as u64 }))
+        }
+    }
+}
+
+/// Puts the bits of a block of elements, a multiple of 8 of them, together again.
+fn transpose(block: &[u8], size: usize, out: &mut Vec<u8>) {
+    let row = block.len() / size / 8; // bytes that hold one bit of every element
+    let start = out.len();
+    out.resize(start + block.len(), 0);
+    let (_, elements) = out.split_at_mut(start);
+    if row == 0 {
+        return;
+    }
+    for (byte, rows) in block.chunks_exact(row * 8).enumerate() {
+        for group in 0..row {
+            // Eight bytes of eight rows: bit b of byte `byte` of eight elements.
+            let mut bits = [0u8; 8];
+            for (bit, row) in bits.iter_mut().zip(rows.chunks_exact(row)) {
+                *bit = row.get(group).copied().unwrap_or(0);
+            }
+            let columns = transpose8(u64::from_le_bytes(bits)).to_le_bytes();
+            for (element, value) in columns.into_iter().enumerate() {
+                if let Some(slot) = elements.get_mut((group * 8 + element) * size + byte) {
+                    *slot = value;
+                }
+            }
+        }
+    }
+}
+
+/// Transposes a matrix of 8 x 8 bits, a row a byte.
+fn transpose8(mut x: u64) -> u64 {
+    for (shift, mask) in
+        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
+    {
+        let t = (x ^ x >> shift) & mask;
+        x ^= t ^ t << shift;
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_come_together() {
+        // 16 elements of 2 bytes; bit b of byte i of element e stands at bit e % 8 of byte (8 i + b) * 2 + e / 8.
+        let elements: Vec<u8> = (0..32).map(|i: u32| (i * 37 + 11) as u8).collect();
+        let mut stored = vec![0u8; 32];
+        for e in 0..16 {
+            for i in 0..2 {
+                for b in 0..8 {
+                    stored[(8 * i + b) * 2 + e / 8] |= (elements[e * 2 + i] >> b & 1) << (e % 8);
+                }
+            }
+        }
+        stored.extend([1, 2, 3]);
+        let decoded = decode(&[0, 4, 2, 0, 0], &stored, 100).unwrap();
+        assert_eq!(decoded[..32], elements);
+        assert_eq!(decoded[32..], [1, 2, 3]);
+    }
+}

@@ -1,0 +1,25 @@
+//! Deflate (filter 1): a zlib stream.
+
+use flate2::{Decompress, FlushDecompress, Status};
+use sciformats_core::{Fault, FaultKind};
+
+/// Decodes a stream of about `expected` and at most `max` bytes; bytes after the stream are ignored.
+pub(crate) fn decode(input: &[u8], expected: usize, max: usize) -> Result<Vec<u8>, Fault> {
+    let mut stream = Decompress::new(true);
+    let mut out = Vec::with_capacity(expected.min(max));
+    loop {
+        let read = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
+        let before = (stream.total_in(), stream.total_out());
+        let input = input.get(read..).unwrap_or_default();
+        match stream.decompress_vec(input, &mut out, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) => return Ok(out),
+            Ok(_) if out.len() >= max => return Err(super::too_long(max)),
+            Ok(_) if out.len() == out.capacity() => out.reserve((max - out.len()).min(out.len().max(4096))),
+            Ok(_) if before == (stream.total_in(), stream.total_out()) => {
+                return Err(super::truncated("zlib stream"));
+            }
+            Ok(_) => {}
+            Err(_) => return Err(Fault::new("zlib stream", FaultKind::Rule("does not decode"))),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! LZ4 (filter 32004): total size (8, big-endian), block size (4), then per block its compressed size (4) and bytes.
+
+use sciformats_core::{Fault, FaultKind};
+
+use super::big_endian;
+
+/// Decodes at most `max` bytes.
+pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    let (total, rest) = big_endian("total size", input, 8)?;
+    let (block, mut rest) = big_endian("block size", rest, 4)?;
+    let total =
+        usize::try_from(total).ok().filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
+    let block = usize::try_from(block).unwrap_or(usize::MAX);
+    if block == 0 && total > 0 {
+        return Err(Fault::new("block size", FaultKind::Undefined { found: 0 }));
+    }
+    let mut out = Vec::new();
+    while out.len() < total {
+        let len = block.min(total - out.len());
+        let (size, after) = big_endian("compressed size", rest, 4)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let (data, after) = after.split_at_checked(size).ok_or_else(|| super::truncated("block"))?;
+        if size == len {
+            out.extend_from_slice(data);
+        } else {
+            out.extend(decode_block(data, len)?);
+        }
+        rest = after;
+    }
+    Ok(out)
+}
+
+/// Decodes a block without a frame that unfolds to exactly `len` bytes.
+pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
+    let mut out = vec![0; len];
+    match lz4_flex::block::decompress_into(data, &mut out) {
+        Ok(written) if written == len => Ok(out),
+        Ok(_) => Err(super::truncated("block")),
+        Err(_) => Err(Fault::new("block", FaultKind::Rule("does not decode"))),
+    }
+}

@@ -1,0 +1,45 @@
+//! Filters: bytes to bytes, one file each. They know nothing of the file.
+
+pub(crate) mod bits;
+pub(crate) mod bitshuffle;
+#[cfg(feature = "bzip2")]
+pub(crate) mod bzip2;
+#[cfg(feature = "deflate")]
+pub(crate) mod deflate;
+pub(crate) mod fletcher32;
+#[cfg(feature = "lz4")]
+pub(crate) mod lz4;
+pub(crate) mod lzf;
+pub(crate) mod nbit;
+pub(crate) mod registry;
+pub(crate) mod scale_offset;
+pub(crate) mod shuffle;
+pub(crate) mod szip;
+#[cfg(feature = "zstd")]
+pub(crate) mod zstd;
+
+use sciformats_core::{Fault, FaultKind};
+
+/// The fault of a stream that ends early.
+pub(crate) fn truncated(field: &'static str) -> Fault {
+    Fault::new(field, FaultKind::Truncated)
+}
+
+/// The fault of a stream that unfolds to more than it may.
+pub(crate) fn too_long(max: usize) -> Fault {
+    let max = max as u64;
+    Fault::new(
+        "decoded length",
+        FaultKind::OutOfBounds { found: max.saturating_add(1), end: max.saturating_add(1) },
+    )
+}
+
+/// A big-endian number at the start of `bytes`, and what follows.
+pub(crate) fn big_endian<'a>(
+    field: &'static str,
+    bytes: &'a [u8],
+    width: usize,
+) -> Result<(u64, &'a [u8]), Fault> {
+    let (number, rest) = bytes.split_at_checked(width).ok_or_else(|| truncated(field))?;
+    Ok((number.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)), rest))
+}

@@ -1,0 +1,157 @@
+//! N-bit (filter 5): only the significant bits of numbers, one after another.
+//!
+//! The client values describe the type: 1 a number (size, order, precision, offset), 2 an array (size, base), 3 a compound
+//! (size, members: offset and node), 4 bytes as they are (size).
+
+use sciformats_core::{Fault, FaultKind};
+
+use super::bits::Bits;
+
+/// What an element consists of.
+enum Node {
+    Atomic { size: usize, big: bool, precision: u32, offset: u32 },
+    Array { size: usize, base: Box<Node> },
+    Compound { size: usize, members: Vec<(usize, Node)> },
+    Bytes { size: usize },
+}
+
+impl Node {
+    fn size(&self) -> usize {
+        match *self {
+            Self::Atomic { size, .. }
+            | Self::Array { size, .. }
+            | Self::Compound { size, .. }
+            | Self::Bytes { size } => size,
+        }
+    }
+}
+
+/// Types nested deeper than this are refused.
+const MAX_DEPTH: u32 = 64;
+
+/// Decodes at most `max` bytes.
+pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    if values.get(1) == Some(&1) {
+        return Ok(input.to_vec());
+    }
+    let elements = value(values.get(2).copied())?;
+    let mut rest = values.get(3..).unwrap_or_default();
+    let node = parse(&mut rest, 0)?;
+    let total = elements
+        .checked_mul(node.size())
+        .filter(|&total| total <= max)
+        .ok_or_else(|| super::too_long(max))?;
+    let mut out = vec![0; total];
+    let mut bits = Bits::new(input);
+    for element in out.chunks_exact_mut(node.size()) {
+        unpack(&node, &mut bits, element)?;
+    }
+    Ok(out)
+}
+
+fn value(value: Option<u32>) -> Result<usize, Fault> {
+    let value = value.ok_or_else(|| super::truncated("client data"))?;
+    usize::try_from(value).map_err(|_| Fault::new("client data", FaultKind::Overflow))
+}
+
+fn next(rest: &mut &[u32]) -> Result<usize, Fault> {
+    let (first, after) = rest.split_first().map_or((None, *rest), |(&first, after)| (Some(first), after));
+    *rest = after;
+    value(first)
+}
+
+fn parse(rest: &mut &[u32], depth: u32) -> Result<Node, Fault> {
+    let wrong = |found: usize| Fault::new("client data", FaultKind::Undefined { found: found as u64 });
+    if depth > MAX_DEPTH {
+        return Err(Fault::new("client data", FaultKind::Rule("is nested too deep")));
+    }
+    let kind = next(rest)?;
+    let size = next(rest)?;
+    if size == 0 {
+        return Err(wrong(0));
+    }
+    match kind {
+        1 => {
+            let big = next(rest)? == 1;
+            let (precision, offset) = (next(rest)?, next(rest)?);
+            if size > 64 || precision == 0 || precision.saturating_add(offset) > size * 8 {
+                return Err(wrong(precision));
+            }
+            let bits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            Ok(Node::Atomic { size, big, precision: bits(precision), offset: bits(offset) })
+        }
+        2 => {
+            let base = Box::new(parse(rest, depth + 1)?);
+            if size % base.size() != 0 { Err(wrong(size)) } else { Ok(Node::Array { size, base }) }
+        }
+        3 => {
+            let mut members = Vec::new();
+            for _ in 0..next(rest)? {
+                let offset = next(rest)?;
+                let node = parse(rest, depth + 1)?;
+                if offset.saturating_add(node.size()) > size {
+                    return Err(wrong(offset));
+                }
+                members.push((offset, node));
+            }
+            Ok(Node::Compound { size, members })
+        }
+        4 => Ok(Node::Bytes { size }),
+        found => Err(wrong(found)),
+    }
+}
+
+fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault> {
+    match node {
+        Node::Atomic { size, big, precision, offset } => number(bits, out, *size, *big, *precision, *offset),
+        Node::Array { base, .. } => {
+            out.chunks_exact_mut(base.size()).try_for_each(|element| unpack(base, bits, element))
+        }
+        Node::Compound { members, .. } => members.iter().try_for_each(|(offset, member)| {
+            out.get_mut(*offset..offset + member.size()).map_or(Ok(()), |part| unpack(member, bits, part))
+        }),
+        Node::Bytes { .. } => out.iter_mut().try_for_each(|byte| {
+            *byte = u8::try_from(bits.take(8)?).unwrap_or(0);
+            Ok(())
+        }),
+    }
+}
+
+/// The bits of a number come from its highest byte down.
+fn number(
+    bits: &mut Bits<'_>,
+    out: &mut [u8],
+    size: usize,
+    big: bool,
+    precision: u32,
+    offset: u32,
+) -> Result<(), Fault> {
+    let top = offset + precision; // one above the highest significant bit
+    for byte in (0..size).rev() {
+        let low = u32::try_from(byte * 8).unwrap_or(u32::MAX);
+        let (from, to) = (low.max(offset), (low + 8).min(top));
+        if from >= to {
+            continue;
+        }
+        let value = bits.take(to - from)? << (from - low);
+        let at = if big { size - 1 - byte } else { byte };
+        if let Some(slot) = out.get_mut(at) {
+            *slot = u8::try_from(value).unwrap_or(0);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn twelve_bits_of_two_bytes() {
+        let values = [8, 0, 2, 1, 2, 0, 12, 2];
+        // 0xabc << 2 and 0x123 << 2, little-endian.
+        assert_eq!(decode(&values, &[0xab, 0xc1, 0x23, 0], 100).unwrap(), [0xf0, 0x2a, 0x8c, 0x04]);
+        assert!(decode(&values, &[0xab], 100).is_err());
+        assert!(decode(&[8, 0, 2, 1, 2, 0, 12, 5], &[0; 9], 100).is_err());
+    }
+}

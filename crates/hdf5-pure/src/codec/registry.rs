@@ -1,0 +1,156 @@
+//! Which filter does what, and how a pipeline of them is undone.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sciformats_core::{Error, Fault, FaultKind, Result};
+
+use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+
+/// A filter of the caller's.
+pub trait Filter: Send + Sync {
+    /// Undoes the filter: `values` are the dataset's parameters, `expected` about the number of bytes that should come out.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    fn decode(&self, values: &[u32], input: &[u8], expected: usize) -> Result<Vec<u8>, Fault>;
+}
+
+/// The filters that a file is read with: those of this crate and those that the caller adds.
+#[derive(Clone, Default)]
+pub struct Registry {
+    added: HashMap<u16, Arc<dyn Filter>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("added", &self.added.keys()).finish()
+    }
+}
+
+impl Registry {
+    /// Adds a filter, or replaces the one with this identification.
+    #[must_use]
+    pub fn with(mut self, id: u16, filter: Arc<dyn Filter>) -> Self {
+        self.added.insert(id, filter);
+        self
+    }
+
+    /// Undoes the filters of `bytes`, which stand at `offset`, but those whose bit in `mask` is set. The result has `len`
+    /// bytes; what comes out beyond them is cut, fewer bytes are an error.
+    pub(crate) fn decode<'a>(
+        &self,
+        pipeline: &Pipeline,
+        mask: u32,
+        mut bytes: Cow<'a, [u8]>,
+        len: usize,
+        offset: u64,
+    ) -> Result<Cow<'a, [u8]>> {
+        // What an inner filter adds, such as a checksum, is small beside the chunk or of its order.
+        let max = len.saturating_mul(2).saturating_add(4096);
+        for (i, filter) in pipeline.filters.iter().enumerate().rev() {
+            if u32::try_from(i).ok().and_then(|i| mask.checked_shr(i)).is_some_and(|bits| bits & 1 == 1) {
+                continue;
+            }
+            bytes = self.undo(filter, bytes, len, max, offset)?;
+        }
+        if bytes.len() < len {
+            let kind = FaultKind::Mismatch { expected: len as u64, found: bytes.len() as u64 };
+            return Err(Fault::new("decoded length", kind).at("chunk", offset));
+        }
+        Ok(match bytes {
+            Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
+            Cow::Owned(mut bytes) => {
+                bytes.truncate(len);
+                Cow::Owned(bytes)
+            }
+        })
+    }
+
+    fn undo<'a>(
+        &self,
+        filter: &FilterDescription,
+        bytes: Cow<'a, [u8]>,
+        len: usize,
+        max: usize,
+        offset: u64,
+    ) -> Result<Cow<'a, [u8]>> {
+        let values = &filter.values[..];
+        if let Some(added) = self.added.get(&filter.id) {
+            let decoded =
+                added.decode(values, &bytes, len).map_err(|fault| fault.at("filtered chunk", offset))?;
+            return Ok(Cow::Owned(decoded));
+        }
+        let (structure, decoded): (&'static str, Result<Vec<u8>, Fault>) = match filter.id {
+            #[cfg(feature = "deflate")]
+            1 => ("deflate filter", super::deflate::decode(&bytes, len, max)),
+            2 => {
+                let size = values.first().map_or(1, |&size| usize::try_from(size).unwrap_or(usize::MAX));
+                ("shuffle filter", Ok(super::shuffle::decode(size, &bytes)))
+            }
+            3 => ("fletcher32 filter", super::fletcher32::decode(&bytes).map(<[u8]>::to_vec)),
+            4 => ("szip filter", super::szip::decode(values, &bytes, max)),
+            5 => ("n-bit filter", super::nbit::decode(values, &bytes, max)),
+            6 => ("scale-offset filter", super::scale_offset::decode(values, &bytes, max)),
+            #[cfg(feature = "bzip2")]
+            307 => ("bzip2 filter", super::bzip2::decode(&bytes, max)),
+            32000 => ("lzf filter", super::lzf::decode(&bytes, len, max)),
+            #[cfg(feature = "lz4")]
+            32004 => ("lz4 filter", super::lz4::decode(&bytes, max)),
+            32008 => ("bitshuffle filter", super::bitshuffle::decode(values, &bytes, max)),
+            #[cfg(feature = "zstd")]
+            32015 => ("zstd filter", super::zstd::decode(&bytes, max)),
+            // Rounding filters lose bits when they write; reading them is the identity.
+            32022 | 32023 | 32032 => return Ok(bytes),
+            id => return Err(unsupported(id, filter, offset)),
+        };
+        decoded.map(Cow::Owned).map_err(|fault| fault.at(structure, offset))
+    }
+}
+
+fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
+    let name =
+        known(id).map(str::to_owned).or_else(|| filter.name.as_ref().map(|name| name.to_text().into_owned()));
+    let what = match name {
+        Some(name) => format!("filter {id} ({name})"),
+        None => format!("filter {id}"),
+    };
+    let feature = match id {
+        1 => Some("deflate"),
+        307 => Some("bzip2"),
+        32004 => Some("lz4"),
+        32015 => Some("zstd"),
+        _ => None,
+    };
+    Error::Unsupported { what: what.into(), feature, offset: Some(offset) }
+}
+
+/// The registered name of a filter.
+pub(crate) fn known(id: u16) -> Option<&'static str> {
+    Some(match id {
+        1 => "deflate",
+        2 => "shuffle",
+        3 => "fletcher32",
+        4 => "szip",
+        5 => "n-bit",
+        6 => "scale-offset",
+        305 => "lzo",
+        307 => "bzip2",
+        32000 => "lzf",
+        32001 => "blosc",
+        32002 => "mafisc",
+        32003 => "snappy",
+        32004 => "lz4",
+        32008 => "bitshuffle",
+        32013 => "zfp",
+        32014 => "fpzip",
+        32015 => "zstd",
+        32017 => "sz",
+        32019 => "jpeg",
+        32026 => "blosc2",
+        32027 => "flac",
+        _ => return None,
+    })
+}

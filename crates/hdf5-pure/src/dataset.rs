@@ -1,0 +1,277 @@
+//! Datasets: shape, type, and reads of all or some of their elements.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Error, Result, Slab};
+
+use crate::attribute::Attribute;
+use crate::canonical::Canonical;
+use crate::element::{Element, Values};
+use crate::file::File;
+use crate::model::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
+use crate::model::object::Object;
+use crate::model::read::{self, Content, Reader};
+use crate::model::virtual_layout;
+use crate::spec::Address;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::fill_value::FillValue;
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::message::layout::{Chunked, Layout};
+use crate::spec::virtual_mapping::Mapping;
+
+/// A dataset of an open file.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    file: File,
+    content: Arc<Content>,
+}
+
+impl Dataset {
+    pub(crate) fn open(file: File, object: &Object<'_>) -> Result<Self> {
+        let mut content = read::content(file.opened(), object)?;
+        if let Layout::Virtual(id) = content.storage.layout {
+            let shape = virtual_layout::shape(file.opened(), &content, id)?;
+            if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
+                *dimensions = shape;
+            }
+        }
+        Ok(Self { file, content: Arc::new(content) })
+    }
+
+    /// Where its header is.
+    pub fn address(&self) -> Address {
+        self.content.address
+    }
+
+    /// The file that it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its shape and what it may grow to.
+    pub fn dataspace(&self) -> &Dataspace {
+        &self.content.dataspace
+    }
+
+    /// Lengths of the dimensions, the slowest-varying first; none for a null dataspace.
+    pub fn shape(&self) -> Option<&[u64]> {
+        self.content.dataspace.shape()
+    }
+
+    /// What its elements are.
+    pub fn datatype(&self) -> &Datatype {
+        &self.content.datatype
+    }
+
+    /// Where its elements are.
+    pub fn layout(&self) -> &Layout {
+        &self.content.storage.layout
+    }
+
+    /// The filters of its chunks.
+    pub fn filters(&self) -> &Pipeline {
+        &self.content.storage.pipeline
+    }
+
+    /// What elements that were never written read as.
+    pub fn fill_value(&self) -> &FillValue {
+        &self.content.storage.fill
+    }
+
+    /// Where the elements of a virtual dataset come from; nothing for others.
+    ///
+    /// # Errors
+    /// `Malformed` if the mappings are.
+    pub fn mappings(&self) -> Result<Vec<Mapping>> {
+        match self.content.storage.layout {
+            Layout::Virtual(id) => virtual_layout::mappings(self.file.opened(), id),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Its attributes, as [`File::attributes_at`] has them.
+    ///
+    /// # Errors
+    /// As [`File::attributes_at`].
+    pub fn attributes(&self) -> Result<Vec<Attribute>> {
+        self.file.attributes_at(self.address())
+    }
+
+    /// The attribute `name`.
+    ///
+    /// # Errors
+    /// As [`File::attribute_at`].
+    pub fn attribute(&self, name: &str) -> Result<Attribute> {
+        self.file.attribute_at(self.address(), name)
+    }
+
+    /// The selection of everything.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a null dataspace, which has no elements.
+    pub fn all(&self) -> Result<Slab> {
+        Slab::all(self.shape().ok_or_else(|| Error::usage("dataset", "has a null dataspace"))?)
+    }
+
+    fn element_size(&self) -> u64 {
+        self.content.datatype.size.into()
+    }
+
+    /// The bytes that the elements of `slab` take as they are stored.
+    fn raw_size(&self, slab: &Slab) -> Result<usize> {
+        if Some(slab.of()) != self.shape() {
+            return Err(Error::usage("slab", "is of an array of another shape"));
+        }
+        let bytes = slab.len().checked_mul(self.element_size()).unwrap_or(u64::MAX);
+        self.file.opened().context.limits.memory("bytes of the selection", bytes)
+    }
+
+    /// The selected elements as they are stored, in C order.
+    ///
+    /// # Errors
+    /// `Malformed`, `Unsupported` (a filter), `LimitExceeded`, `Io`; [`Error::Usage`] if the slab is of another shape.
+    pub fn read_raw(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let mut out = zeroed(self.raw_size(slab)?);
+        self.read_raw_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`read_raw`](Self::read_raw), into a buffer of exactly the size of the selection.
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw).
+    pub fn read_raw_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if self.raw_size(slab)? != out.len() {
+            return Err(Error::usage("out", "has not the size of the selection"));
+        }
+        let opened = self.file.opened();
+        Reader { opened, content: &self.content, depth: 0, threads: opened.threads() }.read(slab, out)
+    }
+
+    /// The selected elements by meaning only, see [`canonical`](crate::canonical).
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw), and what is wrong with what the elements lead to.
+    pub fn read_canonical(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let raw = self.read_raw(slab)?;
+        Canonical::new(&self.file, &self.content.datatype)?.convert(raw, self.data_offset())
+    }
+
+    /// An offset to blame faults of elements on.
+    fn data_offset(&self) -> u64 {
+        let context = &self.file.opened().context;
+        match &self.content.storage.layout {
+            Layout::Contiguous { address: Some(at) } => context.offset(*at),
+            _ => context.offset(self.content.address),
+        }
+    }
+
+    /// All elements in C order.
+    ///
+    /// ```no_run
+    /// let file = hdf5_pure::File::open("weather.h5")?;
+    /// let temperatures: Vec<f32> = file.dataset("/t")?.read()?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the elements do not convert to `T`.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        match self.shape() {
+            None => Ok(Vec::new()),
+            Some(shape) => self.read_slab(&Slab::all(shape)?),
+        }
+    }
+
+    /// The selected elements in C order.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        let raw = self.read_raw(slab)?;
+        T::read(&Values::new(&self.file, &self.content.datatype, &raw, self.data_offset()))
+    }
+
+    /// Single elements in the order given, each by as many coordinates as there are dimensions.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
+        let shape = self.shape().unwrap_or_default();
+        let mut raw = Vec::new();
+        for point in points {
+            let ranges: Vec<_> = point.iter().map(|&at| sciformats_core::Range::new(at, 1)).collect();
+            raw.extend(self.read_raw(&Slab::new(shape, ranges)?)?);
+        }
+        T::read(&Values::new(&self.file, &self.content.datatype, &raw, self.data_offset()))
+    }
+
+    /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.
+    pub fn as_slice<T: Element + bytemuck::AnyBitPattern>(&self) -> Option<&[T]> {
+        let Layout::Contiguous { address: Some(at) } = self.content.storage.layout else { return None };
+        if self.content.storage.external.is_some() || !T::is_stored_as(&self.content.datatype) {
+            return None;
+        }
+        let context = &self.file.opened().context;
+        let start = usize::try_from(context.offset(at)).ok()?;
+        let bytes = self.content.dataspace.elements()?.checked_mul(self.element_size())?;
+        let end = start.checked_add(usize::try_from(bytes).ok()?)?;
+        bytemuck::try_cast_slice(context.storage.as_slice()?.get(start..end)?).ok()
+    }
+
+    fn chunked(&self) -> Option<&Chunked> {
+        match &self.content.storage.layout {
+            Layout::Chunked(chunked) => Some(chunked),
+            _ => None,
+        }
+    }
+
+    /// The chunks that are stored, in the order of the index; parts of it that cannot be read are errors. Nothing for
+    /// datasets without chunks.
+    pub fn chunks(&self) -> Vec<Result<StoredChunk>> {
+        let mut found = Vec::new();
+        let (Some(layout), Dataspace::Simple { dimensions, maximum }) =
+            (self.chunked(), &self.content.dataspace)
+        else {
+            return found;
+        };
+        if dimensions.contains(&0) || dimensions.len() != layout.dimensions.len() {
+            return found;
+        }
+        let last = dimensions.iter().zip(&layout.dimensions);
+        let last = last.map(|(size, n)| size.saturating_sub(1).checked_div(*n).unwrap_or(0)).collect();
+        let bounds = Bounds { first: vec![0; dimensions.len()], last };
+        let filtered = !self.filters().filters.is_empty();
+        let context = &self.file.opened().context;
+        Index { context, layout, dimensions, maximum, filtered }.visit(&bounds, &mut |chunk| {
+            found.push(chunk);
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    /// The bytes of a chunk as they are stored.
+    ///
+    /// # Errors
+    /// `Malformed` if it is not in the file.
+    pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
+        self.file.opened().context.read("chunk", chunk.address, chunk.size)
+    }
+
+    /// The elements of a chunk, its filters undone.
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the dataset has no chunks.
+    pub fn chunk_decoded(&self, chunk: &StoredChunk) -> Result<Vec<u8>> {
+        let layout = self.chunked().ok_or_else(|| Error::usage("dataset", "is not stored in chunks"))?;
+        let opened = self.file.opened();
+        let bytes =
+            opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?;
+        let reader = Reader { opened, content: &self.content, depth: 0, threads: 1 };
+        reader.chunk(layout, chunk, bytes).map(Cow::into_owned)
+    }
+}

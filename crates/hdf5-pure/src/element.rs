@@ -1,0 +1,268 @@
+//! Rust types that elements are read as.
+//!
+//! Numbers convert as the C library converts them: integers that do not fit take the nearest value that does, fractions
+//! are cut off, and a number that is not one becomes 0 as an integer. Enumerations and bit fields read as their integers.
+
+use std::borrow::Cow;
+
+use sciformats_core::{Error, Result};
+
+use crate::canonical;
+use crate::element_type::{self, ElementType};
+use crate::file::File;
+use crate::model::global_heap::GlobalHeap;
+use crate::spec::Address;
+use crate::spec::message::datatype::{Class, Datatype, Padding, ReferenceKind, VariableLength};
+use crate::spec::reference::Reference;
+use crate::spec::trimmed;
+
+/// Elements as they are stored, and what they are.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    file: &'a File,
+    datatype: &'a Datatype,
+    raw: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn new(file: &'a File, datatype: &'a Datatype, raw: &'a [u8], offset: u64) -> Self {
+        Self { file, datatype, raw, offset }
+    }
+
+    /// What the elements are.
+    pub fn datatype(&self) -> &'a Datatype {
+        self.datatype
+    }
+
+    /// The elements, each as its bytes.
+    pub fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.raw.chunks_exact(usize::try_from(self.datatype.size).unwrap_or(usize::MAX).max(1))
+    }
+
+    fn mismatch(&self, wanted: &'static str) -> Error {
+        let found = match self.datatype.element_type() {
+            Ok(found) => format!("{found:?}"),
+            Err(error) => return error,
+        };
+        Error::usage("element type", format!("{wanted} does not take elements of the type {found}"))
+    }
+}
+
+/// A type that elements can be read as.
+pub trait Element: Sized {
+    /// Converts elements.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the elements are of another kind, and what is wrong with what they lead to.
+    fn read(values: &Values<'_>) -> Result<Vec<Self>>;
+
+    /// Whether elements are stored exactly as this machine has values of the type.
+    fn is_stored_as(_: &Datatype) -> bool {
+        false
+    }
+}
+
+/// A number of any type.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+/// The numbers of `values`.
+fn numbers(values: &Values<'_>, wanted: &'static str) -> Result<Vec<Number>> {
+    let datatype = match &values.datatype.class {
+        Class::Enumeration { base, .. } => &**base,
+        _ => values.datatype,
+    };
+    values
+        .elements()
+        .map(|raw| match &datatype.class {
+            Class::FixedPoint(fixed) => element_type::integer(fixed, raw).map(Number::Integer),
+            Class::BitField(field) => {
+                element_type::bit_field(field, raw).map(|bits| Number::Integer(bits.cast_signed()))
+            }
+            Class::FloatingPoint(float) => element_type::float(float, raw).map(Number::Float),
+            _ => Err(values.mismatch(wanted)),
+        })
+        .collect()
+}
+
+macro_rules! integers {
+    ($($name:ident)*) => {$(
+        impl Element for $name {
+            fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+                if Self::is_stored_as(values.datatype) {
+                    return Ok(bytemuck::pod_collect_to_vec(values.raw));
+                }
+                let numbers = numbers(values, stringify!($name))?;
+                Ok(numbers
+                    .into_iter()
+                    .map(|number| match number {
+                        Number::Integer(value) => {
+                            let clamped = value.clamp(Self::MIN.into(), Self::MAX.into());
+                            Self::try_from(clamped).unwrap_or_default()
+                        }
+                        // The conversion of the language is the one that is wanted: cut off, clamped, NaN is 0.
+                        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                        Number::Float(value) => value as Self,
+                    })
+                    .collect())
+            }
+
+            fn is_stored_as(datatype: &Datatype) -> bool {
+                let datatype = match &datatype.class {
+                    Class::Enumeration { base, .. } => base,
+                    _ => datatype,
+                };
+                let native = sciformats_core::endian::ByteOrder::NATIVE;
+                match &datatype.class {
+                    Class::FixedPoint(fixed) => {
+                        usize::try_from(datatype.size) == Ok(size_of::<Self>())
+                            && fixed.signed == (Self::MIN != 0)
+                            && (fixed.order == native || size_of::<Self>() == 1)
+                            && fixed.bit_offset == 0
+                            && u32::from(fixed.precision) == Self::BITS
+                    }
+                    _ => false,
+                }
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! floats {
+    ($($name:ident $size:literal)*) => {$(
+        impl Element for $name {
+            fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+                if Self::is_stored_as(values.datatype) {
+                    return Ok(bytemuck::pod_collect_to_vec(values.raw));
+                }
+                let numbers = numbers(values, stringify!($name))?;
+                #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+                let convert = |number| match number {
+                    Number::Integer(value) => value as Self,
+                    Number::Float(value) => value as Self,
+                };
+                Ok(numbers.into_iter().map(convert).collect())
+            }
+
+            fn is_stored_as(datatype: &Datatype) -> bool {
+                use crate::spec::message::datatype::FloatOrder;
+                let native = if cfg!(target_endian = "big") { FloatOrder::Big } else { FloatOrder::Little };
+                match &datatype.class {
+                    Class::FloatingPoint(float) => {
+                        float.order == native && matches!(datatype.element_type(), Ok(ElementType::Float($size)))
+                    }
+                    _ => false,
+                }
+            }
+        }
+    )*};
+}
+floats!(f32 4 f64 8);
+
+/// Strings; bytes that are not UTF-8 become replacement characters, use `Vec<u8>` for those.
+impl Element for String {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let text = |bytes: Cow<'_, [u8]>| String::from_utf8_lossy(&bytes).into_owned();
+        strings(values).map(|all| all.into_iter().map(text).collect())
+    }
+}
+
+fn strings<'a>(values: &Values<'a>) -> Result<Vec<Cow<'a, [u8]>>> {
+    match &values.datatype.class {
+        Class::String { padding, .. } => Ok(values
+            .elements()
+            .map(|raw| {
+                let end = |pad: u8| raw.iter().rposition(|&byte| byte != pad).map_or(0, |last| last + 1);
+                Cow::Borrowed(match padding {
+                    Padding::NullTerminated => trimmed(raw),
+                    Padding::NullPadded => raw.get(..end(0)).unwrap_or(raw),
+                    Padding::SpacePadded => raw.get(..end(b' ')).unwrap_or(raw),
+                })
+            })
+            .collect()),
+        Class::VariableLength(VariableLength::String { .. }) => {
+            let sequences = sequences(values, 1)?;
+            Ok(sequences.into_iter().map(|bytes| Cow::Owned(trimmed(&bytes).to_vec())).collect())
+        }
+        _ => Err(values.mismatch("String")),
+    }
+}
+
+/// The bytes of elements of variable length.
+fn sequences(values: &Values<'_>, size: usize) -> Result<Vec<Vec<u8>>> {
+    let context = &values.file.opened().context;
+    let mut heap = GlobalHeap::new(context);
+    let mut total = 0u64;
+    values
+        .elements()
+        .map(|raw| {
+            let bytes = canonical::sequence(values.file, &mut heap, raw, size, values.offset)?;
+            total = total.saturating_add(bytes.len() as u64);
+            context.limits.memory("bytes of sequences", total)?;
+            Ok(bytes)
+        })
+        .collect()
+}
+
+/// Sequences of any length, and arrays of fixed shape.
+impl<T: Element> Element for Vec<T> {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        match &values.datatype.class {
+            Class::VariableLength(VariableLength::Sequence(base)) => {
+                let size = usize::try_from(base.size).unwrap_or(usize::MAX);
+                let sequences = sequences(values, size)?;
+                sequences.iter().map(|raw| T::read(&Values { datatype: base, raw, ..*values })).collect()
+            }
+            Class::Array { base, .. } => {
+                values.elements().map(|raw| T::read(&Values { datatype: base, raw, ..*values })).collect()
+            }
+            _ => Err(values.mismatch("Vec")),
+        }
+    }
+}
+
+/// References; null ones are none.
+impl Element for Option<Reference> {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let Class::Reference(kind) = values.datatype.class else { return Err(values.mismatch("Reference")) };
+        let mut heap = GlobalHeap::new(&values.file.opened().context);
+        values
+            .elements()
+            .map(|raw| canonical::target(values.file, &mut heap, kind, raw, values.offset))
+            .collect()
+    }
+}
+
+/// Object references; null ones are none.
+impl Element for Option<Address> {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        match values.datatype.class {
+            Class::Reference(ReferenceKind::Object | ReferenceKind::Standard) => {
+                let all = <Option<Reference> as Element>::read(values)?;
+                Ok(all.into_iter().map(|reference| reference.map(|reference| reference.object)).collect())
+            }
+            _ => Err(values.mismatch("Address")),
+        }
+    }
+}
+
+impl Values<'_> {
+    /// One member of compound elements.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is none of this name, and as [`Element::read`].
+    pub fn member<T: Element>(&self, name: &str) -> Result<Vec<T>> {
+        let Class::Compound(members) = &self.datatype.class else { return Err(self.mismatch("a compound")) };
+        let member = members.iter().find(|member| member.name == *name);
+        let member = member.ok_or_else(|| Error::not_found("member", name))?;
+        let start = usize::try_from(member.offset).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(member.datatype.size).unwrap_or(usize::MAX));
+        let raw: Vec<u8> = self.elements().filter_map(|raw| raw.get(start..end)).flatten().copied().collect();
+        T::read(&Values { datatype: &member.datatype, raw: &raw, ..*self })
+    }
+}

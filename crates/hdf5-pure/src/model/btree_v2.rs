@@ -1,0 +1,136 @@
+//! Version 2 B-trees: visiting all records, or those that a comparison finds.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Error, Result};
+
+use super::context::{Budget, Context};
+use crate::spec::Address;
+use crate::spec::btree_v2::{Child, Header, Node, Pointer};
+
+const HEADER: &str = "version 2 B-tree header";
+const NODE: &str = "version 2 B-tree node";
+
+/// A tree, its nodes not read yet.
+pub(crate) struct Tree<'a> {
+    context: &'a Context,
+    header: Header,
+    pointers: Vec<Pointer>,
+}
+
+/// What a visit of records calls: with a record, or with the error of a node that could not be read.
+pub(crate) type Visit<'v> = dyn FnMut(Result<&[u8]>) -> Result<ControlFlow<()>> + 'v;
+
+impl<'a> Tree<'a> {
+    /// Opens the tree at `address`, whose records are of one of `kinds`.
+    pub(crate) fn open(context: &'a Context, address: Address, kinds: &[u8]) -> Result<Self> {
+        let len = Header::size(context.sizes) as u64;
+        let header = context.parse(HEADER, address, len, |i| Header::parse(i, context.sizes))?;
+        if !kinds.contains(&header.kind) {
+            let kind = FaultKind::Undefined { found: header.kind.into() };
+            return Err(context.fault(HEADER, address, Fault::new("type", kind)));
+        }
+        context.limits.depth("levels of a B-tree", header.depth.into())?;
+        let pointers = header.pointers(context.sizes);
+        Ok(Self { context, header, pointers })
+    }
+
+    /// What the records are.
+    pub(crate) fn kind(&self) -> u8 {
+        self.header.kind
+    }
+
+    /// Bytes of a record.
+    pub(crate) fn record_size(&self) -> usize {
+        self.header.record_size.into()
+    }
+
+    /// Records in the tree, as the header has it.
+    pub(crate) fn len(&self) -> u64 {
+        self.header.total_records
+    }
+
+    fn root(&self) -> Option<Child> {
+        self.header.root.map(|address| Child { address, records: self.header.root_records })
+    }
+
+    /// Visits all records in order. A node that cannot be read is one error; its siblings are visited.
+    pub(crate) fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
+        self.visit_range(&mut |_| Ok(Ordering::Equal), visit)
+    }
+
+    /// Visits in order the records that `compare` calls equal: those before are less, those after greater.
+    pub(crate) fn visit_range(
+        &self,
+        compare: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let Some(root) = self.root() else { return Ok(()) };
+        let mut budget = Budget::new(self.context);
+        self.descend(root, usize::from(self.header.depth), &mut budget, compare, visit).map(drop)
+    }
+
+    /// As [`visit_range`](Self::visit_range), where the first error ends the search.
+    pub(crate) fn search(
+        &self,
+        mut compare: impl FnMut(&[u8]) -> Result<Ordering>,
+        mut found: impl FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.visit_range(&mut compare, &mut |record| found(record?))
+    }
+
+    fn descend(
+        &self,
+        node: Child,
+        level: usize,
+        budget: &mut Budget,
+        compare: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>> {
+        if let Err(error) = budget.visit(self.context, NODE, node.address, self.header.node_size.into()) {
+            // A loop would deliver this error without end.
+            let _ = visit(Err(error))?;
+            return Ok(ControlFlow::Break(()));
+        }
+        let bytes = match self.context.read(NODE, node.address, self.header.node_size.into()) {
+            Ok(bytes) => bytes,
+            Err(error) => return visit(Err(error)),
+        };
+        let parsed = match self.parse(&bytes, node, level) {
+            Ok(parsed) => parsed,
+            Err(error) => return visit(Err(error)),
+        };
+        let mut children = parsed.children.iter();
+        // The child left of a record is visited unless the record is less: then all in the child is less as well.
+        for record in parsed.records.chunks_exact(self.record_size()) {
+            let order = compare(record)?;
+            let left = children.next();
+            if let (Some(&left), Ordering::Equal | Ordering::Greater) = (left, order)
+                && self.descend(left, level.saturating_sub(1), budget, compare, visit)?.is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+            match order {
+                Ordering::Equal if visit(Ok(record))?.is_break() => return Ok(ControlFlow::Break(())),
+                Ordering::Greater => return Ok(ControlFlow::Continue(())),
+                _ => {}
+            }
+        }
+        match children.next() {
+            Some(&right) => self.descend(right, level.saturating_sub(1), budget, compare, visit),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    fn parse<'b>(&self, bytes: &'b [u8], node: Child, level: usize) -> Result<Node<'b>, Error> {
+        let base = self.context.offset(node.address);
+        match level.checked_sub(1).and_then(|below| self.pointers.get(below)) {
+            None => locate(NODE, base, bytes, |i| Node::leaf(i, &self.header, node.records)),
+            Some(&pointer) => locate(NODE, base, bytes, |i| {
+                Node::internal(i, &self.header, self.context.sizes, pointer, node.records)
+            }),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What every reader of a file's structures needs: its bytes, its widths, its limits.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
+use sciformats_core::{Error, Limits, ReadAt, Result};
+
+use crate::codec::registry::Registry;
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::shared_table::SharedIndex;
+use crate::spec::{Address, Sizes};
+
+/// An open file, below the level of objects.
+pub(crate) struct Context {
+    pub(crate) storage: Arc<dyn ReadAt>,
+    /// What addresses are relative to.
+    pub(crate) base: u64,
+    pub(crate) sizes: Sizes,
+    pub(crate) limits: Limits,
+    pub(crate) registry: Registry,
+    /// Indexes of shared messages.
+    pub(crate) shared: Vec<SharedIndex>,
+}
+
+impl Context {
+    /// The absolute offset of an address.
+    pub(crate) fn offset(&self, at: Address) -> u64 {
+        self.base.saturating_add(at.0)
+    }
+
+    /// Bytes from `at` to the end of the file.
+    pub(crate) fn available(&self, at: Address) -> u64 {
+        self.base.checked_add(at.0).map_or(0, |offset| self.storage.len().saturating_sub(offset))
+    }
+
+    /// The `len` bytes of `structure` at `at`.
+    pub(crate) fn read(&self, structure: &'static str, at: Address, len: u64) -> Result<Cow<'_, [u8]>> {
+        let end = self.base.checked_add(at.0).and_then(|offset| offset.checked_add(len));
+        let size = self.storage.len();
+        match (end, usize::try_from(len)) {
+            (Some(end), Ok(len)) if end <= size => self.storage.read_at(self.offset(at), len),
+            _ => {
+                let found = end.unwrap_or(u64::MAX);
+                let fault =
+                    Fault::new("the end of the structure", FaultKind::OutOfBounds { found, end: size });
+                Err(fault.at(structure, self.offset(at)))
+            }
+        }
+    }
+
+    /// At most `len` bytes from `at` on, and at least one.
+    pub(crate) fn read_some(
+        &self,
+        structure: &'static str,
+        at: Address,
+        len: usize,
+    ) -> Result<Cow<'_, [u8]>> {
+        self.read(structure, at, self.available(at).clamp(1, len as u64))
+    }
+
+    /// Reads `len` bytes at `at` and parses them.
+    pub(crate) fn parse<T>(
+        &self,
+        structure: &'static str,
+        at: Address,
+        len: u64,
+        parser: impl for<'a> FnMut(&'a [u8]) -> Parsed<'a, T>,
+    ) -> Result<T> {
+        locate(structure, self.offset(at), &self.read(structure, at, len)?, parser)
+    }
+
+    /// A fault of `structure` at `at`.
+    pub(crate) fn fault(&self, structure: &'static str, at: Address, fault: impl Into<Fault>) -> Error {
+        fault.into().at(structure, self.offset(at))
+    }
+
+    /// Undoes the filters of `bytes`, which stand at `at` and unfold to at least `len` bytes.
+    pub(crate) fn unfilter<'a>(
+        &self,
+        pipeline: &Pipeline,
+        mask: u32,
+        at: Address,
+        bytes: Cow<'a, [u8]>,
+        len: usize,
+    ) -> Result<Cow<'a, [u8]>> {
+        self.registry.decode(pipeline, mask, bytes, len, self.offset(at))
+    }
+}
+
+/// Counts the nodes of a tree that are visited: more than the file has room for means that they lead back to each other.
+pub(crate) struct Budget {
+    bytes: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(context: &Context) -> Self {
+        Self { bytes: context.storage.len() }
+    }
+
+    /// Takes note of a node of `size` bytes at `at`.
+    pub(crate) fn visit(
+        &mut self,
+        context: &Context,
+        structure: &'static str,
+        at: Address,
+        size: u64,
+    ) -> Result<()> {
+        match self.bytes.checked_sub(size.max(1)) {
+            Some(left) => {
+                self.bytes = left;
+                Ok(())
+            }
+            None => Err(context.fault(structure, at, FaultKind::Loop)),
+        }
+    }
+}

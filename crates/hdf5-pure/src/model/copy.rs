@@ -1,0 +1,159 @@
+//! Copying rectangles between arrays of elements.
+
+/// A rectangle of an array: its shape, and first index, count and step in each dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Rectangle {
+    pub(crate) shape: Vec<u64>,
+    pub(crate) start: Vec<u64>,
+    pub(crate) step: Vec<u64>,
+}
+
+/// Copies `counts` elements of `size` bytes from one rectangle to another; `None` if either leaves its array.
+pub(crate) fn copy(
+    from: (&[u8], &Rectangle),
+    to: (&mut [u8], &Rectangle),
+    counts: &[u64],
+    size: usize,
+) -> Option<()> {
+    if counts.contains(&0) {
+        return Some(());
+    }
+    let (source, source_at) = from;
+    let (target, target_at) = to;
+    let plan = Plan::new(source_at, target_at, counts, u64::try_from(size).ok()?)?;
+    plan.run(source, target)
+}
+
+/// Byte distances of the dimensions that are walked, and the bytes that are adjacent in both arrays.
+struct Plan {
+    /// Count and byte strides in source and target, slowest first.
+    dimensions: Vec<(usize, usize, usize)>,
+    source: usize,
+    target: usize,
+    run: usize,
+}
+
+impl Plan {
+    fn new(from: &Rectangle, to: &Rectangle, counts: &[u64], size: u64) -> Option<Self> {
+        let strides = |shape: &[u64]| -> Option<Vec<u64>> {
+            let mut stride = size;
+            let mut strides = Vec::with_capacity(shape.len());
+            for &n in shape.iter().rev() {
+                strides.push(stride);
+                stride = stride.checked_mul(n.max(1))?;
+            }
+            strides.reverse();
+            Some(strides)
+        };
+        let (source_strides, target_strides) = (strides(&from.shape)?, strides(&to.shape)?);
+        let first = |at: &Rectangle, strides: &[u64]| -> Option<usize> {
+            let sum = at
+                .start
+                .iter()
+                .zip(strides)
+                .try_fold(0u64, |sum, (s, d)| sum.checked_add(s.checked_mul(*d)?))?;
+            usize::try_from(sum).ok()
+        };
+        let (source, target) = (first(from, &source_strides)?, first(to, &target_strides)?);
+        let steps = |at: &Rectangle, strides: Vec<u64>| -> Option<Vec<u64>> {
+            at.step.iter().zip(strides).map(|(step, stride)| step.checked_mul(stride)).collect()
+        };
+        let (source_steps, target_steps) = (steps(from, source_strides)?, steps(to, target_strides)?);
+        let mut run = size;
+        let mut dimensions = Vec::new();
+        for ((&count, source), target) in counts.iter().zip(source_steps).zip(target_steps).rev() {
+            // Dimensions whose elements are adjacent in both arrays join the run.
+            if dimensions.is_empty() && (count == 1 || (source == run && target == run)) {
+                run = run.checked_mul(count)?;
+            } else if count != 1 {
+                let wide = |n: u64| usize::try_from(n).ok();
+                dimensions.push((wide(count)?, wide(source)?, wide(target)?));
+            }
+        }
+        dimensions.reverse();
+        Some(Self { dimensions, source, target, run: usize::try_from(run).ok()? })
+    }
+
+    fn run(&self, source: &[u8], target: &mut [u8]) -> Option<()> {
+        match self.dimensions.split_last() {
+            None => copy_run(source, self.source, target, self.target, self.run),
+            Some((&inner, outer)) => self.walk(outer, inner, (self.source, self.target), source, target),
+        }
+    }
+
+    fn walk(
+        &self,
+        outer: &[(usize, usize, usize)],
+        inner: (usize, usize, usize),
+        (mut from, mut to): (usize, usize),
+        source: &[u8],
+        target: &mut [u8],
+    ) -> Option<()> {
+        match outer.split_first() {
+            Some((&(count, source_step, target_step), deeper)) => {
+                for _ in 0..count {
+                    self.walk(deeper, inner, (from, to), source, target)?;
+                    from = from.checked_add(source_step)?;
+                    to = to.checked_add(target_step)?;
+                }
+                Some(())
+            }
+            None => {
+                let (count, source_step, target_step) = inner;
+                for _ in 0..count {
+                    copy_run(source, from, target, to, self.run)?;
+                    from = from.checked_add(source_step)?;
+                    to = to.checked_add(target_step)?;
+                }
+                Some(())
+            }
+        }
+    }
+}
+
+fn copy_run(source: &[u8], from: usize, target: &mut [u8], to: usize, len: usize) -> Option<()> {
+    let source = source.get(from..from.checked_add(len)?)?;
+    let target = target.get_mut(to..to.checked_add(len)?)?;
+    // A fixed size compiles to a move.
+    match len {
+        4 => target.first_chunk_mut::<4>()?.copy_from_slice(source.first_chunk::<4>()?),
+        8 => target.first_chunk_mut::<8>()?.copy_from_slice(source.first_chunk::<8>()?),
+        _ => target.copy_from_slice(source),
+    }
+    Some(())
+}
+
+/// Fills `out` with copies of `value`, or with zeros if there is none.
+pub(crate) fn fill(out: &mut [u8], value: Option<&[u8]>) {
+    match value {
+        Some(value) if !value.is_empty() && value.iter().any(|&byte| byte != 0) => {
+            out.chunks_mut(value.len()).for_each(|element| {
+                element.iter_mut().zip(value).for_each(|(to, &from)| *to = from);
+            });
+        }
+        _ => out.fill(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_on_both_sides() {
+        let source: Vec<u8> = (0..24).collect(); // 4 x 6
+        let mut target = vec![0; 12]; // 3 x 4
+        let from = Rectangle { shape: vec![4, 6], start: vec![1, 0], step: vec![2, 3] };
+        let to = Rectangle { shape: vec![3, 4], start: vec![0, 1], step: vec![1, 2] };
+        copy((&source, &from), (&mut target, &to), &[2, 2], 1).unwrap();
+        assert_eq!(target, [0, 6, 0, 9, 0, 18, 0, 21, 0, 0, 0, 0]);
+        assert_eq!(copy((&source[..9], &from), (&mut target, &to), &[2, 2], 1), None);
+    }
+
+    #[test]
+    fn whole_rows_are_one_run() {
+        let whole = Rectangle { shape: vec![2, 3], start: vec![0, 0], step: vec![1, 1] };
+        let plan = Plan::new(&whole, &whole, &[2, 3], 4).unwrap();
+        assert_eq!((plan.run, plan.dimensions.len()), (24, 0));
+    }
+}

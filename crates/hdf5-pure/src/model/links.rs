@@ -1,0 +1,136 @@
+//! The links of a group, however they are stored.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::locate;
+use sciformats_core::{Error, Result};
+
+use super::btree_v2::Tree;
+use super::context::Context;
+use super::fractal_heap::Heap;
+use super::object::Object;
+use super::symbols::Symbols;
+use crate::spec::btree_v2::record::LinkName;
+use crate::spec::lookup3;
+use crate::spec::message::MessageType;
+use crate::spec::message::link::{Link, Target};
+use crate::spec::message::link_info::LinkInfo;
+use crate::spec::message::small::SymbolTable;
+use crate::spec::{Address, Name};
+
+/// A link that cannot be read: its name, where that much is known, and why.
+#[derive(Debug)]
+pub struct BrokenLink {
+    /// Its name.
+    pub name: Option<Name>,
+    /// What is wrong.
+    pub error: Error,
+}
+
+impl From<Error> for BrokenLink {
+    fn from(error: Error) -> Self {
+        Self { name: None, error }
+    }
+}
+
+/// How the links of a group are stored.
+enum Storage {
+    Symbols(SymbolTable),
+    Compact,
+    Dense { heap: Address, by_name: Address },
+}
+
+fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
+    let sizes = context.sizes;
+    if let Some(table) = object.parse(context, MessageType::SymbolTable, |i| SymbolTable::parse(i, sizes))? {
+        return Ok(Storage::Symbols(table));
+    }
+    let info = object.parse(context, MessageType::LinkInfo, |i| LinkInfo::parse(i, sizes))?;
+    Ok(match info.and_then(|info| info.heap.zip(info.by_name)) {
+        Some((heap, by_name)) => Storage::Dense { heap, by_name },
+        None => Storage::Compact,
+    })
+}
+
+/// All links of the group `object`, those that cannot be read as errors.
+pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<Link, BrokenLink>>> {
+    let mut links = Vec::new();
+    match storage(context, object)? {
+        Storage::Symbols(table) => Symbols::open(context, table)?.visit(&mut |link| {
+            links.push(link.map_err(BrokenLink::from));
+            ControlFlow::Continue(())
+        }),
+        Storage::Compact => {
+            let messages = object.messages().iter().filter(|message| message.kind == MessageType::Link);
+            links.extend(messages.map(|message| {
+                let parse = |i| Link::parse(i, context.sizes);
+                locate(message.kind.name(), message.offset, object.body(message), parse)
+                    .map_err(BrokenLink::from)
+            }));
+        }
+        Storage::Dense { heap, by_name } => {
+            let mut heap = Heap::open(context, heap)?;
+            Tree::open(context, by_name, &[5])?.visit(&mut |record| {
+                links.push(
+                    record.and_then(|record| dense(context, &mut heap, record)).map_err(BrokenLink::from),
+                );
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+    }
+    Ok(links)
+}
+
+fn dense(context: &Context, heap: &mut Heap<'_>, record: &[u8]) -> Result<Link> {
+    let record = locate("link name record", 0, record, LinkName::parse)?;
+    let (offset, bytes) = heap.get(record.id)?;
+    locate(MessageType::Link.name(), offset, &bytes, |i| Link::parse(i, context.sizes))
+}
+
+/// The link named `name`, found without reading all of them.
+pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Link>> {
+    match storage(context, object)? {
+        Storage::Symbols(table) => Symbols::open(context, table)?.find(name),
+        Storage::Compact => {
+            let mut error = None;
+            for message in object.messages().iter().filter(|message| message.kind == MessageType::Link) {
+                match locate(message.kind.name(), message.offset, object.body(message), |i| {
+                    Link::parse(i, context.sizes)
+                }) {
+                    Ok(link) if link.name.as_bytes() == name => return Ok(Some(link)),
+                    Ok(_) => {}
+                    Err(broken) => error = Some(broken),
+                }
+            }
+            // A link that cannot be read may be the one that is looked for.
+            error.map_or(Ok(None), Err)
+        }
+        Storage::Dense { heap, by_name } => {
+            let mut heap = Heap::open(context, heap)?;
+            let hash = lookup3::hash(name, 0);
+            let mut found = None;
+            // Names with equal hashes are adjacent.
+            Tree::open(context, by_name, &[5])?.search(
+                |record| Ok(locate("link name record", 0, record, LinkName::parse)?.hash.cmp(&hash)),
+                |record| {
+                    let link = dense(context, &mut heap, record)?;
+                    if link.name.as_bytes().cmp(name) != Ordering::Equal {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    found = Some(link);
+                    Ok(ControlFlow::Break(()))
+                },
+            )?;
+            Ok(found)
+        }
+    }
+}
+
+/// Where a hard link leads.
+pub(crate) fn hard(link: &Link) -> Option<Address> {
+    match link.target {
+        Target::Hard(address) => Some(address),
+        _ => None,
+    }
+}

@@ -1,0 +1,176 @@
+//! Object headers: all messages of an object, wherever its header continues.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
+use sciformats_core::{Error, Result};
+
+use super::context::Context;
+use crate::spec::Address;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{self, Prefix, RawMessage, Version, v1, v2};
+
+/// An object's header.
+pub(crate) struct Object<'a> {
+    pub(crate) address: Address,
+    pub(crate) prefix: Prefix,
+    chunks: Vec<Cow<'a, [u8]>>,
+    messages: Vec<Message>,
+}
+
+/// A message of an [`Object`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub(crate) kind: MessageType,
+    pub(crate) flags: u8,
+    pub(crate) creation_index: Option<u16>,
+    /// Absolute offset of the body.
+    pub(crate) offset: u64,
+    chunk: usize,
+    at: usize,
+    len: usize,
+}
+
+impl Message {
+    pub(crate) fn is_shared(&self) -> bool {
+        self.flags & object_header::SHARED != 0
+    }
+}
+
+const STRUCTURE: &str = "object header";
+
+impl<'a> Object<'a> {
+    /// Reads the header at `address`.
+    pub(crate) fn read(context: &'a Context, address: Address) -> Result<Self> {
+        let start = context.read_some(STRUCTURE, address, Prefix::MAX_SIZE)?;
+        let prefix = locate(STRUCTURE, context.offset(address), &start, Prefix::parse)?;
+        let mut object = Self { address, prefix, chunks: Vec::new(), messages: Vec::new() };
+        let tail = match prefix.version {
+            Version::V1 { .. } => 0,
+            Version::V2 { .. } => 4,
+        };
+        let len = prefix.chunk_size.saturating_add(prefix.len as u64).saturating_add(tail);
+        let first = context.read(STRUCTURE, address, len)?;
+        object.add(context, address, first, |i| match prefix.version {
+            Version::V1 { .. } => {
+                let (rest, mut found) = v1::messages(i.get(prefix.len..).unwrap_or_default())?;
+                found.iter_mut().for_each(|message| message.at = message.at.saturating_add(prefix.len));
+                Ok((rest, found))
+            }
+            Version::V2 { flags, .. } => v2::first_chunk(i, &prefix, flags),
+        })?;
+        object.follow(context)?;
+        object.refuse_unknown()?;
+        Ok(object)
+    }
+
+    fn add(
+        &mut self,
+        context: &Context,
+        at: Address,
+        bytes: Cow<'a, [u8]>,
+        parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, Vec<RawMessage<'b>>>,
+    ) -> Result<()> {
+        let base = context.offset(at);
+        let found = locate(STRUCTURE, base, &bytes, parser)?;
+        let chunk = self.chunks.len();
+        self.messages.extend(found.into_iter().map(|raw| Message {
+            kind: raw.kind,
+            flags: raw.flags,
+            creation_index: raw.creation_index,
+            offset: base.saturating_add(raw.at as u64),
+            chunk,
+            at: raw.at,
+            len: raw.body.len(),
+        }));
+        self.chunks.push(bytes);
+        Ok(())
+    }
+
+    /// Reads the chunks that continuation messages lead to.
+    fn follow(&mut self, context: &'a Context) -> Result<()> {
+        let mut seen = HashSet::from([self.address]);
+        let mut next = 0;
+        while let Some(&message) = self.messages.get(next) {
+            next = next.saturating_add(1);
+            if message.kind != MessageType::Continuation {
+                continue;
+            }
+            let (at, len) = locate(message.kind.name(), message.offset, self.body(&message), |i| {
+                small::continuation(i, context.sizes)
+            })?;
+            if !seen.insert(at) {
+                return Err(Fault::new("offset", FaultKind::Loop).at(message.kind.name(), message.offset));
+            }
+            let bytes = context.read("object header continuation", at, len)?;
+            let version = self.prefix.version;
+            self.add(context, at, bytes, |i| match version {
+                Version::V1 { .. } => v1::messages(i),
+                Version::V2 { flags, .. } => v2::continuation(i, flags),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn refuse_unknown(&self) -> Result<()> {
+        let refused = |message: &&Message| {
+            matches!(message.kind, MessageType::Unknown(_)) && message.flags & object_header::FAIL_ALWAYS != 0
+        };
+        match self.messages.iter().find(refused) {
+            None => Ok(()),
+            Some(message) => Err(Error::Unsupported {
+                what: format!("header message {:#x}, which must be understood,", message.kind.number())
+                    .into(),
+                feature: None,
+                offset: Some(message.offset),
+            }),
+        }
+    }
+
+    /// All messages in the order of the chunks.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The first message of a kind.
+    pub(crate) fn find(&self, kind: MessageType) -> Option<&Message> {
+        self.messages.iter().find(|message| message.kind == kind)
+    }
+
+    /// The bytes of a message as they stand in the header.
+    pub(crate) fn body(&self, message: &Message) -> &[u8] {
+        let end = message.at.saturating_add(message.len);
+        self.chunks.get(message.chunk).and_then(|chunk| chunk.get(message.at..end)).unwrap_or_default()
+    }
+
+    /// Parses the first message of a kind, shared or not.
+    pub(crate) fn parse<T>(
+        &self,
+        context: &Context,
+        kind: MessageType,
+        parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, T>,
+    ) -> Result<Option<T>> {
+        self.find(kind).map(|message| self.parse_message(context, message, parser)).transpose()
+    }
+
+    /// Parses a message, shared or not.
+    pub(crate) fn parse_message<T>(
+        &self,
+        context: &Context,
+        message: &Message,
+        parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, T>,
+    ) -> Result<T> {
+        let body = self.body(message);
+        if !message.is_shared() {
+            return locate(message.kind.name(), message.offset, body, parser);
+        }
+        let (offset, bytes) = super::shared::resolve(context, message.kind, message.offset, body)?;
+        locate(message.kind.name(), offset, &bytes, parser)
+    }
+
+    /// The error of an object that lacks a message.
+    pub(crate) fn missing(&self, context: &Context, rule: &'static str) -> Error {
+        context.fault(STRUCTURE, self.address, FaultKind::Rule(rule))
+    }
+}

@@ -1,0 +1,257 @@
+//! Opening: finding the superblock, putting the parts of a file together, and looking up paths.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sciformats_core::fault::{FaultKind, locate};
+use sciformats_core::storage::{FileStorage, Mapped, Overlay, Patch};
+use sciformats_core::{Error, Fault, Limits, ReadAt, Result};
+
+use super::context::Context;
+use super::external::Outside;
+use super::object::Object;
+use super::{file_set, links};
+use crate::codec::registry::Registry;
+use crate::spec::driver_info::DriverInfo;
+use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::spec::message::link::Target;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::WAS_UNKNOWN;
+use crate::spec::superblock::{Rest, SIGNATURE, Superblock};
+use crate::spec::{Address, cache_image, shared_table};
+
+/// How a file is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Bounds on what the file may ask for.
+    pub limits: Limits,
+    /// Filters of the caller's.
+    pub filters: Registry,
+    /// Which files beside it may be opened.
+    pub outside: Outside,
+    /// Threads that a read may use; 0 stands for as many as there are.
+    pub threads: usize,
+    /// Read the file through the system's calls instead of a map: for files that others change.
+    pub unmapped: bool,
+}
+
+/// An open file.
+pub(crate) struct Opened {
+    pub(crate) context: Context,
+    pub(crate) superblock: Superblock,
+    pub(crate) root: Address,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) outside: Outside,
+    pub(crate) file_space: Option<FileSpaceInfo>,
+    pub(crate) options: Options,
+}
+
+/// Soft links that lead to soft links are followed so often.
+const MAX_LINKS: usize = 16;
+
+impl Opened {
+    /// Opens the file at `path`.
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
+        let open = |path: &Path| storage(path, options);
+        Self::of(open(path)?, Some(path), options)
+    }
+
+    /// Opens what `storage` holds.
+    pub(crate) fn of(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &Options) -> Result<Self> {
+        let open = |path: &Path| self::storage(path, options);
+        let (position, superblock) = superblock(&*storage)?;
+        let sizes = superblock.sizes;
+        let mut context = Context {
+            storage,
+            base: position,
+            sizes,
+            limits: options.limits,
+            registry: options.filters.clone(),
+            shared: Vec::new(),
+        };
+        if let Some((info, at)) = driver_info(&context, &superblock)?
+            && let Some(whole) = file_set::assemble(&context.storage, path, &info, at, &open)?
+        {
+            context.storage = whole;
+        }
+        let mut file_space = None;
+        if let Rest::New { extension: Some(extension), .. } = superblock.rest {
+            file_space = read_extension(&mut context, extension)?;
+        }
+        let root = superblock.root().ok_or_else(|| {
+            let kind = FaultKind::Rule("is the undefined address");
+            Fault::new("root group object header address", kind).at("superblock", position)
+        })?;
+        Ok(Self {
+            context,
+            superblock,
+            root,
+            path: path.map(Path::to_path_buf),
+            outside: options.outside.clone(),
+            file_space,
+            options: options.clone(),
+        })
+    }
+
+    /// Opens another file in the same way.
+    pub(crate) fn open_beside(&self, path: &Path) -> Result<Self> {
+        Self::open(path, &self.options)
+    }
+
+    /// The folder of the file.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        let parent = self.path.as_deref()?.parent()?;
+        Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+    }
+
+    /// Threads that a read may use.
+    pub(crate) fn threads(&self) -> usize {
+        match self.options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+}
+
+fn storage(path: &Path, options: &Options) -> Result<Arc<dyn ReadAt>> {
+    let empty = || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+    if options.unmapped || empty() {
+        return Ok(Arc::new(FileStorage::open(path)?));
+    }
+    Ok(Arc::new(Mapped::open(path)?))
+}
+
+/// The superblock, and where it stands: at 0, 512, 1024 and so on.
+fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
+    let mut position = 0u64;
+    while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.len()) {
+        if *storage.read_at(position, SIGNATURE.len())? == SIGNATURE {
+            let len = storage.len().saturating_sub(position).min(Superblock::MAX_SIZE as u64);
+            let bytes = storage.read_at(position, usize::try_from(len).unwrap_or(0))?;
+            return Ok((position, locate("superblock", position, &bytes, Superblock::parse)?));
+        }
+        position = position.saturating_mul(2).max(512);
+    }
+    Err(Fault::from(FaultKind::Signature).at("superblock", 0))
+}
+
+/// The driver information, wherever the version of the superblock puts it, and its absolute offset.
+fn driver_info(context: &Context, superblock: &Superblock) -> Result<Option<(DriverInfo, u64)>> {
+    const BLOCK: &str = "driver information block";
+    match superblock.rest {
+        Rest::Old { driver_info: Some(at), .. } => {
+            let bytes = context.read_some(BLOCK, at, 16 + 65_536)?;
+            let info = locate(BLOCK, context.offset(at), &bytes, DriverInfo::parse_block)?;
+            Ok(Some((info, context.offset(at).saturating_add(16))))
+        }
+        Rest::New { extension: Some(at), .. } => {
+            let object = Object::read(context, at)?;
+            let info = object.parse(context, MessageType::DriverInfo, DriverInfo::parse_message)?;
+            Ok(info.zip(object.find(MessageType::DriverInfo).map(|message| message.offset)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What the superblock extension says of the whole file.
+fn read_extension(context: &mut Context, at: Address) -> Result<Option<FileSpaceInfo>> {
+    let sizes = context.sizes;
+    let (image, table, file_space) = {
+        let object = Object::read(context, at)?;
+        let image =
+            object.parse(context, MessageType::CacheImage, |i| cache_image::message(i, sizes))?.flatten();
+        let table = object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, sizes))?;
+        // A message that another program left behind without understanding it says nothing.
+        let stale =
+            object.find(MessageType::FileSpaceInfo).is_some_and(|message| message.flags & WAS_UNKNOWN != 0);
+        let file_space = match stale {
+            true => None,
+            false => object.parse(context, MessageType::FileSpaceInfo, |i| FileSpaceInfo::parse(i, sizes))?,
+        };
+        (image, table, file_space)
+    };
+    if let Some((at, len)) = image {
+        let patches = patches(context, at, len)?;
+        let size = context.storage.len();
+        context.storage = Arc::new(Overlay::new(context.storage.clone(), size, patches));
+    }
+    if let Some((at, indexes)) = table {
+        let len = shared_table::size(sizes, indexes) as u64;
+        context.shared =
+            context.parse("shared message table", at, len, |i| shared_table::table(i, sizes, indexes))?;
+    }
+    Ok(file_space)
+}
+
+fn patches(context: &Context, at: Address, len: u64) -> Result<Vec<Patch>> {
+    const IMAGE: &str = "metadata cache image";
+    let bytes = context.read(IMAGE, at, len)?;
+    let entries = locate(IMAGE, context.offset(at), &bytes, |i| cache_image::image(i, context.sizes))?;
+    let patch = |entry: &cache_image::CacheEntry<'_>| Patch {
+        offset: context.offset(entry.address),
+        bytes: entry.bytes.to_vec(),
+    };
+    Ok(entries.iter().map(patch).collect())
+}
+
+/// The object at a path from the root, soft links followed; `None` if there is none or it is in another file.
+pub(crate) fn lookup(opened: &Opened, path: &[u8]) -> Result<Option<Address>> {
+    Ok(resolve(opened, opened.root, path, &mut 0)?.and_then(|found| match found {
+        Found::Here(address) => Some(address),
+        Found::Elsewhere { .. } => None,
+    }))
+}
+
+/// Where a path leads.
+pub(crate) enum Found {
+    /// To an object of this file.
+    Here(Address),
+    /// Through an external link; `rest` is what of the path is left.
+    Elsewhere { file: Vec<u8>, path: Vec<u8>, rest: Vec<u8> },
+}
+
+/// Follows `path` from the group `from`, or from the root if it begins with a slash.
+pub(crate) fn resolve(
+    opened: &Opened,
+    from: Address,
+    path: &[u8],
+    followed: &mut usize,
+) -> Result<Option<Found>> {
+    let context = &opened.context;
+    let mut at = if path.first() == Some(&b'/') { opened.root } else { from };
+    let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".");
+    while let Some(name) = names.next() {
+        let object = Object::read(context, at)?;
+        let Some(link) = links::find(context, &object, name)? else { return Ok(None) };
+        match link.target {
+            Target::Hard(address) => at = address,
+            Target::Soft(target) => {
+                *followed = followed.saturating_add(1);
+                if *followed > MAX_LINKS {
+                    return Err(Error::LimitExceeded {
+                        what: "soft links in a row",
+                        declared: *followed as u64,
+                        limit: MAX_LINKS as u64,
+                    });
+                }
+                match resolve(opened, at, target.as_bytes(), followed)? {
+                    Some(Found::Here(address)) => at = address,
+                    Some(Found::Elsewhere { file, path, mut rest }) => {
+                        rest.extend(names.flat_map(|name| [b"/", name].concat()));
+                        return Ok(Some(Found::Elsewhere { file, path, rest }));
+                    }
+                    None => return Ok(None),
+                }
+            }
+            Target::External { file, path } => {
+                let rest = names.flat_map(|name| [b"/", name].concat()).collect();
+                let (file, path) = (file.as_bytes().to_vec(), path.as_bytes().to_vec());
+                return Ok(Some(Found::Elsewhere { file, path, rest }));
+            }
+            Target::User { class, .. } => {
+                return Err(Error::unsupported(format!("a user-defined link of class {class}")));
+            }
+        }
+    }
+    Ok(Some(Found::Here(at)))
+}

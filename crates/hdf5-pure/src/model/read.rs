@@ -1,0 +1,371 @@
+//! Reading the elements of a dataset as they are stored.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::read_into_threads;
+use sciformats_core::{Error, Result, Slab};
+
+use super::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
+use super::copy::{self, Rectangle};
+use super::object::Object;
+use super::open::Opened;
+use super::{external, virtual_layout};
+use crate::spec::Address;
+use crate::spec::message::MessageType;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::external_files::ExternalFiles;
+use crate::spec::message::fill_value::{Fill, FillValue};
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::message::layout::{Chunked, Layout};
+
+/// What the messages of a dataset say.
+#[derive(Clone, Debug)]
+pub(crate) struct Content {
+    pub(crate) address: Address,
+    pub(crate) dataspace: Dataspace,
+    pub(crate) datatype: Datatype,
+    pub(crate) storage: Storage,
+}
+
+/// Where the elements are. Its messages may be broken where shape and type are not.
+#[derive(Clone, Debug)]
+pub(crate) struct Storage {
+    pub(crate) layout: Layout,
+    pub(crate) fill: FillValue,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) external: Option<ExternalFiles>,
+}
+
+/// Shape and type of the dataset `object`.
+pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Dataspace, Datatype)> {
+    let context = &opened.context;
+    let sizes = context.sizes;
+    let space = object.parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, sizes))?;
+    let datatype = object.parse(context, MessageType::Datatype, Datatype::parse)?;
+    let space = space.ok_or_else(|| object.missing(context, "lacks the dataspace message of a dataset"))?;
+    let datatype =
+        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message of a dataset"))?;
+    Ok((space, datatype))
+}
+
+/// Where the elements of the dataset `object` are.
+pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
+    let context = &opened.context;
+    let sizes = context.sizes;
+    let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
+    let layout =
+        layout.ok_or_else(|| object.missing(context, "lacks the data layout message of a dataset"))?;
+    let fill = match object.parse(context, MessageType::FillValue, FillValue::parse)? {
+        Some(fill) => fill,
+        None => object.parse(context, MessageType::FillValueOld, FillValue::parse_old)?.unwrap_or_default(),
+    };
+    let pipeline = object.parse(context, MessageType::FilterPipeline, Pipeline::parse)?.unwrap_or_default();
+    let external = object.parse(context, MessageType::ExternalFiles, |i| ExternalFiles::parse(i, sizes))?;
+    Ok(Storage { layout, fill, pipeline, external })
+}
+
+/// Reads all of a dataset's messages.
+pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
+    let (dataspace, datatype) = shape_and_type(opened, object)?;
+    Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object)? })
+}
+
+/// A read of one dataset.
+pub(crate) struct Reader<'a> {
+    pub(crate) opened: &'a Opened,
+    pub(crate) content: &'a Content,
+    /// How many virtual datasets lead to this one.
+    pub(crate) depth: usize,
+    /// Threads that may be used.
+    pub(crate) threads: usize,
+}
+
+impl Reader<'_> {
+    fn element(&self) -> usize {
+        usize::try_from(self.content.datatype.size).unwrap_or(usize::MAX)
+    }
+
+    /// Fills `out`, which has room for exactly the selected elements.
+    pub(crate) fn read(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let storage = &self.content.storage;
+        match &storage.layout {
+            Layout::Compact(data) => self.compact(data, slab, out),
+            Layout::Contiguous { address } => match (&storage.external, address) {
+                (Some(files), _) => external::read(self, files, slab, out),
+                (None, Some(at)) => self.contiguous(*at, slab, out),
+                (None, None) => self.fill(out),
+            },
+            Layout::Chunked(chunked) => self.chunked(chunked, slab, out),
+            Layout::Virtual(id) => virtual_layout::read(self, *id, slab, out),
+        }
+    }
+
+    /// Fills `out` with the fill value.
+    pub(crate) fn fill(&self, out: &mut [u8]) -> Result<()> {
+        let value = match &self.content.storage.fill.value {
+            Fill::Value(value) if value.len() != self.element() => {
+                let kind = FaultKind::Mismatch { expected: self.element() as u64, found: value.len() as u64 };
+                let fault = Fault::new("size", kind);
+                return Err(self.opened.context.fault(
+                    MessageType::FillValue.name(),
+                    self.content.address,
+                    fault,
+                ));
+            }
+            Fill::Value(value) => Some(&value[..]),
+            Fill::Default | Fill::Undefined => None,
+        };
+        copy::fill(out, value);
+        Ok(())
+    }
+
+    fn compact(&self, data: &[u8], slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let rank = slab.of().len();
+        let ranges = slab.ranges();
+        let from = Rectangle {
+            shape: slab.of().to_vec(),
+            start: ranges.iter().map(|range| range.start).collect(),
+            step: ranges.iter().map(|range| range.step).collect(),
+        };
+        let counts = slab.shape();
+        let to = Rectangle { shape: counts.clone(), start: vec![0; rank], step: vec![1; rank] };
+        copy::copy((data, &from), (out, &to), &counts, self.element()).ok_or_else(|| {
+            let fault = Fault::new("compact data", FaultKind::Truncated);
+            self.opened.context.fault(MessageType::Layout.name(), self.content.address, fault)
+        })
+    }
+
+    fn contiguous(&self, at: Address, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let context = &self.opened.context;
+        let size = self.element();
+        let total = self.content.dataspace.elements().and_then(|n| n.checked_mul(size as u64));
+        let total = total.filter(|&total| total <= context.available(at)).ok_or_else(|| {
+            let found = total.unwrap_or(u64::MAX).saturating_add(context.offset(at));
+            let kind = FaultKind::OutOfBounds { found, end: context.storage.len() };
+            context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
+        })?;
+        if let Some(all) = context.storage.as_slice().filter(|_| !slab.is_all()) {
+            let start = usize::try_from(context.offset(at)).unwrap_or(usize::MAX);
+            let end = start.saturating_add(usize::try_from(total).unwrap_or(usize::MAX));
+            return self.compact(all.get(start..end).unwrap_or_default(), slab, out);
+        }
+        runs(slab, size, out, |from, out| {
+            read_into_threads(&*context.storage, context.offset(at).saturating_add(from), out, self.threads)
+        })
+    }
+
+    fn chunked(&self, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let Dataspace::Simple { dimensions, maximum } = &self.content.dataspace else {
+            return Err(
+                self.layout_fault("dimensionality", FaultKind::Rule("does not fit a dataset of one element"))
+            );
+        };
+        if layout.dimensions.len() != dimensions.len() {
+            let kind = FaultKind::Mismatch {
+                expected: dimensions.len() as u64,
+                found: layout.dimensions.len() as u64,
+            };
+            return Err(self.layout_fault("dimensionality", kind));
+        }
+        if layout.element_size != u64::from(self.content.datatype.size) {
+            let kind = FaultKind::Mismatch {
+                expected: self.content.datatype.size.into(),
+                found: layout.element_size,
+            };
+            return Err(self.layout_fault("dataset element size", kind));
+        }
+        let filtered = !self.content.storage.pipeline.filters.is_empty();
+        let index = Index { context: &self.opened.context, layout, dimensions, maximum, filtered };
+        let bounds = bounds(slab, &layout.dimensions);
+        let mut found = Vec::new();
+        let mut failed = None;
+        index.visit(&bounds, &mut |chunk| match chunk {
+            Ok(chunk) => {
+                found.push(chunk);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        // Equal coordinates would hide that others are missing.
+        found.sort_by(|a, b| a.scaled.cmp(&b.scaled));
+        found.dedup_by(|a, b| a.scaled == b.scaled);
+        if bounds.volume() != Some(found.len() as u64) {
+            self.fill(out)?;
+        }
+        let bytes =
+            chunk_bytes(layout).ok_or_else(|| self.layout_fault("chunk size", FaultKind::Overflow))?;
+        let bytes = self.opened.context.limits.memory("bytes of a chunk", bytes)?;
+        let task = Chunks { reader: self, layout, dimensions, slab, bytes };
+        task.run(&found, out)
+    }
+
+    fn layout_fault(&self, field: &'static str, kind: FaultKind) -> Error {
+        self.opened.context.fault(MessageType::Layout.name(), self.content.address, Fault::new(field, kind))
+    }
+
+    /// The bytes of a chunk, `bytes` of them, all filters undone.
+    pub(crate) fn chunk(&self, layout: &Chunked, chunk: &StoredChunk, bytes: usize) -> Result<Cow<'_, [u8]>> {
+        let context = &self.opened.context;
+        let pipeline = &self.content.storage.pipeline;
+        let stored = context.read("chunk", chunk.address, chunk.size)?;
+        if pipeline.filters.is_empty() || layout.unfiltered_edges && self.reaches_out(layout, chunk) {
+            if stored.len() < bytes {
+                let kind = FaultKind::Mismatch { expected: bytes as u64, found: stored.len() as u64 };
+                return Err(context.fault("chunk", chunk.address, Fault::new("stored size", kind)));
+            }
+            return Ok(stored);
+        }
+        context.unfilter(pipeline, chunk.filter_mask, chunk.address, stored, bytes)
+    }
+
+    /// Whether a chunk extends beyond the dataset.
+    fn reaches_out(&self, layout: &Chunked, chunk: &StoredChunk) -> bool {
+        let shape = self.content.dataspace.shape().unwrap_or_default();
+        let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
+        ends.any(|((at, n), size)| at.saturating_add(1).saturating_mul(*n) > *size)
+    }
+}
+
+/// Calls `read` for each piece of adjacent elements with its byte offset in the array.
+pub(crate) fn runs(
+    slab: &Slab,
+    size: usize,
+    out: &mut [u8],
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let element = size as u64;
+    let mut rest = out;
+    for run in slab.runs() {
+        let pieces = if run.step == 1 { 1 } else { run.len };
+        let len = if run.step == 1 { run.len } else { 1 };
+        let bytes = usize::try_from(len.saturating_mul(element)).unwrap_or(usize::MAX);
+        for piece in 0..pieces {
+            let from = run.from.saturating_add(piece.saturating_mul(run.step)).saturating_mul(element);
+            let Some((part, after)) = rest.split_at_mut_checked(bytes) else {
+                return Err(Error::usage("out", "has not the size of the selection"));
+            };
+            read(from, part)?;
+            rest = after;
+        }
+    }
+    Ok(())
+}
+
+/// The chunks that a selection touches.
+fn bounds(slab: &Slab, chunk: &[u64]) -> Bounds {
+    let ranges = || slab.ranges().iter().zip(chunk);
+    let last = |range: &sciformats_core::Range| {
+        range.start.saturating_add(range.count.saturating_sub(1).saturating_mul(range.step))
+    };
+    Bounds {
+        first: ranges().map(|(range, n)| range.start.checked_div(*n).unwrap_or(0)).collect(),
+        last: ranges().map(|(range, n)| last(range).checked_div(*n).unwrap_or(0)).collect(),
+    }
+}
+
+/// The chunks of one read.
+struct Chunks<'a> {
+    reader: &'a Reader<'a>,
+    layout: &'a Chunked,
+    dimensions: &'a [u64],
+    slab: &'a Slab,
+    bytes: usize,
+}
+
+/// What a chunk and a selection have in common along one dimension.
+struct Overlap {
+    /// First index in the chunk.
+    start: u64,
+    /// First index in the selection.
+    to: u64,
+    count: u64,
+    step: u64,
+}
+
+impl Chunks<'_> {
+    /// Copies from `chunks`, which are sorted, into `out`. Chunks of different rows of chunks write to different parts of
+    /// it, so that each row can have a thread.
+    fn run(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
+        let rows = chunks.chunk_by(|a, b| a.scaled.first() == b.scaled.first());
+        let inner =
+            self.slab.shape().iter().skip(1).try_fold(self.layout.element_size, |n, &c| n.checked_mul(c));
+        let inner = inner.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+        let mut tasks = Vec::new();
+        let (mut rest, mut at) = (out, 0u64);
+        for row in rows {
+            let Some(overlap) = row.first().and_then(|chunk| self.overlap(0, chunk)) else { continue };
+            let skip =
+                usize::try_from(overlap.to.saturating_sub(at)).unwrap_or(usize::MAX).saturating_mul(inner);
+            let len = usize::try_from(overlap.count).unwrap_or(usize::MAX).saturating_mul(inner);
+            let Some((part, after)) = std::mem::take(&mut rest)
+                .split_at_mut_checked(skip)
+                .and_then(|(_, rest)| rest.split_at_mut_checked(len))
+            else {
+                return Err(Error::usage("out", "has not the size of the selection"));
+            };
+            tasks.push((row, part, overlap.to, overlap.count));
+            (rest, at) = (after, overlap.to.saturating_add(overlap.count));
+        }
+        let work = |(row, part, first, count): (&[StoredChunk], &mut [u8], u64, u64)| {
+            row.iter().try_for_each(|chunk| self.copy(chunk, part, first, count))
+        };
+        #[cfg(feature = "rayon")]
+        if self.reader.threads > 1 && tasks.len() > 1 {
+            use rayon::iter::{IntoParallelIterator, ParallelIterator};
+            return tasks.into_par_iter().try_for_each(work);
+        }
+        tasks.into_iter().try_for_each(work)
+    }
+
+    fn overlap(&self, axis: usize, chunk: &StoredChunk) -> Option<Overlap> {
+        let range = self.slab.ranges().get(axis)?;
+        let (n, size) = (*self.layout.dimensions.get(axis)?, *self.dimensions.get(axis)?);
+        let origin = chunk.scaled.get(axis)?.checked_mul(n)?;
+        let end = origin.checked_add(n)?.min(size);
+        // The first selected index that is not before the chunk.
+        let to = origin.saturating_sub(range.start).div_ceil(range.step);
+        let first = range.start.checked_add(to.checked_mul(range.step)?)?;
+        if to >= range.count || first >= end {
+            return None;
+        }
+        let count = end.checked_sub(first)?.div_ceil(range.step).min(range.count.checked_sub(to)?);
+        Some(Overlap { start: first.checked_sub(origin)?, to, count, step: range.step })
+    }
+
+    /// Copies what is selected of a chunk into `part`, the rows `first` to `first + rows` of the selection.
+    fn copy(&self, chunk: &StoredChunk, part: &mut [u8], first: u64, rows: u64) -> Result<()> {
+        let rank = self.dimensions.len();
+        let overlaps: Option<Vec<Overlap>> = (0..rank).map(|axis| self.overlap(axis, chunk)).collect();
+        let Some(overlaps) = overlaps else { return Ok(()) };
+        let bytes = self.reader.chunk(self.layout, chunk, self.bytes)?;
+        let from = Rectangle {
+            shape: self.layout.dimensions.clone(),
+            start: overlaps.iter().map(|overlap| overlap.start).collect(),
+            step: overlaps.iter().map(|overlap| overlap.step).collect(),
+        };
+        let mut to = Rectangle {
+            shape: self.slab.shape(),
+            start: overlaps.iter().map(|overlap| overlap.to).collect(),
+            step: vec![1; rank],
+        };
+        if let (Some(shape), Some(start)) = (to.shape.first_mut(), to.start.first_mut()) {
+            *shape = rows;
+            *start = start.saturating_sub(first);
+        }
+        let counts: Vec<u64> = overlaps.iter().map(|overlap| overlap.count).collect();
+        copy::copy((&bytes, &from), (part, &to), &counts, self.reader.element())
+            .ok_or_else(|| self.reader.layout_fault("chunk size", FaultKind::Overflow))
+    }
+}

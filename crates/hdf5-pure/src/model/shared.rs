@@ -1,0 +1,57 @@
+//! Shared messages: the bytes of a message that is stored elsewhere.
+
+use sciformats_core::Result;
+use sciformats_core::fault::{Fault, FaultKind, locate};
+
+use super::context::Context;
+use super::fractal_heap::Heap;
+use super::object::Object;
+use crate::spec::message::MessageType;
+use crate::spec::message::shared::Shared;
+
+/// The absolute offset and the bytes of the `kind` message that the reference `stub` at `offset` leads to.
+pub(crate) fn resolve(
+    context: &Context,
+    kind: MessageType,
+    offset: u64,
+    stub: &[u8],
+) -> Result<(u64, Vec<u8>)> {
+    match locate("shared message", offset, stub, |i| Shared::parse(i, context.sizes))? {
+        Shared::Committed(address) => {
+            let object = Object::read(context, address)?;
+            match object.find(kind) {
+                Some(message) if !message.is_shared() => Ok((message.offset, object.body(message).to_vec())),
+                Some(message) => {
+                    Err(Fault::new("location", FaultKind::Loop).at("shared message", message.offset))
+                }
+                None => {
+                    let kind = FaultKind::Rule("leads to an object without such a message");
+                    Err(Fault::new("location", kind).at("shared message", offset))
+                }
+            }
+        }
+        Shared::Heap(id) => from_table(context, kind, offset, &id),
+    }
+}
+
+/// The bytes of the `kind` message with heap ID `id` in the table of shared messages.
+pub(crate) fn from_table(
+    context: &Context,
+    kind: MessageType,
+    offset: u64,
+    id: &[u8],
+) -> Result<(u64, Vec<u8>)> {
+    let bit = 1u16.checked_shl(kind.number().into()).unwrap_or(0);
+    let index = context.shared.iter().find(|index| index.message_types & bit != 0);
+    match index.and_then(|index| index.heap) {
+        Some(heap) => {
+            let mut heap = Heap::open(context, heap)?;
+            let (at, bytes) = heap.get(id)?;
+            Ok((at, bytes.into_owned()))
+        }
+        None => {
+            let kind = FaultKind::Rule("means a heap of shared messages that the file does not have");
+            Err(Fault::new("location", kind).at("shared message", offset))
+        }
+    }
+}
