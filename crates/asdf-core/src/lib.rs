@@ -11,6 +11,7 @@
 
 mod array;
 pub mod codec;
+mod core_types;
 mod document;
 mod element;
 mod explode;

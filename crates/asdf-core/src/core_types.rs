@@ -1,0 +1,108 @@
+//! The standard's types beside arrays: numbers that YAML has not.
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result};
+
+use crate::document::Document;
+use crate::model::complex;
+use crate::reader::Asdf;
+use crate::yaml::{ASDF_PREFIX, CollectionStyle, Integer, NodeId};
+use crate::{ByteOrder, NewArray, ScalarType, Storage};
+
+impl Asdf {
+    /// Whether a node has one of the standard's tags, of any version: `core/integer`, `core/complex`.
+    pub fn is_core(&self, node: NodeId, name: &str) -> bool {
+        let tag = self.tree().asdf_tag(node);
+        tag.and_then(|tag| tag.strip_prefix(name)).is_some_and(|rest| rest.starts_with('-'))
+    }
+
+    /// The real and the imaginary part of a `core/complex`.
+    ///
+    /// # Errors
+    /// `Malformed` for a text that is no complex number.
+    pub fn complex_at(&self, node: NodeId) -> Result<(f64, f64)> {
+        let fault = || {
+            let kind = FaultKind::Rule("is no complex number");
+            Fault::new("text", kind).at("complex", self.tree().node(node).offset)
+        };
+        self.tree().node(node).text().and_then(complex::parse).ok_or_else(fault)
+    }
+
+    /// The number that a `core/integer` is: its sign and words, whatever its text says.
+    ///
+    /// # Errors
+    /// `Malformed` for a node that is none; as [`Array::read_bytes`](crate::Array::read_bytes).
+    pub fn integer_at(&self, node: NodeId) -> Result<Integer> {
+        let fault = |field, rule| {
+            Fault::new(field, FaultKind::Rule(rule)).at("integer", self.tree().node(node).offset)
+        };
+        let sign = self.tree().child(node, "sign").and_then(|sign| self.tree().node(sign).text());
+        let negative = match sign {
+            Some("+") => false,
+            Some("-") => true,
+            _ => return Err(fault("sign", "is neither `+` nor `-`")),
+        };
+        let words = self.tree().child(node, "words").ok_or_else(|| fault("words", "is missing"))?;
+        let words = self.array_at(words)?;
+        let size = match words.datatype().scalar() {
+            Some(
+                ScalarType::UInt8
+                | ScalarType::UInt16
+                | ScalarType::UInt32
+                | ScalarType::UInt64
+                | ScalarType::Int8
+                | ScalarType::Int16
+                | ScalarType::Int32
+                | ScalarType::Int64,
+            ) => words.datatype().size().and_then(|size| usize::try_from(size).ok()).unwrap_or(1),
+            // Words without any are written with the type that an empty list has.
+            Some(_) if words.is_empty() => 1,
+            _ => return Err(fault("words", "are no whole numbers")),
+        };
+        // Inline words have a wider type than they need: each is 32 bits of the number.
+        let bytes = words.read_bytes()?;
+        let word = |element: &[u8]| {
+            let mut wide = [0; 8];
+            wide.iter_mut().zip(element).for_each(|(wide, byte)| *wide = *byte);
+            u32::try_from(u64::from_le_bytes(wide)).map_err(|_| fault("words", "have more than 32 bits"))
+        };
+        Ok(Integer::new(negative, bytes.chunks(size).map(word).collect::<Result<Vec<_>>>()?))
+    }
+}
+
+impl Document {
+    /// Adds a `core/complex`.
+    pub fn add_complex(&mut self, real: f64, imaginary: f64) -> NodeId {
+        let node = self.tree_mut().add_plain(complex::text(real, imaginary));
+        self.tree_mut().set_tag(node, format!("{ASDF_PREFIX}core/complex-1.0.0"));
+        node
+    }
+
+    /// Adds a `core/integer`, its words in the tree or in a block.
+    ///
+    /// # Errors
+    /// `Usage` for standards before 1.3, which do not have it.
+    pub fn add_integer(&mut self, value: &Integer, storage: Storage) -> Result<NodeId> {
+        let standard = self.standard();
+        if standard < crate::Version::new(1, 3, 0) {
+            return Err(Error::usage("integer", format!("is not of the standard {standard}")));
+        }
+        let bytes: Vec<u8> = value.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let words = NewArray::from_bytes(
+            ScalarType::UInt32,
+            ByteOrder::Little,
+            &[value.words().len() as u64],
+            bytes,
+        )?;
+        let words = self.add_array(words.with_storage(storage))?;
+        let tree = self.tree_mut();
+        let sign = tree.add_str(if value.is_negative() { "-" } else { "+" });
+        let text = tree.add_str(value.to_string());
+        let pairs = [("sign", sign), ("string", text), ("words", words)];
+        let entries = pairs.map(|(key, value)| (tree.add_str(key), value)).to_vec();
+        let node = tree.add_mapping(entries, CollectionStyle::Block);
+        let version = if standard < crate::Version::new(1, 6, 0) { "1.0.0" } else { "1.1.0" };
+        tree.set_tag(node, format!("{ASDF_PREFIX}core/integer-{version}"));
+        Ok(node)
+    }
+}
