@@ -1,21 +1,59 @@
-//! Under construction.
-#![allow(dead_code, unused_imports)]
+//! Blosc2: compressed chunks, frames of them in files, folders and memory, and n-dimensional arrays.
+//!
+//! | type | what it is |
+//! |---|---|
+//! | [`compress`], [`decompress`], [`Chunk`] | one buffer, compressed; read also block by block |
+//! | [`Frame`] | a frame for reading: contiguous file, folder, bytes, or part of another file |
+//! | [`SChunk`] | a list of chunks with metalayers, for reading and editing |
+//! | [`Array`] | an n-dimensional array (`b2nd`), for reading and editing by selections |
+//!
+//! Reading takes `&self` from any number of threads, and touches only what it needs: opening reads the header and the
+//! trailer, a chunk is found through one block of the offsets, and a selection decodes the blocks that it touches.
+//!
+//! ```
+//! use cframe::{Array, ArrayParams, Codec, Params, Range, SChunk, Slab};
+//!
+//! // Write.
+//! let params = ArrayParams::new(&[1000, 1000], "<i4")?.params(Params::new(4).codec(Codec::Zlib).level(4));
+//! let mut array = Array::new(&params)?;
+//! let row: Vec<u8> = (0..1000i32).flat_map(i32::to_le_bytes).collect();
+//! array.write_slab(&Slab::new(&[1000, 1000], [Range::new(500, 1), Range::all(1000)])?, &row)?;
+//! let bytes = array.schunk().to_bytes()?;
+//!
+//! // Read.
+//! let array = Array::from_schunk(SChunk::from_bytes(bytes)?)?;
+//! let part = array.read_slab(&Slab::new(array.shape(), [Range::new(500, 2), Range::new(10, 3)])?)?;
+//! assert_eq!(part[..4], 10i32.to_le_bytes());
+//! # Ok::<(), cframe::Error>(())
+//! ```
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `parallel` | yes | blocks are coded by rayon's current pool; [`Threads::One`] turns it off |
+//! | `zstd` | yes | the codec zstd, through the C library |
+//! | `ruzstd` | no | the codec zstd in Rust, for reading, where `zstd` is off |
+
+mod array;
 mod codec;
 mod model;
 mod spec;
 
+pub use array::{Array, ArrayParams};
 pub use codec::registry::{Registry, UserCodec, UserFilter};
 pub use model::chunk::Chunk;
+pub use model::dtype::{DType, Field, Kind};
 pub use model::frame::Frame;
 pub use model::options::Options;
 pub use model::parallel::Threads;
 pub use model::params::{Params, Split};
-pub use sciformats_core::{Error, Limits, Result};
+pub use model::schunk::SChunk;
+pub use sciformats_core::endian::ByteOrder;
+pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab};
 pub use spec::chunk_header::Special;
 pub use spec::frame_header::{ChunkSize, FrameType};
 pub use spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
 
-use model::chunk::{Context, PLAIN};
+use model::chunk::PLAIN;
 
 /// Compresses `data` into a chunk, with the threads of the current pool.
 ///
@@ -26,10 +64,27 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
     model::compress::compress(data, params, &PLAIN)
 }
 
+/// As [`compress`], with threads, and codecs and filters of the caller's.
+///
+/// # Errors
+/// As [`compress`].
+pub fn compress_with(data: &[u8], params: &Params, options: &Options) -> Result<Vec<u8>> {
+    model::compress::compress(data, params, &options.context())
+}
+
 /// Decompresses a chunk of Blosc 1 or 2.
 ///
 /// # Errors
 /// Those of [`Chunk::new`] and [`Chunk::decode`].
 pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
     Chunk::new(chunk)?.decode()
+}
+
+/// As [`decompress`], with limits, threads, and codecs and filters of the caller's.
+///
+/// # Errors
+/// As [`decompress`].
+pub fn decompress_with(chunk: &[u8], options: &Options) -> Result<Vec<u8>> {
+    let context = options.context();
+    model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode()
 }

@@ -1,4 +1,4 @@
-//! BloscLZ, a byte-oriented LZ77.
+//! `BloscLZ`, a byte-oriented LZ77.
 //!
 //! | control byte | means |
 //! |---|---|

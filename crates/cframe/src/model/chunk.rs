@@ -234,15 +234,26 @@ impl<'a> Chunk<'a> {
     /// # Errors
     /// As [`decode`](Self::decode); [`Error::Usage`] if the range leaves the chunk.
     pub fn read_into(&self, start: usize, out: &mut [u8]) -> Result<()> {
-        let end = start.checked_add(out.len()).filter(|&end| end <= self.nbytes());
-        let Some(end) = end else {
+        if start.checked_add(out.len()).is_none_or(|end| end > self.nbytes()) {
             return Err(Error::usage("range", format!("leaves the chunk of {} bytes", self.nbytes())));
-        };
+        }
         if out.is_empty() {
             return Ok(());
         }
         let mut state = State::default();
-        let mut shared = None;
+        let shared = self.shared(&mut state)?;
+        self.read_with(start, &shared, &mut state, out)
+    }
+
+    /// As [`read_into`](Self::read_into), of a range that lies in the chunk.
+    pub(crate) fn read_with(
+        &self,
+        start: usize,
+        shared: &Shared<'_>,
+        state: &mut State,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let end = start.saturating_add(out.len()).min(self.nbytes());
         let (mut at, mut rest) = (start, out);
         let mut index = self.block_at(start);
         while at < end {
@@ -254,7 +265,7 @@ impl<'a> Chunk<'a> {
                 rest = after;
                 continue;
             }
-            self.read_in_block(index, at.saturating_sub(block.start), &mut shared, &mut state, piece)?;
+            self.read_in_block(index, at.saturating_sub(block.start), shared, state, piece)?;
             at = block.end.min(end);
             index = index.saturating_add(1);
             rest = after;
@@ -262,13 +273,12 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Fills `piece` with the bytes of one block from `skip` on. `shared` is what [`shared`](Self::shared) makes, once
-    /// a block needs it.
-    pub(crate) fn read_in_block<'c>(
-        &'c self,
+    /// Fills `piece` with the bytes of one block from `skip` on.
+    fn read_in_block(
+        &self,
         index: usize,
         skip: usize,
-        shared: &mut Option<Shared<'c>>,
+        shared: &Shared<'_>,
         state: &mut State,
         piece: &mut [u8],
     ) -> Result<()> {
@@ -277,11 +287,6 @@ impl<'a> Chunk<'a> {
             Body::Special { value } => fill(value, block.start.saturating_add(skip), piece),
             Body::Raw => self.copy_raw(block.start.saturating_add(skip), piece)?,
             Body::Blocks { .. } | Body::VlBlocks { .. } => {
-                if shared.is_none() {
-                    *shared = Some(self.shared(state)?);
-                }
-                let nothing = Shared::default();
-                let shared = shared.as_ref().unwrap_or(&nothing);
                 if skip == 0 && piece.len() == block.len() {
                     return self.decode_block(index, shared, state, piece);
                 }

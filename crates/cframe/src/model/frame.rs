@@ -57,14 +57,14 @@ impl Frame {
     /// # Errors
     /// `Io`; `Malformed`; `Unsupported` for a type of frame that is not known.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::default())
+        Self::open_with(path, &Options::default())
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
             let index = Mapped::open(path.join(SPARSE_INDEX))?;
@@ -77,7 +77,7 @@ impl Frame {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn in_storage(storage: impl ReadAt + 'static, offset: u64, options: Options) -> Result<Self> {
+    pub fn in_storage(storage: impl ReadAt + 'static, offset: u64, options: &Options) -> Result<Self> {
         let len = storage.len().saturating_sub(offset);
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
@@ -90,10 +90,18 @@ impl Frame {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Self::read(Arc::new(bytes), None, Options::default())
+        Self::from_bytes_with(bytes, &Options::default())
     }
 
-    fn read(storage: Arc<dyn ReadAt>, folder: Option<PathBuf>, options: Options) -> Result<Self> {
+    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes_with(bytes: Vec<u8>, options: &Options) -> Result<Self> {
+        Self::read(plain_view(bytes)?, None, options)
+    }
+
+    fn read(storage: Arc<dyn ReadAt>, folder: Option<PathBuf>, options: &Options) -> Result<Self> {
         let header = read_frame_header(&*storage)?;
         let sparse = match header.frame_type() {
             Some(kind) => kind == FrameType::Sparse,
@@ -233,13 +241,18 @@ impl Frame {
     /// nobody has its codec or a filter.
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
         let offset = self.offset(index)?;
-        let expected = self.expected_size(index);
+        let expected = match (offset, self.expected_size(index)) {
+            (Offset::Special(_), None) => Some(self.special_size(index)?),
+            (_, expected) => expected,
+        };
+        self.chunk_of(offset, expected)
+    }
+
+    /// The chunk at a place, which has `expected` decoded bytes, if that is known.
+    pub(crate) fn chunk_of(&self, offset: Offset, expected: Option<u32>) -> Result<Chunk<'_>> {
         let chunk = match offset {
             Offset::Special(special) => {
-                let nbytes = match expected {
-                    Some(nbytes) => nbytes,
-                    None => self.special_size(index)?,
-                };
+                let nbytes = expected.unwrap_or(0);
                 return special_chunk(special, self.header.typesize, nbytes, &self.context);
             }
             Offset::At(position) => Chunk::open(self.source(position)?, &self.context)?,
@@ -319,6 +332,16 @@ impl Frame {
         }
         let kind = FaultKind::Mismatch { expected: total, found: self.nbytes() };
         Err(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29))
+    }
+
+    /// Bytes of the storage, which may go on behind the frame.
+    pub(crate) fn storage_len(&self) -> u64 {
+        self.storage.len()
+    }
+
+    /// Whether it is the sparse frame of this folder.
+    pub(crate) fn is_in(&self, folder: &Path) -> bool {
+        self.folder.as_deref() == Some(folder)
     }
 
     pub(crate) fn header(&self) -> &FrameHeader {

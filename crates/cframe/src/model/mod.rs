@@ -20,10 +20,14 @@
 pub(crate) mod chunk;
 pub(crate) mod coder;
 pub(crate) mod compress;
+pub(crate) mod dtype;
 pub(crate) mod frame;
+pub(crate) mod grid;
+pub(crate) mod layout;
 pub(crate) mod offsets;
 pub(crate) mod options;
 pub(crate) mod parallel;
 pub(crate) mod params;
+pub(crate) mod schunk;
 pub(crate) mod source;
 pub(crate) mod stages;

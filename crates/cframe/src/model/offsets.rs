@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Limits, Result};
 
-use super::chunk::{Chunk, State};
+use super::chunk::Chunk;
 use crate::spec::offset::Offset;
 
 const NAME: &str = "offsets chunk";
@@ -33,7 +33,7 @@ impl Offsets {
     ) -> Result<Self> {
         let size = u64::from(Offset::SIZE);
         let nbytes = chunk.nbytes() as u64;
-        let count = nbytes / size;
+        let count = nbytes.checked_div(size).unwrap_or(0);
         let wrong = if nbytes.is_multiple_of(size) { expected.filter(|&n| n != count) } else { Some(count) };
         if let Some(expected) = wrong {
             let kind = FaultKind::Mismatch { expected: expected.saturating_mul(size), found: nbytes };
@@ -75,15 +75,11 @@ impl Offsets {
         }
         locate(NAME, at as u64, &entry, Offset::parse).map(Some)
     }
-
-    /// The offsets chunk itself, if there is one.
-    pub(crate) fn chunk(&self) -> Option<&Chunk<'static>> {
-        self.chunk.as_ref()
-    }
 }
 
 fn decode(chunk: &Chunk<'static>, block: usize) -> Result<Vec<u8>> {
-    let mut out = vec![0; chunk.block_range(block).len()];
-    chunk.read_in_block(block, 0, &mut None, &mut State::default(), &mut out)?;
+    let range = chunk.block_range(block);
+    let mut out = vec![0; range.len()];
+    chunk.read_into(range.start, &mut out)?;
     Ok(out)
 }

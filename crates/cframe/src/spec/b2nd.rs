@@ -1,4 +1,4 @@
-//! The metalayer `b2nd` (`caterva` in the first files): the shape of an array. MessagePack, big-endian.
+//! The metalayer `b2nd` (`caterva` in the first files): the shape of an array. `MessagePack`, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The header of a frame. MessagePack, big-endian.
+//! The header of a frame. `MessagePack`, big-endian.
 //!
 //! | offset | marker | size | field |
 //! |---|---|---|---|

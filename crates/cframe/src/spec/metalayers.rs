@@ -1,4 +1,4 @@
-//! Named bytes, as header and trailer of a frame hold them. MessagePack, big-endian.
+//! Named bytes, as header and trailer of a frame hold them. `MessagePack`, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|

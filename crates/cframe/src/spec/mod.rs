@@ -4,10 +4,10 @@
 //! |---|---|---|
 //! | [`chunk_header`] | little | start of every chunk |
 //! | [`block_starts`], [`stream`] | little | body of a chunk |
-//! | [`frame_header`], [`metalayers`] | big (MessagePack) | start of a frame |
+//! | [`frame_header`], [`metalayers`] | big (`MessagePack`) | start of a frame |
 //! | [`offset`] | little | content of the offsets chunk |
-//! | [`trailer`] | big (MessagePack) | end of a frame |
-//! | [`b2nd`] | big (MessagePack) | the metalayer `b2nd` |
+//! | [`trailer`] | big (`MessagePack`) | end of a frame |
+//! | [`b2nd`] | big (`MessagePack`) | the metalayer `b2nd` |
 #![warn(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! The little of MessagePack that frames are made of, by its exact markers. Big-endian.
+//! The little of `MessagePack` that frames are made of, by its exact markers. Big-endian.
 
 use nom::bytes::complete::take;
 use nom::number::complete::{be_i16, be_i32, be_i64, be_u16, be_u32, be_u64, u8};

@@ -1,4 +1,4 @@
-//! The trailer of a frame: metalayers of variable length and a fingerprint. MessagePack, big-endian.
+//! The trailer of a frame: metalayers of variable length and a fingerprint. `MessagePack`, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|

@@ -1,0 +1,383 @@
+//! Element types of arrays, as NumPy writes them.
+//!
+//! | text | type |
+//! |---|---|
+//! | `<f4`, `>i2`, `\|u1`, `f8` | byte order, kind, size |
+//! | `\|S7`, `<U3` | text: bytes, UCS-4 characters |
+//! | `[('a', '<i4'), ('b', '<f8', (2, 3))]` | a record: names, types, shapes |
+//! | `{'names': […], 'formats': […], 'offsets': […], 'itemsize': n}` | a record with gaps |
+//! | `float32` | the names of the plain types |
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result};
+
+/// Records inside records that are followed.
+const MAX_DEPTH: usize = 32;
+
+/// What the bytes of an element mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// One byte, 0 or 1.
+    Bool,
+    /// Two's complement.
+    Signed,
+    /// An unsigned integer.
+    Unsigned,
+    /// IEEE 754.
+    Float,
+    /// Two floats of half the size: real and imaginary part.
+    Complex,
+    /// Text of single bytes, filled up with zeros.
+    Bytes,
+    /// Text of 4-byte characters, filled up with zeros.
+    Text,
+    /// Bytes without meaning.
+    Raw,
+    /// A point in time, as a signed integer of units in `[…]`.
+    DateTime,
+    /// A span of time, as a signed integer of units in `[…]`.
+    TimeDelta,
+}
+
+/// The type of an array's elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum DType {
+    /// A single value of `size` bytes.
+    Scalar {
+        /// What it is.
+        kind: Kind,
+        /// Its bytes.
+        size: usize,
+        /// Their order.
+        order: ByteOrder,
+    },
+    /// Named fields, `size` bytes with the gaps.
+    Record {
+        /// In stored order.
+        fields: Vec<Field>,
+        /// Bytes of the whole.
+        size: usize,
+    },
+    /// An array inside an element, in C order.
+    Array {
+        /// The type of its elements.
+        item: Box<DType>,
+        /// Its dimensions.
+        shape: Vec<usize>,
+    },
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Where it begins in the record, in bytes.
+    pub offset: usize,
+    /// Its type.
+    pub dtype: DType,
+}
+
+impl DType {
+    /// Reads a type as NumPy writes it.
+    ///
+    /// # Errors
+    /// `Unsupported` if the text names no type of a fixed size.
+    pub fn parse(text: &str) -> Result<Self> {
+        let literal = match text.trim_start().chars().next() {
+            Some('[' | '{' | '(') => Reader { rest: text }.whole(),
+            _ => Some(Literal::Text(text.to_owned())),
+        };
+        literal
+            .and_then(|literal| of(&literal, 0))
+            .ok_or_else(|| Error::unsupported(format!("the element type {text:?}")))
+    }
+
+    /// Bytes of an element.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Scalar { size, .. } | Self::Record { size, .. } => *size,
+            Self::Array { item, shape } => shape.iter().fold(item.size(), |size, &n| size.saturating_mul(n)),
+        }
+    }
+}
+
+/// What of Python's literals element types are written in.
+#[derive(Clone, Debug, PartialEq)]
+enum Literal {
+    Text(String),
+    Number(usize),
+    List(Vec<Literal>),
+    Map(Vec<(Literal, Literal)>),
+    Other,
+}
+
+fn of(literal: &Literal, depth: usize) -> Option<DType> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let deeper = depth.saturating_add(1);
+    match literal {
+        Literal::Text(text) => scalar(text),
+        Literal::List(items) => match items.as_slice() {
+            // A type and a shape: `('<f4', (2,))`.
+            [base @ Literal::Text(_), shape @ (Literal::List(_) | Literal::Number(_))] => {
+                shaped(of(base, deeper)?, shape)
+            }
+            fields => {
+                let mut offset = 0usize;
+                let fields: Option<Vec<Field>> = fields
+                    .iter()
+                    .map(|field| {
+                        let (name, dtype) = named(field, deeper)?;
+                        let at = offset;
+                        offset = offset.checked_add(dtype.size())?;
+                        Some(Field { name, offset: at, dtype })
+                    })
+                    .collect();
+                Some(DType::Record {
+                    fields: fields?.into_iter().filter(|f| !f.name.is_empty()).collect(),
+                    size: offset,
+                })
+            }
+        },
+        Literal::Map(entries) => spaced(entries, deeper),
+        Literal::Number(_) | Literal::Other => None,
+    }
+}
+
+/// `('name', type)` or `('name', type, shape)`; a name may be a pair of title and name.
+fn named(field: &Literal, depth: usize) -> Option<(String, DType)> {
+    let Literal::List(parts) = field else { return None };
+    let (name, rest) = parts.split_first()?;
+    let name = match name {
+        Literal::Text(name) => name.clone(),
+        Literal::List(pair) => match pair.as_slice() {
+            [_, Literal::Text(name)] => name.clone(),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match rest {
+        [dtype] => Some((name, of(dtype, depth)?)),
+        [dtype, shape] => Some((name, shaped(of(dtype, depth)?, shape)?)),
+        _ => None,
+    }
+}
+
+fn shaped(item: DType, shape: &Literal) -> Option<DType> {
+    let number = |literal: &Literal| if let Literal::Number(n) = literal { Some(*n) } else { None };
+    let shape = match shape {
+        Literal::List(sizes) => sizes.iter().map(number).collect::<Option<Vec<_>>>()?,
+        single => vec![number(single)?],
+    };
+    Some(DType::Array { item: Box::new(item), shape })
+}
+
+fn spaced(entries: &[(Literal, Literal)], depth: usize) -> Option<DType> {
+    let value = |key: &str| {
+        entries.iter().find(|(k, _)| matches!(k, Literal::Text(k) if k == key)).map(|(_, value)| value)
+    };
+    let list = |key: &str| if let Literal::List(items) = value(key)? { Some(items.as_slice()) } else { None };
+    let (names, formats) = (list("names")?, list("formats")?);
+    let offsets = list("offsets").unwrap_or_default();
+    let mut end = 0usize;
+    let mut fields = Vec::new();
+    for (index, (name, format)) in names.iter().zip(formats).enumerate() {
+        let Literal::Text(name) = name else { return None };
+        let dtype = match format {
+            // Here a pair is a type and a shape.
+            Literal::List(pair)
+                if pair.len() == 2
+                    && !matches!(pair.first(), Some(Literal::List(p)) if p.len() < 4 && matches!(p.first(), Some(Literal::Text(_)))) =>
+            {
+                shaped(of(pair.first()?, depth)?, pair.get(1)?)?
+            }
+            other => of(other, depth)?,
+        };
+        let offset = match offsets.get(index) {
+            Some(Literal::Number(offset)) => *offset,
+            _ => end,
+        };
+        end = end.max(offset.checked_add(dtype.size())?);
+        fields.push(Field { name: name.clone(), offset, dtype });
+    }
+    let size = match value("itemsize") {
+        Some(Literal::Number(size)) => *size,
+        _ => end,
+    };
+    (size >= end).then_some(DType::Record { fields, size })
+}
+
+fn scalar(text: &str) -> Option<DType> {
+    let plain = |kind, size| Some(DType::Scalar { kind, size, order: ByteOrder::NATIVE });
+    let (order, rest) = match text.chars().next()? {
+        '<' => (ByteOrder::Little, text.get(1..)?),
+        '>' => (ByteOrder::Big, text.get(1..)?),
+        '|' | '=' => (ByteOrder::NATIVE, text.get(1..)?),
+        _ => match text {
+            "bool" => return plain(Kind::Bool, 1),
+            "int8" => return plain(Kind::Signed, 1),
+            "int16" => return plain(Kind::Signed, 2),
+            "int32" => return plain(Kind::Signed, 4),
+            "int64" => return plain(Kind::Signed, 8),
+            "uint8" => return plain(Kind::Unsigned, 1),
+            "uint16" => return plain(Kind::Unsigned, 2),
+            "uint32" => return plain(Kind::Unsigned, 4),
+            "uint64" => return plain(Kind::Unsigned, 8),
+            "float16" => return plain(Kind::Float, 2),
+            "float32" => return plain(Kind::Float, 4),
+            "float64" => return plain(Kind::Float, 8),
+            "complex64" => return plain(Kind::Complex, 8),
+            "complex128" => return plain(Kind::Complex, 16),
+            _ => (ByteOrder::NATIVE, text),
+        },
+    };
+    let letter = rest.chars().next()?;
+    let digits = rest.get(letter.len_utf8()..)?;
+    if let ("M" | "m", Some(unit)) = (rest.get(..1)?, digits.strip_prefix('8')) {
+        let unit_is_named = unit.is_empty() || (unit.starts_with('[') && unit.ends_with(']'));
+        let kind = if letter == 'M' { Kind::DateTime } else { Kind::TimeDelta };
+        return unit_is_named.then_some(DType::Scalar { kind, size: 8, order });
+    }
+    if letter == '?' && digits.is_empty() {
+        return Some(DType::Scalar { kind: Kind::Bool, size: 1, order });
+    }
+    let number: usize = digits.parse().ok()?;
+    let (kind, size) = match letter {
+        'b' if number == 1 => (Kind::Bool, 1),
+        'i' if matches!(number, 1 | 2 | 4 | 8) => (Kind::Signed, number),
+        'u' if matches!(number, 1 | 2 | 4 | 8) => (Kind::Unsigned, number),
+        'f' if matches!(number, 2 | 4 | 8) => (Kind::Float, number),
+        'c' if matches!(number, 8 | 16) => (Kind::Complex, number),
+        'S' | 'a' => (Kind::Bytes, number),
+        'U' => (Kind::Text, number.checked_mul(4)?),
+        'V' => (Kind::Raw, number),
+        _ => return None,
+    };
+    Some(DType::Scalar { kind, size, order })
+}
+
+/// Reads literals from the front of a text.
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    fn whole(mut self) -> Option<Literal> {
+        let literal = self.literal(0)?;
+        self.rest.trim().is_empty().then_some(literal)
+    }
+
+    /// Takes `wanted`, and white space before it.
+    fn take(&mut self, wanted: char) -> bool {
+        match self.rest.trim_start().strip_prefix(wanted) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn literal(&mut self, depth: usize) -> Option<Literal> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let deeper = depth.saturating_add(1);
+        self.rest = self.rest.trim_start();
+        let first = self.rest.chars().next()?;
+        match first {
+            '\'' | '"' => {
+                let body = self.rest.get(1..)?;
+                let end = body.find(first)?;
+                let text = body.get(..end)?.to_owned();
+                self.rest = body.get(end.checked_add(1)?..)?;
+                Some(Literal::Text(text))
+            }
+            '[' | '(' => {
+                let close = if first == '[' { ']' } else { ')' };
+                self.rest = self.rest.get(1..)?;
+                let mut items = Vec::new();
+                while !self.take(close) {
+                    items.push(self.literal(deeper)?);
+                    if !self.take(',') && !self.rest.trim_start().starts_with(close) {
+                        return None;
+                    }
+                }
+                Some(Literal::List(items))
+            }
+            '{' => {
+                self.rest = self.rest.get(1..)?;
+                let mut entries = Vec::new();
+                while !self.take('}') {
+                    let key = self.literal(deeper)?;
+                    if !self.take(':') {
+                        return None;
+                    }
+                    entries.push((key, self.literal(deeper)?));
+                    if !self.take(',') && !self.rest.trim_start().starts_with('}') {
+                        return None;
+                    }
+                }
+                Some(Literal::Map(entries))
+            }
+            _ => {
+                let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
+                let word = self.rest.get(..end).filter(|word| !word.is_empty())?;
+                let literal = word.parse().map_or(Literal::Other, Literal::Number);
+                self.rest = self.rest.get(end..)?;
+                Some(literal)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn number(kind: Kind, size: usize) -> DType {
+        DType::Scalar { kind, size, order: ByteOrder::Little }
+    }
+
+    #[test]
+    fn plain_types() {
+        assert_eq!(DType::parse("<f4").unwrap(), number(Kind::Float, 4));
+        assert_eq!(
+            DType::parse(">i2").unwrap(),
+            DType::Scalar { kind: Kind::Signed, size: 2, order: ByteOrder::Big }
+        );
+        assert_eq!(DType::parse("<U3").unwrap(), number(Kind::Text, 12));
+        assert_eq!(DType::parse("<M8[ns]").unwrap(), number(Kind::DateTime, 8));
+        assert_eq!(DType::parse("uint8").unwrap().size(), 1);
+        for bad in ["", "<", "<f3", "<q", "|O8", "O", "é4", "[", "[('a',)]", "[('a', '<f4'"] {
+            assert!(DType::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn records() {
+        let dtype = DType::parse("[('a', '<i4'), ('z','<i2',(3,)), ('n', [('x', '|u1')])]").unwrap();
+        let DType::Record { fields, size } = &dtype else { panic!("{dtype:?}") };
+        assert_eq!(*size, 11);
+        assert_eq!(
+            fields.iter().map(|f| (f.name.as_str(), f.offset)).collect::<Vec<_>>(),
+            [("a", 0), ("z", 4), ("n", 10)]
+        );
+        let text = "{'names': ['a', 'b'], 'formats': ['|u1', '<f8'], 'offsets': [0, 8], 'itemsize': 16}";
+        let DType::Record { fields, size } = DType::parse(text).unwrap() else { panic!() };
+        assert_eq!((fields[1].offset, size), (8, 16));
+        assert!(DType::parse(&"[('a', ".repeat(100)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text: String, tail in "[\\[\\](){}',:a-f0-9<>| ]{0,60}") {
+            let _ = DType::parse(&text);
+            let _ = DType::parse(&format!("[{tail}"));
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Where everything of a frame goes, and in which order it is written.
+//!
+//! A commit writes new chunks into space that no live byte uses, then offsets and trailer behind all chunks, where
+//! they do not touch the live ones either, syncs, and then writes the header. The header is what makes the rest part of
+//! the frame, and its changed bytes lie in one sector, so that every reader sees the old frame or the new one:
+//!
+//! ```text
+//! header │ chunks │ old offsets, old trailer │ new chunk │ new offsets, new trailer
+//!    └──── points to the old ones until it is written, then to the new ones
+//! ```
+//!
+//! The space of the old offsets and trailer serves the next commits. Where a header's change crosses a sector, the
+//! commit goes through a journal instead.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use sciformats_core::commit::{SECTOR, journal};
+use sciformats_core::storage::Patch;
+use sciformats_core::{Result, Step};
+
+use super::chunk::PLAIN;
+use super::compress::compress;
+use super::frame::Frame;
+use super::params::{Params, Split};
+use crate::spec::chunk_header::{ChunkHeader, Special};
+use crate::spec::frame_header::{ChunkSize, FrameHeader};
+use crate::spec::offset::Offset;
+use crate::spec::pipeline::Codec;
+use crate::spec::trailer::Trailer;
+
+/// Block size of the offsets chunk: what a lookup has to decode.
+const OFFSETS_BLOCK: u32 = 16 << 10;
+
+/// A chunk of a frame that is being edited.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) place: Place,
+    /// Size of the decoded chunk.
+    pub(crate) nbytes: u32,
+}
+
+/// Where a chunk's bytes are.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// In the frame that is being edited, under this entry of its offsets.
+    Stored(Offset),
+    /// In memory, not yet written.
+    New(Arc<Vec<u8>>),
+}
+
+/// What a session of edits knows about a frame's space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Space {
+    /// Ranges below `chunks_end` that no chunk uses.
+    pub(crate) free: Vec<Range<u64>>,
+    /// No chunk ends behind this.
+    pub(crate) chunks_end: u64,
+}
+
+/// A commit, and what is true after it.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step<'static>>,
+    pub(crate) space: Space,
+}
+
+impl Space {
+    /// Of a frame of which nothing else is known.
+    pub(crate) fn of(frame: &Frame) -> Self {
+        Self { free: Vec::new(), chunks_end: frame.index_range().start }
+    }
+
+    /// Takes `len` bytes out of the free ranges.
+    fn take(&mut self, len: u64) -> Option<u64> {
+        let range = self.free.iter_mut().find(|range| range.end.saturating_sub(range.start) >= len)?;
+        let at = range.start;
+        range.start = range.start.saturating_add(len);
+        Some(at)
+    }
+}
+
+/// The sizes of chunks, as a header says them.
+pub(crate) fn chunk_size(sizes: impl IntoIterator<Item = u32>) -> ChunkSize {
+    let mut sizes = sizes.into_iter();
+    let Some(first) = sizes.next() else { return ChunkSize::Unknown };
+    // A shorter chunk may only be the last; one of no bytes would make the number of chunks ambiguous.
+    let mut shorter = false;
+    for size in sizes {
+        if shorter || size > first || size == 0 {
+            return ChunkSize::Variable;
+        }
+        shorter = size < first;
+    }
+    if first == 0 { ChunkSize::Variable } else { ChunkSize::Fixed(first) }
+}
+
+/// Completes a header with what its chunks are.
+pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) {
+    let total = entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.nbytes.into()));
+    header.nbytes = total;
+    header.chunksize = match chunk_size(entries.iter().map(|entry| entry.nbytes)) {
+        ChunkSize::Unknown => header.chunksize,
+        known => known,
+    };
+    let vl = header.general_flags & 0x80 != 0;
+    header.general_flags = FrameHeader::general_flags(header.chunksize == ChunkSize::Variable, vl);
+}
+
+/// A new chunk as it is stored: nothing at all, where its kind says everything and its size is known.
+pub(crate) enum Stored {
+    Nothing(Offset),
+    Bytes(Arc<Vec<u8>>),
+}
+
+pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize) -> Stored {
+    let special = ChunkHeader::parse(bytes).ok().and_then(|(_, header)| header.special());
+    match (special, chunksize) {
+        (Some(kind @ (Special::Zeros | Special::Nan | Special::Uninit)), ChunkSize::Fixed(_)) => {
+            Stored::Nothing(Offset::Special(kind))
+        }
+        _ => Stored::Bytes(bytes.clone()),
+    }
+}
+
+/// The offsets chunk; nothing for a frame without decoded bytes.
+pub(crate) fn encode_offsets(offsets: &[Offset], nbytes: u64) -> Result<Vec<u8>> {
+    if nbytes == 0 {
+        return Ok(Vec::new());
+    }
+    let mut bytes = Vec::new();
+    offsets.iter().for_each(|offset| offset.encode(&mut bytes));
+    let params = Params::new(Offset::SIZE).codec(Codec::BloscLz).split(Split::Never).blocksize(OFFSETS_BLOCK);
+    compress(&bytes, &params, &PLAIN)
+}
+
+/// Plans the commit of `entries` into the file that holds `frame`. `header` and `trailer` are the new ones; the header
+/// is as long as the old one.
+pub(crate) fn plan(
+    frame: &Frame,
+    space: &Space,
+    entries: &[Entry],
+    mut header: FrameHeader,
+    trailer: &Trailer,
+) -> Result<Plan> {
+    let header_len = u64::from(frame.header().header_len);
+    let old_index = frame.index_range();
+    let mut space = space.clone();
+    let mut cursor = frame.frame_len();
+    let mut writes = Vec::new();
+    let mut offsets = Vec::with_capacity(entries.len());
+    describe(&mut header, entries);
+    for entry in entries {
+        let bytes = match &entry.place {
+            Place::Stored(offset) => {
+                offsets.push(*offset);
+                continue;
+            }
+            Place::New(bytes) => bytes,
+        };
+        match stored(bytes, header.chunksize) {
+            Stored::Nothing(offset) => offsets.push(offset),
+            Stored::Bytes(bytes) => {
+                let len = bytes.len() as u64;
+                let at = space.take(len).unwrap_or_else(|| {
+                    let at = cursor;
+                    cursor = cursor.saturating_add(len);
+                    at
+                });
+                space.chunks_end = space.chunks_end.max(at.saturating_add(len));
+                offsets.push(Offset::At(at.saturating_sub(header_len)));
+                writes.push(Step::write(at, bytes.as_slice().to_vec()));
+            }
+        }
+    }
+    let mut index = encode_offsets(&offsets, header.nbytes)?;
+    index.extend(trailer.encode());
+    let len = index.len() as u64;
+    if header.nbytes == 0 {
+        // There is no offsets chunk then, and the trailer follows the header, where live bytes are.
+        return rewritten(frame, header, index);
+    }
+    // Behind all chunks: before the live index if there is room, else behind everything.
+    let below = space.chunks_end.saturating_add(len) <= old_index.start;
+    let index_at = if below { space.chunks_end } else { cursor.max(old_index.end) };
+    header.cbytes = index_at.saturating_sub(header_len);
+    header.frame_len = index_at.saturating_add(len);
+    space.free.retain(|range| !range.is_empty());
+    let freed = old_index.start.max(header_len)..old_index.end.min(space.chunks_end);
+    if freed.start < freed.end {
+        space.free.push(freed);
+    }
+    let new_header = header.encode();
+    let old_header = frame.header().encode();
+    let steps = match changed(&old_header, &new_header) {
+        None => writes,
+        Some(range) if in_one_sector(&range) => {
+            let bytes = part(&new_header, &range);
+            writes.push(Step::write(index_at, index));
+            writes.push(Step::Sync);
+            writes.push(Step::write(range.start as u64, bytes));
+            writes.push(Step::Sync);
+            writes
+        }
+        Some(_) => return journalled(frame, header, entries, trailer),
+    };
+    Ok(Plan { steps, space })
+}
+
+/// A commit whose header changes in more than one sector: everything new behind the old frame, the header through the
+/// journal.
+fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer: &Trailer) -> Result<Plan> {
+    let header_len = u64::from(frame.header().header_len);
+    let old_len = frame.storage_len();
+    let mut cursor = old_len;
+    let mut fresh = Vec::new();
+    let mut offsets = Vec::new();
+    for entry in entries {
+        match &entry.place {
+            Place::Stored(offset) => offsets.push(*offset),
+            Place::New(bytes) => match stored(bytes, header.chunksize) {
+                Stored::Nothing(offset) => offsets.push(offset),
+                Stored::Bytes(bytes) => {
+                    offsets.push(Offset::At(cursor.saturating_sub(header_len)));
+                    fresh.push(Step::write(cursor, bytes.as_slice().to_vec()));
+                    cursor = cursor.saturating_add(bytes.len() as u64);
+                }
+            },
+        }
+    }
+    let mut index = encode_offsets(&offsets, header.nbytes)?;
+    index.extend(trailer.encode());
+    let space = Space { free: Vec::new(), chunks_end: cursor };
+    header.cbytes = cursor.saturating_sub(header_len);
+    header.frame_len = cursor.saturating_add(index.len() as u64);
+    let new_len = header.frame_len;
+    fresh.push(Step::write(cursor, index));
+    let new_header = header.encode();
+    let patches: Vec<Patch> = changed(&frame.header().encode(), &new_header)
+        .map(|range| Patch { offset: range.start as u64, bytes: part(&new_header, &range) })
+        .into_iter()
+        .collect();
+    Ok(Plan { steps: journal::plan(old_len, new_len, fresh, &patches)?, space })
+}
+
+/// A frame without chunks: all of it through the journal.
+fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<Plan> {
+    let header_len = u64::from(frame.header().header_len);
+    let old_len = frame.storage_len();
+    header.cbytes = 0;
+    header.frame_len = header_len.saturating_add(index.len() as u64);
+    let new_len = old_len.max(header.frame_len);
+    let mut bytes = header.encode();
+    bytes.extend(index);
+    let inside = usize::try_from(old_len).unwrap_or(usize::MAX).min(bytes.len());
+    let beyond = bytes.split_off(inside);
+    let fresh = if beyond.is_empty() { Vec::new() } else { vec![Step::write(old_len, beyond)] };
+    let steps = journal::plan(old_len, new_len, fresh, &[Patch { offset: 0, bytes }])?;
+    Ok(Plan { steps, space: Space { free: Vec::new(), chunks_end: header_len } })
+}
+
+/// The bytes from the first that differs to the last.
+fn changed(old: &[u8], new: &[u8]) -> Option<Range<usize>> {
+    let first = old.iter().zip(new).position(|(a, b)| a != b)?;
+    let last = old.iter().zip(new).rposition(|(a, b)| a != b)?;
+    Some(first..last.saturating_add(1))
+}
+
+fn in_one_sector(range: &Range<usize>) -> bool {
+    let sector = |at: usize| (at as u64).checked_div(SECTOR);
+    sector(range.start) == sector(range.end.saturating_sub(1))
+}
+
+fn part(bytes: &[u8], range: &Range<usize>) -> Vec<u8> {
+    bytes.get(range.clone()).unwrap_or_default().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use sciformats_core::commit::{apply, replay};
+    use sciformats_core::storage::Window;
+
+    use super::super::options::Options;
+    use super::super::schunk::SChunk;
+
+    type Content = (Vec<u8>, Vec<(String, Vec<u8>)>);
+
+    fn content(file: &[u8]) -> Content {
+        let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
+        let mut bytes = vec![0; frame.nbytes() as usize];
+        frame.read_bytes(0, &mut bytes).unwrap();
+        let vlmeta =
+            frame.vlmeta_names().map(|name| (name.to_owned(), frame.vlmeta(name).unwrap())).collect();
+        (bytes, vlmeta)
+    }
+
+    /// Applies one edit to a file, cut wherever a crash could cut it.
+    fn edited(
+        file: &[u8],
+        space: &mut Option<Space>,
+        edit: impl FnOnce(&mut SChunk),
+    ) -> (Vec<u8>, replay::Cuts) {
+        let mut schunk = SChunk::from_bytes(file.to_vec()).unwrap();
+        edit(&mut schunk);
+        let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
+        let known = space.clone().unwrap_or_else(|| Space::of(&frame));
+        let (entries, header, trailer) = schunk.parts().unwrap();
+        let plan = plan(&frame, &known, &entries, header, &trailer).unwrap();
+        let mut done = file.to_vec();
+        apply(&plan.steps, &mut done).unwrap();
+        let (old, new) = (content(file), content(&done));
+        assert_ne!(old, new);
+        let cuts = replay::every_cut(file, &plan.steps, |cut, file| {
+            let seen = content(file);
+            assert!(seen == old || seen == new, "{cut:?}: neither the old frame nor the new one");
+        });
+        *space = Some(plan.space);
+        (done, cuts)
+    }
+
+    #[test]
+    fn every_cut_leaves_the_old_frame_or_the_new_one() {
+        let noise = |seed: u64, len: usize| -> Vec<u8> {
+            let mut state = seed;
+            (0..len)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 56) as u8
+                })
+                .collect()
+        };
+        let mut schunk = SChunk::new(Params::new(4));
+        (0..3).for_each(|i| schunk.append(&noise(i, 800)).unwrap());
+        let mut file = schunk.to_bytes().unwrap();
+        let mut space = None;
+        let mut cuts = replay::Cuts::default();
+        let mut step = |file: &mut Vec<u8>, edit: &dyn Fn(&mut SChunk)| {
+            let (done, tried) = edited(file, &mut space, edit);
+            *file = done;
+            cuts += tried;
+        };
+        step(&mut file, &|s| s.append(&noise(9, 800)).unwrap());
+        step(&mut file, &|s| s.append(&noise(10, 400)).unwrap());
+        step(&mut file, &|s| s.remove(4).unwrap());
+        step(&mut file, &|s| s.update(1, &noise(11, 800)).unwrap());
+        step(&mut file, &|s| s.set_vlmeta("a", &noise(12, 900)).unwrap());
+        step(&mut file, &|s| s.insert(0, &noise(13, 300)).unwrap());
+        step(&mut file, &|s| s.update(2, &[0; 800]).unwrap());
+        step(&mut file, &|s| (0..5).for_each(|_| s.remove(0).unwrap()));
+        step(&mut file, &|s| s.set_vlmeta("b", &noise(14, 2000)).unwrap());
+        step(&mut file, &|s| s.append(&noise(15, 900)).unwrap());
+        assert!(cuts.prefixes > 30 && cuts.torn > 10 && cuts.reordered > 5, "{cuts:?}");
+    }
+
+    #[test]
+    fn a_header_that_changes_in_two_sectors_goes_through_the_journal() {
+        let mut schunk = SChunk::new(Params::new(1));
+        schunk.set_metalayer("long", &[1; 2000]).unwrap();
+        schunk.append(&[5; 100]).unwrap();
+        let file = schunk.to_bytes().unwrap();
+        let (done, cuts) = edited(&file, &mut None, |s| {
+            s.set_metalayer("long", &[2; 2000]).unwrap();
+            s.append(&[6; 100]).unwrap();
+        });
+        assert!(cuts.total() > 10);
+        let frame = Frame::from_bytes(done).unwrap();
+        assert_eq!(frame.metalayer("long").unwrap(), [2; 2000]);
+    }
+
+    #[test]
+    fn appending_reuses_what_old_offsets_leave() {
+        let mut schunk = SChunk::new(Params::new(1).level(0));
+        schunk.append(&[1; 100]).unwrap();
+        let mut file = schunk.to_bytes().unwrap();
+        let mut space = None;
+        for i in 0..40u8 {
+            let frame = Frame::from_bytes(file.clone()).unwrap();
+            let mut schunk = SChunk::from_bytes(file.clone()).unwrap();
+            schunk.append(&[i; 100]).unwrap();
+            let (entries, header, trailer) = schunk.parts().unwrap();
+            let known = space.clone().unwrap_or_else(|| Space::of(&frame));
+            let plan = plan(&frame, &known, &entries, header, &trailer).unwrap();
+            apply(&plan.steps, &mut file).unwrap();
+            space = Some(plan.space);
+        }
+        let compact = SChunk::from_bytes(file.clone()).unwrap().to_bytes().unwrap();
+        assert_eq!(content(&file), content(&compact));
+        assert!(file.len() < 2 * compact.len(), "{} {}", file.len(), compact.len());
+        let shifted = [vec![0; 77], file].concat();
+        let frame = Frame::in_storage(shifted.clone(), 77, &Options::default()).unwrap();
+        assert_eq!(frame.chunks(), 41);
+        assert!(Window::new(shifted, 77, 10).is_ok());
+    }
+
+    #[test]
+    fn sizes_of_chunks() {
+        assert_eq!(chunk_size([]), ChunkSize::Unknown);
+        assert_eq!(chunk_size([5]), ChunkSize::Fixed(5));
+        assert_eq!(chunk_size([5, 5, 3]), ChunkSize::Fixed(5));
+        assert_eq!(chunk_size([5, 3, 5]), ChunkSize::Variable);
+        assert_eq!(chunk_size([5, 6]), ChunkSize::Variable);
+        assert_eq!(chunk_size([5, 0]), ChunkSize::Variable);
+        assert_eq!(chunk_size([0]), ChunkSize::Variable);
+    }
+
+    #[test]
+    fn changes_and_sectors() {
+        assert_eq!(changed(b"abcd", b"axyd"), Some(1..3));
+        assert_eq!(changed(b"abcd", b"abcd"), None);
+        assert!(in_one_sector(&(0..512)) && !in_one_sector(&(511..513)) && in_one_sector(&(512..600)));
+    }
+}

@@ -1,0 +1,235 @@
+//! Frames in files, folders and memory are edited, and read back as they should be.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
+
+use cframe::{
+    Array, ArrayParams, ChunkSize, Codec, Filter, Frame, FrameType, Params, Range, SChunk, Slab, Special,
+};
+
+fn data(seed: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * i / 7 + seed * 31 + i / 100) as u8).collect()
+}
+
+fn check(schunk: &SChunk, expected: &[Vec<u8>]) {
+    assert_eq!(schunk.chunks(), expected.len() as u64);
+    for (index, content) in (0..).zip(expected) {
+        assert!(&schunk.chunk(index).unwrap().decode().unwrap() == content, "chunk {index}");
+    }
+    let whole = expected.concat();
+    assert_eq!(schunk.nbytes(), whole.len() as u64);
+    let mut out = vec![0; whole.len()];
+    schunk.read_bytes(0, &mut out).unwrap();
+    assert!(out == whole);
+    if whole.len() > 100 {
+        schunk.read_bytes(33, &mut out[..50]).unwrap();
+        assert_eq!(out[..50], whole[33..83]);
+    }
+    assert!(schunk.read_bytes(1, &mut out).is_err() || whole.is_empty());
+}
+
+fn edits(mut schunk: SChunk, reopen: impl Fn() -> SChunk) {
+    let mut expected: Vec<Vec<u8>> = Vec::new();
+    let turn = |schunk: &mut SChunk, expected: &mut Vec<Vec<u8>>, step: usize| {
+        let count = expected.len();
+        match step % 7 {
+            0 | 1 => {
+                schunk.append(&data(step, 4000)).unwrap();
+                expected.push(data(step, 4000));
+            }
+            2 => {
+                schunk.insert(count as u64 / 2, &data(step, 4000)).unwrap();
+                expected.insert(count / 2, data(step, 4000));
+            }
+            3 => {
+                schunk.update(0, &data(step, 4000)).unwrap();
+                expected[0] = data(step, 4000);
+            }
+            4 => {
+                schunk.append_special(Special::Zeros, &[], 4000).unwrap();
+                expected.push(vec![0; 4000]);
+            }
+            5 => {
+                schunk.write_bytes(3990, &[9; 4020]).unwrap();
+                expected[0][3990..].fill(9);
+                expected[1].fill(9);
+                expected[2][..10].fill(9);
+            }
+            _ => {
+                schunk.remove(1).unwrap();
+                expected.remove(1);
+            }
+        }
+        let name = format!("step {}", step % 3);
+        schunk.set_vlmeta(&name, &data(step, step * 40)).unwrap();
+        check(schunk, expected);
+        schunk.commit().unwrap();
+        check(schunk, expected);
+        assert_eq!(schunk.vlmeta(&name).unwrap(), data(step, step * 40));
+    };
+    for step in 0..30 {
+        turn(&mut schunk, &mut expected, step);
+        if step % 5 == 4 && schunk.frame().is_some() {
+            let again = reopen();
+            if again.chunks() > 0 {
+                check(&again, &expected);
+                schunk = again;
+            }
+        }
+    }
+    // Chunks of other sizes make the frame one of variable chunks, and back.
+    schunk.append(&data(1, 5000)).unwrap();
+    expected.push(data(1, 5000));
+    schunk.append(&data(2, 10)).unwrap();
+    expected.push(data(2, 10));
+    schunk.commit().unwrap();
+    assert_eq!(schunk.frame().unwrap().chunk_size(), ChunkSize::Variable);
+    check(&schunk, &expected);
+    schunk.remove_vlmeta("step 0").unwrap();
+    assert!(schunk.remove_vlmeta("step 0").is_err());
+    while schunk.chunks() > 0 {
+        schunk.remove(0).unwrap();
+    }
+    schunk.commit().unwrap();
+    check(&schunk, &[]);
+    schunk.append(&data(3, 100)).unwrap();
+    schunk.commit().unwrap();
+    check(&schunk, &[data(3, 100)]);
+    assert!(schunk.remove(1).is_err() && schunk.insert(2, &[]).is_err() && schunk.chunk(1).is_err());
+}
+
+#[test]
+fn a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.b2frame");
+    edits(SChunk::create(&path, Params::new(4)), || SChunk::open(&path).unwrap());
+    let mut schunk = SChunk::open(&path).unwrap();
+    schunk.compact().unwrap();
+    let len = std::fs::metadata(&path).unwrap().len();
+    assert_eq!(schunk.frame().unwrap().frame_len(), len);
+    assert_eq!(Frame::open(&path).unwrap().verify().unwrap(), 1);
+}
+
+#[test]
+fn a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.b2frame");
+    edits(SChunk::create_sparse(&path, Params::new(4)), || SChunk::open(&path).unwrap());
+    let frame = Frame::open(&path).unwrap();
+    assert_eq!((frame.frame_type(), frame.chunks()), (FrameType::Sparse, 1));
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), 2);
+}
+
+#[test]
+fn memory() {
+    edits(SChunk::new(Params::new(4)), || SChunk::new(Params::new(4)));
+}
+
+#[test]
+fn another_writer_is_kept_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.b2frame");
+    let mut schunk = SChunk::create(&path, Params::new(1));
+    schunk.append(&[1; 50]).unwrap();
+    schunk.commit().unwrap();
+    let lock = std::fs::File::open(&path).unwrap();
+    lock.lock().unwrap();
+    schunk.append(&[2; 50]).unwrap();
+    assert!(schunk.commit().unwrap_err().to_string().contains("locked by another writer"));
+    drop(lock);
+    schunk.commit().unwrap();
+}
+
+#[test]
+fn blocks_of_variable_length_and_repeated_values() {
+    let mut schunk = SChunk::new(Params::new(1));
+    schunk.append_blocks(&[b"one", b"two or three", &[7; 1000]]).unwrap();
+    schunk.append_special(Special::Value, b"abc", 300).unwrap();
+    let frame = Frame::from_bytes(schunk.to_bytes().unwrap()).unwrap();
+    assert_eq!(frame.chunk(0).unwrap().blocks(), 3);
+    assert_eq!(frame.chunk(1).unwrap().decode().unwrap(), b"abc".repeat(100));
+    assert_eq!(frame.special(1).unwrap(), Some(Special::Value));
+}
+
+/// Element numbers as values, of `size` bytes.
+fn numbered(shape: &[u64], size: usize) -> Vec<u8> {
+    let count: u64 = shape.iter().product();
+    (0..count).flat_map(|i| (i + 1).to_le_bytes().into_iter().cycle().take(size)).collect()
+}
+
+#[test]
+fn arrays_of_every_rank() {
+    let cases: [(&[u64], &[u32], &[u32]); 7] = [
+        (&[], &[], &[]),
+        (&[17], &[5], &[3]),
+        (&[10, 11], &[4, 5], &[3, 2]),
+        (&[5, 6, 7], &[5, 4, 3], &[2, 4, 2]),
+        (&[3, 4, 3, 4], &[2, 2, 2, 3], &[1, 2, 2, 2]),
+        (&[2, 2, 2, 2, 2, 2, 2, 3], &[1, 2, 1, 2, 1, 2, 2, 2], &[1, 1, 1, 2, 1, 1, 2, 2]),
+        (&[4, 0, 3], &[2, 1, 3], &[1, 1, 1]),
+    ];
+    for (shape, chunks, blocks) in cases {
+        let params = Params::new(8).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let spec = ArrayParams::new(shape, "<i8").unwrap().chunks(chunks).blocks(blocks).params(params);
+        let mut array = Array::new(&spec).unwrap();
+        let all = numbered(shape, 8);
+        assert_eq!(array.read().unwrap(), vec![0; all.len()]);
+        array.write_slab(&Slab::all(shape).unwrap(), &all).unwrap();
+        let bytes = array.schunk().to_bytes().unwrap();
+        let mut array = Array::from_schunk(SChunk::from_bytes(bytes).unwrap()).unwrap();
+        assert!(array.read().unwrap() == all, "{shape:?}");
+        if shape.contains(&0) {
+            continue;
+        }
+        let ranges: Vec<Range> = shape
+            .iter()
+            .map(|&n| if n > 3 { Range::new(1, (n - 1).div_ceil(2)).by(2) } else { Range::new(n - 1, 1) })
+            .collect();
+        let slab = Slab::new(shape, ranges).unwrap();
+        let expected: Vec<u8> = slab
+            .runs()
+            .flat_map(|run| (0..run.len).map(move |i| run.from + i * run.step))
+            .flat_map(|i| all[i as usize * 8..i as usize * 8 + 8].to_vec())
+            .collect();
+        assert_eq!(array.read_slab(&slab).unwrap(), expected, "{shape:?}");
+        array.write_slab(&slab, &vec![0xEE; expected.len()]).unwrap();
+        assert_eq!(array.read_slab(&slab).unwrap(), vec![0xEE; expected.len()]);
+        let touched = array.read().unwrap().chunks(8).filter(|e| e[..] == [0xEE; 8]).count();
+        assert_eq!(touched as u64, slab.len());
+    }
+}
+
+#[test]
+fn arrays_grow_and_shrink() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.b2nd");
+    let spec = ArrayParams::new(&[3, 4], "<u2").unwrap().chunks(&[2, 3]).blocks(&[2, 2]);
+    let mut array = Array::create(&path, &spec.params(Params::new(2).codec(Codec::BloscLz))).unwrap();
+    array.write_slab(&Slab::all(&[3, 4]).unwrap(), &numbered(&[3, 4], 2)).unwrap();
+    array.commit().unwrap();
+    array.append(0, &[0x11; 3 * 4 * 2]).unwrap();
+    array.append(1, &[0x22; 6 * 2 * 2]).unwrap();
+    array.commit().unwrap();
+    let mut array = Array::open(&path).unwrap();
+    assert_eq!(array.shape(), [6, 6]);
+    let all = array.read().unwrap();
+    assert_eq!(all[..8], numbered(&[4], 2)[..]);
+    assert_eq!(all[8..12], [0x22; 4]);
+    assert_eq!(all[5 * 12..5 * 12 + 8], [0x11; 8]);
+    array.resize(&[2, 1]).unwrap();
+    assert_eq!(array.read().unwrap(), [1, 0, 5, 0]);
+    array.resize(&[3, 3]).unwrap();
+    assert_eq!(array.read().unwrap(), [1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    array.commit().unwrap();
+    assert_eq!(Array::open(&path).unwrap().read().unwrap(), array.read().unwrap());
+    assert!(array.resize(&[1]).is_err() && array.append(2, &[]).is_err() && array.append(0, &[1]).is_err());
+    assert_eq!(array.element().unwrap().size(), 2);
+}
+
+#[test]
+fn chosen_shapes_fit() {
+    let array = Array::new(&ArrayParams::new(&[3000, 5000], "<f8").unwrap()).unwrap();
+    let chunk: u64 = array.chunk_shape().iter().map(|&n| u64::from(n)).product();
+    assert!((1 << 16..=1 << 19).contains(&chunk), "{:?}", array.chunk_shape());
+    assert!(array.block_shape().iter().zip(array.chunk_shape()).all(|(block, chunk)| block <= chunk));
+    assert!(array.schunk().to_bytes().unwrap().len() < 400);
+}
