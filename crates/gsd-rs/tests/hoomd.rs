@@ -58,7 +58,7 @@ fn full(n: u32, seed: u32, double: bool) -> Frame {
     frame.dihedrals = bonds(4, seed, n);
     frame.impropers = bonds(1, seed, n);
     frame.pairs = bonds(5, seed, n);
-    frame.constraints = Constraints { value: reals(1, 9), group: vec![[0, seed % n]; n as usize] };
+    frame.constraints = Constraints { value: reals(1, 9), group: vec![[0, seed % n]; n as usize].into() };
     frame.log.insert("energy".into(), f64::from(seed).into());
     frame.log.insert("note".into(), format!("step {seed}").as_str().into());
     frame.log.insert(
@@ -97,7 +97,7 @@ fn a_frame_of_defaults_stores_almost_nothing() {
     assert_eq!(frame, Frame::new(3));
     assert_eq!(frame.particles.types, ["A"]);
     assert_eq!(frame.particles.mass.as_f32(), Some(&[1.0; 3][..]));
-    assert_eq!(frame.particles.body, [-1; 3]);
+    assert_eq!(*frame.particles.body, [-1; 3]);
     assert_eq!(frame.particles.orientation.as_f32().unwrap()[4..8], [1.0, 0.0, 0.0, 0.0]);
     assert_eq!(frame.configuration.periodic_box.to_f64(), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
     assert_eq!(frame.configuration.dimensions, 3);
@@ -277,7 +277,7 @@ fn older_files_store_groups_as_signed_numbers() {
             writer.end_frame().unwrap();
         })
     };
-    assert_eq!(file([0, 1, 2, 3]).frame(0).unwrap().bonds.group, [[0, 1], [2, 3]]);
+    assert_eq!(file([0, 1, 2, 3]).frame(0).unwrap().bonds.group[..], [[0, 1], [2, 3]]);
     let error = file([0, 1, 2, -3]).frame(0).unwrap_err().to_string();
     assert!(error.ends_with("particle is negative"), "{error}");
 }

@@ -43,7 +43,7 @@ fn full(n: u32, seed: u32, double: bool) -> Frame {
     frame.dihedrals = bonds(4, seed, n);
     frame.impropers = bonds(1, seed, n);
     frame.pairs = bonds(5, seed, n);
-    frame.constraints = Constraints { value: reals(1, 9), group: vec![[0, seed % n]; n as usize] };
+    frame.constraints = Constraints { value: reals(1, 9), group: vec![[0, seed % n]; n as usize].into() };
     frame
 }
 

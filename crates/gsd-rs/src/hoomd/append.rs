@@ -7,7 +7,7 @@ use sciformats_core::storage::FileStorage;
 use sciformats_core::{ReadAt, Result, WriteAt};
 
 use super::Frame;
-use super::source::Sink;
+use super::source::{Cache, Initial, Sink};
 use super::trajectory::check_schema;
 use crate::chunk::size_of_range;
 use crate::model::open::open;
@@ -16,8 +16,7 @@ use crate::{Chunk, CreateOptions, Reader, Version, Writer};
 /// A trajectory that frames are appended to. Each stores what differs from frame 0 and from the defaults.
 pub struct TrajectoryWriter<S: ReadAt + WriteAt = FileStorage> {
     writer: Writer<S>,
-    /// A file with frame 0 alone: what the other frames inherit from.
-    initial: Option<Reader>,
+    initial: Option<Initial>,
 }
 
 /// The version of the schema that is written.
@@ -131,8 +130,8 @@ impl<S: ReadAt + WriteAt> std::fmt::Debug for TrajectoryWriter<S> {
     }
 }
 
-/// A file in memory that has frame 0 of the file in `storage`.
-fn first_frame(storage: &dyn ReadAt) -> Result<Reader> {
+/// Frame 0 of the file in `storage`.
+fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     let opened = open(storage)?;
     let mut copy = Writer::create_on(Vec::new(), &CreateOptions::new("", "hoomd", CURRENT))?;
     let mut names = HashSet::new();
@@ -147,5 +146,5 @@ fn first_frame(storage: &dyn ReadAt) -> Result<Reader> {
         }
     }
     copy.end_frame()?;
-    Reader::new(copy.into_bytes()?)
+    Ok(Initial { reader: Reader::new(copy.into_bytes()?)?, cache: Cache::default() })
 }

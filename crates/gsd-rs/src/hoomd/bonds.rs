@@ -2,10 +2,9 @@
 
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
-use super::Reals;
 use super::particles::check_types;
 use super::source::{Shape, Sink, Source};
-use super::values::Members;
+use super::{List, Reals};
 
 /// Groups of `M` particles each, that have a type.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,9 +12,9 @@ pub struct Bonds<const M: usize> {
     /// The names of the types.
     pub types: Vec<String>,
     /// The type of each group: a position in `types`.
-    pub typeid: Vec<u32>,
+    pub typeid: List<u32>,
     /// The particles of each group.
-    pub group: Vec<[u32; M]>,
+    pub group: List<[u32; M]>,
 }
 
 const ZERO: Shape = Shape { columns: 1, default: &[0.0] };
@@ -28,23 +27,13 @@ fn size(group: &str, groups: usize) -> Result<u32> {
     u32::try_from(groups).map_err(|_| Error::usage("group", format!("of {group} has more than 2^32 rows")))
 }
 
-/// Reads the members, row by row.
-fn load_members<const M: usize>(source: &Source<'_>, name: &str, n: u32) -> Result<Vec<[u32; M]>> {
-    let Members(members) = source.rows(name, columns(M), n)?;
-    Ok(members.as_chunks::<M>().0.to_vec())
-}
-
-fn members<const M: usize>(group: &[[u32; M]]) -> Members {
-    Members(group.as_flattened().to_vec())
-}
-
 impl<const M: usize> Bonds<M> {
     pub(crate) fn load(source: &Source<'_>, group: &str) -> Result<Self> {
         let n = source.count(&format!("{group}/N"))?;
         Ok(Self {
             types: source.texts(&format!("{group}/types"), &[])?,
             typeid: source.rows(&format!("{group}/typeid"), ZERO, n)?,
-            group: load_members(source, &format!("{group}/group"), n)?,
+            group: source.rows(&format!("{group}/group"), columns(M), n)?,
         })
     }
 
@@ -53,7 +42,7 @@ impl<const M: usize> Bonds<M> {
         sink.count(&format!("{group}/N"), n)?;
         sink.texts(&format!("{group}/types"), &[], &self.types)?;
         sink.rows(&format!("{group}/typeid"), ZERO, n, &self.typeid)?;
-        sink.rows(&format!("{group}/group"), columns(M), n, &members(&self.group))
+        sink.rows(&format!("{group}/group"), columns(M), n, &self.group)
     }
 
     pub(crate) fn validate(&self, group: &'static str, particles: u32) -> Result<()> {
@@ -68,7 +57,7 @@ pub struct Constraints {
     /// The distance of each pair.
     pub value: Reals,
     /// The two particles of each.
-    pub group: Vec<[u32; 2]>,
+    pub group: List<[u32; 2]>,
 }
 
 impl Constraints {
@@ -76,7 +65,7 @@ impl Constraints {
         let n = source.count("constraints/N")?;
         Ok(Self {
             value: source.rows("constraints/value", ZERO, n)?,
-            group: load_members(source, "constraints/group", n)?,
+            group: source.rows("constraints/group", columns(2), n)?,
         })
     }
 
@@ -84,7 +73,7 @@ impl Constraints {
         let n = size("constraints", self.group.len())?;
         sink.count("constraints/N", n)?;
         sink.rows("constraints/value", ZERO, n, &self.value)?;
-        sink.rows("constraints/group", columns(2), n, &members(&self.group))
+        sink.rows("constraints/group", columns(2), n, &self.group)
     }
 
     pub(crate) fn validate(&self, particles: u32) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use sciformats_core::{ReadAt, Result, WriteAt};
 
-use super::Reals;
 use super::source::{Shape, Sink, Source};
+use super::{List, Reals};
 
 /// What holds for the whole system.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ impl Default for Configuration {
 
 impl Configuration {
     pub(crate) fn load(source: &Source<'_>) -> Result<Self> {
-        let dimensions: Vec<u8> = source.fixed("configuration/dimensions", DIMENSIONS)?;
+        let dimensions: List<u8> = source.fixed("configuration/dimensions", DIMENSIONS)?;
         Ok(Self {
             step: step(source)?,
             dimensions: dimensions.first().copied().unwrap_or(3),
@@ -37,13 +37,13 @@ impl Configuration {
     }
 
     pub(crate) fn store<S: ReadAt + WriteAt>(&self, sink: &mut Sink<'_, S>) -> Result<()> {
-        sink.fixed("configuration/step", STEP, &vec![self.step])?;
-        sink.fixed("configuration/dimensions", DIMENSIONS, &vec![self.dimensions])?;
+        sink.fixed("configuration/step", STEP, &List::from(vec![self.step]))?;
+        sink.fixed("configuration/dimensions", DIMENSIONS, &List::from(vec![self.dimensions]))?;
         sink.fixed("configuration/box", BOX, &self.periodic_box)
     }
 }
 
 /// The time step of a frame.
 pub(crate) fn step(source: &Source<'_>) -> Result<u64> {
-    Ok(source.fixed::<Vec<u64>>("configuration/step", STEP)?.first().copied().unwrap_or(0))
+    Ok(source.fixed::<List<u64>>("configuration/step", STEP)?.first().copied().unwrap_or(0))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
-use super::source::{Budget, Sink, Source};
+use super::source::{Budget, Initial, Sink, Source};
 use crate::{Chunk, Element, ElementType, Reader, Writer};
 
 /// The prefix of the names of logged chunks.
@@ -240,7 +240,7 @@ pub(crate) fn store<S: ReadAt + WriteAt>(
         let name = format!("{PREFIX}{name}");
         let inherited = match sink.initial {
             None => false,
-            Some(reader) => {
+            Some(Initial { reader, .. }) => {
                 let missing = || {
                     let problem = format!("has {name:?}, which is not in frame 0: all frames need it then");
                     Error::usage("log", problem)

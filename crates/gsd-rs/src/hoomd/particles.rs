@@ -2,9 +2,9 @@
 
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
-use super::Reals;
 use super::source::{Shape, Sink, Source};
 use super::values::Values;
+use super::{List, Reals};
 
 /// The particles. All lists are row after row, one row a particle.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Particles {
     /// The names of the types.
     pub types: Vec<String>,
     /// The type of each particle: a position in `types`.
-    pub typeid: Vec<u32>,
+    pub typeid: List<u32>,
     /// For each type a JSON object that describes its shape, for drawing; it is not interpreted here.
     pub type_shapes: Vec<String>,
     /// Masses.
@@ -24,7 +24,7 @@ pub struct Particles {
     /// Diameters.
     pub diameter: Reals,
     /// The rigid body that each belongs to, or -1.
-    pub body: Vec<i32>,
+    pub body: List<i32>,
     /// Moments of inertia, 3 a particle, in its own frame.
     pub moment_inertia: Reals,
     /// Positions, 3 a particle, inside the box.
@@ -36,7 +36,7 @@ pub struct Particles {
     /// Angular momenta, quaternions of 4.
     pub angmom: Reals,
     /// How often each has left the box, 3 a particle.
-    pub image: Vec<i32>,
+    pub image: List<i32>,
 }
 
 const ONE: Shape = Shape { columns: 1, default: &[1.0] };
@@ -60,18 +60,18 @@ impl Particles {
         Self {
             n,
             types: vec!["A".into()],
-            typeid: Vec::filled(ZERO.default, rows),
+            typeid: List::filled(ZERO.default, rows),
             type_shapes: vec!["{}".into()],
             mass: Reals::filled(ONE.default, rows),
             charge: zeros(1),
             diameter: Reals::filled(ONE.default, rows),
-            body: Vec::filled(MINUS_ONE.default, rows),
+            body: List::filled(MINUS_ONE.default, rows),
             moment_inertia: zeros(3),
             position: zeros(3),
             orientation: Reals::filled(UNIT_QUATERNION.default, rows),
             velocity: zeros(3),
             angmom: zeros(4),
-            image: vec![0; rows.saturating_mul(3)],
+            image: vec![0; rows.saturating_mul(3)].into(),
         }
     }
 

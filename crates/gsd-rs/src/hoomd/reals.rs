@@ -1,12 +1,14 @@
 //! Floating-point values in one of two precisions.
 
+use super::List;
+
 /// Numbers of single or double precision, as a file holds them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reals {
     /// Single precision.
-    F32(Vec<f32>),
+    F32(List<f32>),
     /// Double precision: since version 2.0 of the schema.
-    F64(Vec<f64>),
+    F64(List<f64>),
 }
 
 impl Reals {
@@ -55,8 +57,8 @@ impl Reals {
     /// The values one after another.
     pub fn iter(&self) -> impl Iterator<Item = f64> {
         let (single, double) = match self {
-            Self::F32(values) => (values.as_slice(), &[][..]),
-            Self::F64(values) => (&[][..], values.as_slice()),
+            Self::F32(values) => (&values[..], &[][..]),
+            Self::F64(values) => (&[][..], &values[..]),
         };
         single.iter().map(|&value| f64::from(value)).chain(double.iter().copied())
     }
@@ -64,18 +66,18 @@ impl Reals {
 
 impl Default for Reals {
     fn default() -> Self {
-        Self::F32(Vec::new())
+        Self::F32(List::default())
     }
 }
 
 impl From<Vec<f32>> for Reals {
     fn from(values: Vec<f32>) -> Self {
-        Self::F32(values)
+        Self::F32(values.into())
     }
 }
 
 impl From<Vec<f64>> for Reals {
     fn from(values: Vec<f64>) -> Self {
-        Self::F64(values)
+        Self::F64(values.into())
     }
 }

@@ -1,9 +1,13 @@
 //! Where the values of a frame come from, and where they go: inheritance and defaults, in both directions.
 
+use std::any::Any;
 use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, limits};
 
+use super::List;
 use super::values::{Values, read_texts, write_texts};
 use crate::{Chunk, Reader, Writer};
 
@@ -50,11 +54,35 @@ pub(crate) struct Source<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) frame: u64,
     pub(crate) budget: Budget,
+    pub(crate) cache: Option<&'a Cache>,
+}
+
+/// Values that frames inherit: frames that follow each other share them. One for each chunk, that of the number of
+/// particles that was asked for last.
+#[derive(Default)]
+pub(crate) struct Cache(Mutex<HashMap<String, Kept>>);
+
+struct Kept {
+    n: u32,
+    value: Box<dyn Any + Send>,
+}
+
+impl Cache {
+    fn get<V: Values>(&self, name: &str, n: u32) -> Option<V> {
+        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = cache.get(name).filter(|kept| kept.n == n)?;
+        kept.value.downcast_ref::<V>().cloned()
+    }
+
+    fn put<V: Values>(&self, name: &str, n: u32, value: &V) {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.insert(name.to_owned(), Kept { n, value: Box::new(value.clone()) });
+    }
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(reader: &'a Reader, frame: u64) -> Self {
-        Self { reader, frame, budget: Budget::new(reader) }
+        Self { reader, frame, budget: Budget::new(reader), cache: None }
     }
 
     /// The chunk that holds the value: this frame's or, if that has none, frame 0's.
@@ -67,20 +95,31 @@ impl<'a> Source<'a> {
 
     /// A list with one row for each of `n` particles or bonds.
     pub(crate) fn rows<V: Values>(&self, name: &str, shape: Shape, n: u32) -> Result<V> {
+        if let Some(chunk) = self.reader.find(self.frame, name)? {
+            return self.stored(&chunk, shape, n);
+        }
+        if let Some(value) = self.cache.and_then(|cache| cache.get(name, n)) {
+            return Ok(value);
+        }
         // What frame 0 holds for another number of particles is not inherited.
-        let usable = |chunk: &Chunk<'_>| chunk.frame == self.frame || chunk.n == u64::from(n);
-        match self.chunk(name)?.filter(usable) {
-            Some(chunk) => {
-                expect(&chunk, n.into(), shape.columns)?;
-                self.budget.spend_chunk(&chunk)?;
-                V::read(self.reader, &chunk)
-            }
+        let value = match self.reader.find(0, name)?.filter(|chunk| chunk.n == u64::from(n)) {
+            Some(chunk) => self.stored(&chunk, shape, n)?,
             None => {
                 let bytes = u64::from(n).saturating_mul(u64::from(shape.columns)).saturating_mul(V::SIZE);
                 self.budget.spend("bytes of default values", bytes)?;
-                Ok(V::filled(&shape.row(), usize::try_from(n).unwrap_or(0)))
+                V::filled(&shape.row(), usize::try_from(n).unwrap_or(0))
             }
+        };
+        if let Some(cache) = self.cache {
+            cache.put(name, n, &value);
         }
+        Ok(value)
+    }
+
+    fn stored<V: Values>(&self, chunk: &Chunk<'_>, shape: Shape, n: u32) -> Result<V> {
+        expect(chunk, n.into(), shape.columns)?;
+        self.budget.spend_chunk(chunk)?;
+        V::read(self.reader, chunk)
     }
 
     /// A value that does not depend on the number of particles: one row, or a column of `shape.columns` rows.
@@ -108,7 +147,7 @@ impl<'a> Source<'a> {
 
     /// The number of particles or bonds.
     pub(crate) fn count(&self, name: &str) -> Result<u32> {
-        Ok(self.fixed::<Vec<u32>>(name, COUNT)?.first().copied().unwrap_or(0))
+        Ok(self.fixed::<List<u32>>(name, COUNT)?.first().copied().unwrap_or(0))
     }
 }
 
@@ -126,11 +165,18 @@ fn expect(chunk: &Chunk<'_>, n: u64, m: u32) -> Result<()> {
     }
 }
 
+/// Frame 0 of the file that is being written: what the others inherit from.
+pub(crate) struct Initial {
+    /// A file in memory that has this frame alone.
+    pub(crate) reader: Reader,
+    pub(crate) cache: Cache,
+}
+
 /// The frame that is being written. A value is stored if a reader would not find it otherwise.
 pub(crate) struct Sink<'a, S: ReadAt + WriteAt> {
     pub(crate) writer: &'a mut Writer<S>,
     /// Frame 0, unless this is it.
-    pub(crate) initial: Option<&'a Reader>,
+    pub(crate) initial: Option<&'a Initial>,
     /// Chunks that were stored.
     pub(crate) stored: usize,
 }
@@ -138,7 +184,8 @@ pub(crate) struct Sink<'a, S: ReadAt + WriteAt> {
 impl<S: ReadAt + WriteAt> Sink<'_, S> {
     /// Where a reader finds what this frame does not store: a frame beyond those that are there inherits everything.
     fn source(&self) -> Option<Source<'_>> {
-        self.initial.map(|reader| Source::new(reader, u64::MAX))
+        self.initial
+            .map(|Initial { reader, cache }| Source { cache: Some(cache), ..Source::new(reader, u64::MAX) })
     }
 
     /// Stores a list with one row for each of `n`, unless it is inherited.
@@ -179,7 +226,7 @@ impl<S: ReadAt + WriteAt> Sink<'_, S> {
 
     /// Stores a number of particles or bonds.
     pub(crate) fn count(&mut self, name: &str, n: u32) -> Result<()> {
-        self.fixed(name, COUNT, &vec![n])
+        self.fixed(name, COUNT, &List::from(vec![n]))
     }
 
     pub(crate) fn store(

@@ -7,14 +7,20 @@ use std::path::Path;
 use sciformats_core::{Error, Result};
 
 use super::log::{self, PREFIX};
-use super::source::{Budget, Source};
+use super::source::{Budget, Cache, Source};
 use super::{Column, Frame};
 use crate::{Chunk, Reader};
 
 /// A file of the schema `hoomd`, open for reading.
-#[derive(Debug)]
 pub struct Trajectory {
     reader: Reader,
+    cache: Cache,
+}
+
+impl std::fmt::Debug for Trajectory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Trajectory").field(&self.reader).finish()
+    }
 }
 
 /// The newest version of the schema that is known.
@@ -45,7 +51,7 @@ impl Trajectory {
     /// As [`open`](Self::open).
     pub fn new(reader: Reader) -> Result<Self> {
         check_schema(reader.header())?;
-        Ok(Self { reader })
+        Ok(Self { reader, cache: Cache::default() })
     }
 
     /// The file, for chunks that are not part of the schema.
@@ -68,12 +74,13 @@ impl Trajectory {
     /// # Errors
     /// As [`Reader::refresh`].
     pub fn refresh(&mut self) -> Result<u64> {
+        self.cache = Cache::default();
         self.reader.refresh()
     }
 
     fn source(&self, frame: u64) -> Result<Source<'_>> {
         if frame < self.len() {
-            Ok(Source::new(&self.reader, frame))
+            Ok(Source { cache: Some(&self.cache), ..Source::new(&self.reader, frame) })
         } else {
             Err(Error::usage("frame", format!("{frame} is not there, the file has {}", self.len())))
         }

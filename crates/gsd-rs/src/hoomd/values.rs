@@ -2,11 +2,11 @@
 
 use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt};
 
-use super::Reals;
+use super::{List, Reals};
 use crate::{Chunk, Element, ElementType, Reader, Writer};
 
 /// Rows of values in one chunk.
-pub(crate) trait Values: Sized {
+pub(crate) trait Values: Clone + Send + Sync + 'static {
     /// The size of one value in memory.
     const SIZE: u64;
 
@@ -27,13 +27,17 @@ fn wrong_type(chunk: &Chunk<'_>) -> Error {
     Fault::new("type", kind).at("index entry", chunk.entry.saturating_add(30))
 }
 
-fn read_as<T: Element>(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<T>> {
-    if chunk.element == T::TYPE { Ok(reader.read::<T>(chunk)?.into_owned()) } else { Err(wrong_type(chunk)) }
+fn read_as<T: Element>(reader: &Reader, chunk: &Chunk<'_>) -> Result<List<T>> {
+    if chunk.element == T::TYPE {
+        Ok(reader.read::<T>(chunk)?.into_owned().into())
+    } else {
+        Err(wrong_type(chunk))
+    }
 }
 
 macro_rules! integers {
     ($($type:ty),*) => {$(
-        impl Values for Vec<$type> {
+        impl Values for List<$type> {
             const SIZE: u64 = size_of::<$type>() as u64;
 
             fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
@@ -41,13 +45,13 @@ macro_rules! integers {
             }
             fn filled(row: &[f64], rows: usize) -> Self {
                 // Defaults are small integers.
-                row.iter().map(|&value| value as $type).collect::<Vec<_>>().repeat(rows)
+                row.iter().map(|&value| value as $type).collect::<Vec<_>>().repeat(rows).into()
             }
             fn count(&self) -> usize {
                 self.len()
             }
             fn same(&self, other: &Self) -> bool {
-                self == other
+                self.is(other) || self == other
             }
             fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()> {
                 writer.write(name, columns, self)
@@ -68,7 +72,7 @@ impl Values for Reals {
     }
 
     fn filled(row: &[f64], rows: usize) -> Self {
-        Self::F32(row.iter().map(|&value| value as f32).collect::<Vec<_>>().repeat(rows))
+        row.iter().map(|&value| value as f32).collect::<Vec<_>>().repeat(rows).into()
     }
 
     fn count(&self) -> usize {
@@ -77,6 +81,7 @@ impl Values for Reals {
 
     fn same(&self, other: &Self) -> bool {
         match (self, other) {
+            (Self::F32(a), Self::F32(b)) if a.is(b) => true,
             (Self::F32(a), Self::F32(b)) => {
                 bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
             }
@@ -95,40 +100,35 @@ impl Values for Reals {
 }
 
 /// Members of groups, which older files store as signed numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Members(pub(crate) Vec<u32>);
-
-impl Values for Members {
+impl<const M: usize> Values for List<[u32; M]> {
     const SIZE: u64 = 4;
 
     fn read(reader: &Reader, chunk: &Chunk<'_>) -> Result<Self> {
+        let groups = |members: &[u32]| members.as_chunks::<M>().0.to_vec().into();
         if chunk.element != ElementType::I32 {
-            return read_as(reader, chunk).map(Self);
+            return Ok(groups(&read_as::<u32>(reader, chunk)?));
         }
         let negative =
             || Fault::new("particle", FaultKind::Rule("is negative")).at("data chunk", chunk.location);
-        let values = reader.read::<i32>(chunk)?;
-        values
-            .iter()
-            .map(|&value| u32::try_from(value).map_err(|_| negative()))
-            .collect::<Result<_>>()
-            .map(Self)
+        let members = reader.read::<i32>(chunk)?;
+        let members = members.iter().map(|&value| u32::try_from(value).map_err(|_| negative()));
+        Ok(groups(&members.collect::<Result<Vec<_>>>()?))
     }
 
-    fn filled(row: &[f64], rows: usize) -> Self {
-        Self(Vec::filled(row, rows))
+    fn filled(_: &[f64], rows: usize) -> Self {
+        vec![[0; M]; rows].into()
     }
 
     fn count(&self) -> usize {
-        self.0.len()
+        self.len().saturating_mul(M)
     }
 
     fn same(&self, other: &Self) -> bool {
-        self == other
+        self.is(other) || self == other
     }
 
     fn write<S: ReadAt + WriteAt>(&self, writer: &mut Writer<S>, name: &str, columns: u32) -> Result<()> {
-        writer.write(name, columns, &self.0)
+        writer.write(name, columns, self.as_flattened())
     }
 }
 

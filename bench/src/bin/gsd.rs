@@ -1,0 +1,189 @@
+//! GSD against the reference library, as Python programs use it.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::process::ExitCode;
+
+use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+use gsd_rs::{CreateOptions, Reader, Version, Writer};
+use harness::{Bench, Case, Outcome, Watch};
+
+const FRAMES: u64 = 100_000;
+const NAMES: [&str; 10] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"];
+/// Values in a frame of the cases that move data, and how many frames they have.
+const LARGE: usize = 300_000;
+const LARGE_FRAMES: u64 = 200;
+
+fn main() -> ExitCode {
+    Bench::new("gsd", "python/gsd.py")
+        .case(Case::new("open a file with a million entries", 1.0).prepare(many).ours(open).python("gsd"))
+        .case(Case::new("find 100,000 of a million chunks", 0.5).prepare(many).ours(find).python("gsd"))
+        .case(Case::new("read 100,000 small chunks", 0.5).prepare(many).ours(read_small).python("gsd"))
+        .case(Case::new("read 200 frames of 1.2 MB", 0.9).prepare(large).ours(read_large).python("gsd"))
+        .case(Case::new("read 100 rows of 200 frames", 0.1).prepare(large).ours(read_rows).python("gsd"))
+        .case(Case::new("write 200 frames of 1.2 MB", 1.0).ours(write_large).python("gsd"))
+        .case(Case::new("write 100,000 small frames", 0.5).ours(write_small).python("gsd"))
+        .case(Case::new("write 200 frames, each flushed", 1.1).ours(write_flushed).python("gsd"))
+        .case(Case::new("read 200 HOOMD frames", 0.9).prepare(trajectory).ours(read_frames).python("gsd"))
+        .case(Case::new("read the log of 2000 HOOMD frames", 0.5).prepare(log).ours(read_log).python("gsd"))
+        .main()
+}
+
+fn create(folder: &Path, name: &str) -> Outcome<Writer> {
+    Ok(Writer::overwrite(folder.join(name), &CreateOptions::new("bench", "bench", Version::new(1, 0)))?)
+}
+
+fn many(folder: &Path) -> Outcome {
+    let mut writer = create(folder, "many.gsd")?;
+    for frame in 0..FRAMES {
+        for name in NAMES {
+            writer.write(name, 1, &[frame])?;
+        }
+        writer.end_frame()?;
+    }
+    Ok(writer.finish()?)
+}
+
+fn large(folder: &Path) -> Outcome {
+    let mut writer = create(folder, "large.gsd")?;
+    let values = vec![1.5f32; LARGE];
+    for _ in 0..LARGE_FRAMES {
+        writer.write("position", 3, &values)?;
+        writer.end_frame()?;
+    }
+    Ok(writer.finish()?)
+}
+
+fn expect(right: bool) -> Outcome {
+    if right { Ok(()) } else { Err("other values".into()) }
+}
+
+fn open(folder: &Path, watch: &mut Watch) -> Outcome {
+    let path = folder.join("many.gsd");
+    let reader = watch.time(|| Reader::open(&path))?;
+    expect(reader.frames() == FRAMES && reader.entries() == 10 * FRAMES)
+}
+
+fn find(folder: &Path, watch: &mut Watch) -> Outcome {
+    let reader = Reader::open(folder.join("many.gsd"))?;
+    let found = watch.time(|| -> Outcome<usize> {
+        let mut found = 0;
+        for frame in 0..FRAMES {
+            found += usize::from(reader.find(frame, NAMES[(frame % 10) as usize])?.is_some());
+        }
+        Ok(found)
+    })?;
+    expect(found as u64 == FRAMES)
+}
+
+fn read_small(folder: &Path, watch: &mut Watch) -> Outcome {
+    let reader = Reader::open(folder.join("many.gsd"))?;
+    let sum = watch.time(|| -> Outcome<u64> {
+        let mut sum = 0;
+        for frame in 0..FRAMES {
+            let chunk = reader.find(frame, NAMES[(frame % 10) as usize])?.ok_or("not there")?;
+            sum += reader.read::<u64>(&chunk)?[0];
+        }
+        Ok(sum)
+    })?;
+    expect(sum == FRAMES * (FRAMES - 1) / 2)
+}
+
+/// Each frame in memory of its own, as the other side hands it out.
+fn read_large(folder: &Path, watch: &mut Watch) -> Outcome {
+    let reader = Reader::open(folder.join("large.gsd"))?;
+    watch.time(|| {
+        for frame in 0..LARGE_FRAMES {
+            let chunk = reader.find(frame, "position")?.ok_or("not there")?;
+            let values = reader.read::<f32>(&chunk)?.into_owned();
+            expect(black_box(values).len() == LARGE)?;
+        }
+        Ok(())
+    })
+}
+
+fn read_rows(folder: &Path, watch: &mut Watch) -> Outcome {
+    let reader = Reader::open(folder.join("large.gsd"))?;
+    watch.time(|| {
+        for frame in 0..LARGE_FRAMES {
+            let chunk = reader.find(frame, "position")?.ok_or("not there")?;
+            let values = reader.read_rows::<f32>(&chunk, 50_000..50_100)?;
+            expect(black_box(values.into_owned()).len() == 300)?;
+        }
+        Ok(())
+    })
+}
+
+fn write_large(folder: &Path, watch: &mut Watch) -> Outcome {
+    let values = vec![1.5f32; LARGE];
+    watch.time(|| {
+        let mut writer = create(folder, "ours-large.gsd")?;
+        for _ in 0..LARGE_FRAMES {
+            writer.write("position", 3, &values)?;
+            writer.end_frame()?;
+        }
+        Ok(writer.finish()?)
+    })
+}
+
+fn write_small(folder: &Path, watch: &mut Watch) -> Outcome {
+    watch.time(|| {
+        let mut writer = create(folder, "ours-small.gsd")?;
+        for frame in 0..FRAMES {
+            writer.write("step", 1, &[frame])?;
+            writer.write("energy", 1, &[0.5f64])?;
+            writer.end_frame()?;
+        }
+        Ok(writer.finish()?)
+    })
+}
+
+fn write_flushed(folder: &Path, watch: &mut Watch) -> Outcome {
+    watch.time(|| {
+        let mut writer = create(folder, "ours-flushed.gsd")?;
+        for frame in 0..200u64 {
+            writer.write("step", 1, &[frame])?;
+            writer.write("position", 3, &[0.5f32; 3000])?;
+            writer.end_frame()?;
+            writer.flush()?;
+        }
+        Ok(writer.finish()?)
+    })
+}
+
+fn frame(step: u64, n: u32) -> Frame {
+    let mut frame = Frame::new(n);
+    frame.configuration.step = step;
+    frame.particles.position = vec![step as f32; 3 * n as usize].into();
+    frame.particles.velocity = vec![step as f32 + 1.0; 3 * n as usize].into();
+    frame.log.insert("energy".into(), (step as f64).into());
+    frame
+}
+
+fn trajectory(folder: &Path) -> Outcome {
+    let mut writer = TrajectoryWriter::overwrite(folder.join("trajectory.gsd"), "bench")?;
+    (0..200).try_for_each(|step| writer.append(&frame(step, 20_000)))?;
+    Ok(writer.finish()?)
+}
+
+fn log(folder: &Path) -> Outcome {
+    let mut writer = TrajectoryWriter::overwrite(folder.join("log.gsd"), "bench")?;
+    (0..2000).try_for_each(|step| writer.append(&frame(step, 10)))?;
+    Ok(writer.finish()?)
+}
+
+fn read_frames(folder: &Path, watch: &mut Watch) -> Outcome {
+    let trajectory = Trajectory::open(folder.join("trajectory.gsd"))?;
+    watch.time(|| {
+        for i in 0..trajectory.len() {
+            let frame = trajectory.frame(i)?;
+            expect(black_box(frame).particles.position.get(0) == Some(i as f64))?;
+        }
+        Ok(())
+    })
+}
+
+fn read_log(folder: &Path, watch: &mut Watch) -> Outcome {
+    let columns = watch.time(|| Trajectory::open(folder.join("log.gsd"))?.read_log())?;
+    expect(columns["energy"].to_f64().is_some_and(|values| values.len() == 2000 && values[7] == 7.0))
+}
