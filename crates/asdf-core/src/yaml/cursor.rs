@@ -132,7 +132,8 @@ impl<'a> Cursor<'a> {
         loop {
             let start = self.at;
             self.skip_blanks();
-            let after_blank = self.at > start || self.at == self.line_start;
+            let before = self.byte(self.at.saturating_sub(1));
+            let after_blank = self.at == self.line_start || matches!(before, b' ' | b'\t');
             if self.peek() == b'#' && after_blank {
                 self.skip_line();
             }

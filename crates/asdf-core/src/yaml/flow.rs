@@ -51,7 +51,7 @@ impl Parser<'_> {
 
     /// One entry: a node, or a key and a value.
     fn flow_entry(&mut self) -> Result<(NodeId, Option<NodeId>)> {
-        let explicit = self.cursor.is_indicator(b'?');
+        let explicit = self.cursor.peek() == b'?';
         if explicit {
             self.cursor.advance(1);
             self.flow_space()?;

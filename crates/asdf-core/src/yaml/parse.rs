@@ -164,8 +164,14 @@ impl<'a> Parser<'a> {
             place.inline = true;
             outer = Some(first.id);
             here = self.properties()?;
-            if here.is_some() && self.cursor.skip_to_content(false)? {
-                return Err(self.cursor.error("has properties twice"));
+            if let Some(second) = here
+                && self.cursor.skip_to_content(false)?
+            {
+                let merged = self.merged(first.id, second.id)?;
+                if !self.is_inside(place) {
+                    return Ok(merged);
+                }
+                (outer, here) = (Some(merged), None);
             }
         }
         self.block_content(place, outer, here)
@@ -198,15 +204,14 @@ impl<'a> Parser<'a> {
         let is_alias = self.cursor.peek() == b'*';
         let atom = self.block_atom(here.map(|begun| begun.id), place.indent)?;
         if !self.ends_as_key(line, start)? {
-            return match outer {
-                None => Ok(atom),
-                Some(_) if is_alias || here.is_some() => {
-                    Err(self.cursor.error("has properties twice, or an alias has some"))
-                }
-                Some(outer) => {
+            return match (outer, here) {
+                (None, _) => Ok(atom),
+                (Some(_), _) if is_alias => Err(self.cursor.error("has an alias with properties")),
+                (Some(outer), here) => {
+                    let id = here.map_or(Ok(outer), |here| self.merged(outer, here.id))?;
                     let content = self.tree.node(atom).content.clone();
-                    self.fill(outer, content);
-                    Ok(outer)
+                    self.fill(id, content);
+                    Ok(id)
                 }
             };
         }
@@ -219,10 +224,23 @@ impl<'a> Parser<'a> {
 
     fn only(&mut self, outer: Option<NodeId>, here: Option<NodeId>) -> Result<NodeId> {
         match (outer, here) {
-            (Some(_), Some(_)) => Err(self.cursor.error("has properties twice")),
+            (Some(outer), Some(here)) => self.merged(outer, here),
             (Some(id), None) | (None, Some(id)) => Ok(id),
             (None, None) => self.begin(),
         }
+    }
+
+    /// The one node of properties that stand on two lines: the one that aliases may name already.
+    fn merged(&mut self, outer: NodeId, here: NodeId) -> Result<NodeId> {
+        let (first, second) = (self.tree.node(outer), self.tree.node(here));
+        if first.tag.is_some() && second.tag.is_some() || first.anchor.is_some() && second.anchor.is_some() {
+            return Err(self.cursor.error("has properties twice"));
+        }
+        let (kept, other) = if second.anchor.is_some() { (here, outer) } else { (outer, here) };
+        if let Some(tag) = self.tree.node(other).tag.clone() {
+            self.tree.set_tag(kept, tag);
+        }
+        Ok(kept)
     }
 
     /// Whether the one-line node from `start` on line `line`, which has just been read, is followed by its `:`.

@@ -326,7 +326,8 @@ pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
     let edges = !text.starts_with([' ', '\t']) && !text.ends_with([' ', '\t', ':']);
     let inside =
         !text.contains(": ") && !text.contains(" #") && !text.contains(":\t") && !text.contains("\t#");
-    let brackets = !flow || !text.contains([',', '[', ']', '{', '}', '?']) && !text.contains("::");
+    let brackets =
+        !flow || !text.contains([',', '[', ']', '{', '}', '?']) && !text.contains("::") && first != ':';
     let marker = text.starts_with("---") || text.starts_with("...");
     starts && edges && inside && brackets && !marker && is_one_line(text)
 }

@@ -79,7 +79,8 @@ impl Parser<'_> {
         let folded = cursor.peek() == b'>';
         cursor.advance(1);
         let (chomp, explicit) = block_header(cursor)?;
-        let least = usize::try_from(parent.saturating_add(1)).unwrap_or(0);
+        // Even at the top, text on the first column ends the scalar.
+        let least = usize::try_from(parent.saturating_add(1)).unwrap_or(0).max(1);
         let mut pending = String::new();
         let indent = match explicit {
             Some(more) => usize::try_from(parent.max(0)).unwrap_or(0).saturating_add(more),
@@ -126,12 +127,10 @@ impl Parser<'_> {
 }
 
 fn starts_plain(cursor: &Cursor<'_>, flow: bool) -> bool {
+    let alone = cursor.is_blank_or_end(cursor.at.saturating_add(1));
     match cursor.peek() {
-        b'-' | b'?' | b':' => {
-            let alone = cursor.is_blank_or_end(cursor.at.saturating_add(1));
-            let closed = flow && matches!(cursor.peek_at(1), b',' | b'[' | b']' | b'{' | b'}');
-            !alone && !closed
-        }
+        b'-' => !alone,
+        b'?' | b':' => !alone && !flow,
         b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%'
         | b'@' | b'`' => false,
         _ => !cursor.is_end(),
