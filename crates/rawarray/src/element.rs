@@ -120,5 +120,5 @@ impl Element for bool {
 
 /// The bytes of elements.
 pub(crate) fn bytes<T: Element>(elements: &[T]) -> &[u8] {
-    bytemuck::must_cast_slice(elements)
+    bytemuck::cast_slice(elements)
 }

@@ -38,7 +38,7 @@ mod model;
 #[cfg(feature = "ndarray")]
 mod nd;
 mod reader;
-pub mod spec;
+mod spec;
 mod stream;
 mod writer;
 

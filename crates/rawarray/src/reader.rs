@@ -210,8 +210,9 @@ impl Reader {
     pub fn view<T: Element>(&self) -> Result<Cow<'_, [T]>> {
         self.check_type::<T>()?;
         match self.stored_elements().and_then(T::view) {
-            Some(elements) => Ok(Cow::Borrowed(elements)),
-            None => self.read().map(Cow::Owned),
+            // Elements of no bytes cannot be counted by their bytes.
+            Some(elements) if elements.len() as u64 == self.len() => Ok(Cow::Borrowed(elements)),
+            _ => self.read().map(Cow::Owned),
         }
     }
 

@@ -91,6 +91,7 @@ fn truth_values_and_structures() {
     each_shape(|i| i % 3 == 0);
     each_shape(|i| Particle { position: [i as f32, 0.5, -1.0], id: i as u32 });
     each_shape(|i| [i as u8, 1, 2]);
+    each_shape(|_| [0u8; 0]);
 }
 
 fn encoded<T: Element>(dims: &[u64], data: &[T], encoding: Encoding, order: ByteOrder) -> Reader {

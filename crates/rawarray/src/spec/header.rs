@@ -18,46 +18,46 @@ use nom::multi::many_m_n;
 use nom::number::complete::le_u64;
 
 use super::{ElementKind, Flags};
-use sciformats_core::FaultKind;
-use sciformats_core::fault::{Parsed, fail, field};
+use sciformats_core::fault::{Parsed, fail, field, locate};
+use sciformats_core::{FaultKind, Result};
 
 /// The first eight bytes of every file.
-pub const MAGIC: [u8; 8] = *b"rawarray";
+pub(crate) const MAGIC: [u8; 8] = *b"rawarray";
 
 /// Offset of the flags.
-pub const FLAGS_AT: u64 = 8;
+pub(crate) const FLAGS_AT: u64 = 8;
 /// Offset of `eltype`.
-pub const ELTYPE_AT: u64 = 16;
+pub(crate) const ELTYPE_AT: u64 = 16;
 /// Offset of `elbyte`.
-pub const ELBYTE_AT: u64 = 24;
+pub(crate) const ELBYTE_AT: u64 = 24;
 /// Offset of the size.
-pub const SIZE_AT: u64 = 32;
+pub(crate) const SIZE_AT: u64 = 32;
 /// Offset of the number of dimensions.
-pub const NDIMS_AT: u64 = 40;
+pub(crate) const NDIMS_AT: u64 = 40;
 /// Offset of the first dimension.
-pub const DIMS_AT: u64 = 48;
+pub(crate) const DIMS_AT: u64 = 48;
 
 /// The words before the dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preamble {
+pub(crate) struct Preamble {
     /// Byte order and encoding.
-    pub flags: Flags,
+    pub(crate) flags: Flags,
     /// Kind of the elements.
-    pub eltype: ElementKind,
+    pub(crate) eltype: ElementKind,
     /// Bytes of an element.
-    pub elbyte: u64,
+    pub(crate) elbyte: u64,
     /// Bytes of the data segment.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Number of dimensions that follow.
-    pub ndims: u64,
+    pub(crate) ndims: u64,
 }
 
 impl Preamble {
     /// Its size in the file.
-    pub const SIZE: usize = 48;
+    pub(crate) const SIZE: usize = 48;
 
     /// Reads the six words.
-    pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("magic", tag(&MAGIC[..]))(i)?;
         let (i, flags) = field("flags", le_u64)(i)?;
         let (i, eltype) = field("eltype", le_u64)(i)?;
@@ -69,7 +69,7 @@ impl Preamble {
     }
 
     /// The header with these words and `dims`.
-    pub fn with_dims(self, dims: Vec<u64>) -> Header {
+    pub(crate) fn with_dims(self, dims: Vec<u64>) -> Header {
         let Self { flags, eltype, elbyte, size, .. } = self;
         Header { flags, eltype, elbyte, size, dims }
     }
@@ -95,8 +95,25 @@ impl Header {
     /// compares it with the file's length refuses.
     pub const UNFINISHED: u64 = u64::MAX;
 
-    /// Reads a header.
-    pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
+    /// Reads the header at the start of `bytes`, whatever follows it. Nothing but its form is checked.
+    ///
+    /// ```
+    /// use rawarray::{Header, RawArray};
+    ///
+    /// let file = RawArray::new([3, 2], vec![0u16; 6])?.encode(&Default::default())?;
+    /// let header = Header::from_bytes(&file)?;
+    /// assert_eq!((header.elbyte, header.size, header.dims), (2, 12, vec![3, 2]));
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the bytes begin with another magic number or end within the header.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        locate("header", 0, bytes, Self::parse)
+    }
+
+    /// Parses a header.
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, preamble) = Preamble::parse(i)?;
         let (i, dims) = dims(preamble.ndims)(i)?;
         Ok((i, preamble.with_dims(dims)))
@@ -117,7 +134,7 @@ impl Header {
 }
 
 /// Reads `ndims` dimensions.
-pub fn dims<'a>(ndims: u64) -> impl FnMut(&'a [u8]) -> Parsed<'a, Vec<u64>> {
+pub(crate) fn dims<'a>(ndims: u64) -> impl FnMut(&'a [u8]) -> Parsed<'a, Vec<u64>> {
     move |i| match usize::try_from(ndims) {
         Ok(n) if n <= i.len() / 8 => field("dims", many_m_n(n, n, le_u64)).parse(i),
         _ => field("dims", |i| fail(i, FaultKind::Truncated))(i),
@@ -127,7 +144,7 @@ pub fn dims<'a>(ndims: u64) -> impl FnMut(&'a [u8]) -> Parsed<'a, Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sciformats_core::fault::{locate, locate_all};
+    use sciformats_core::fault::locate_all;
 
     use super::*;
 

@@ -14,9 +14,9 @@
     clippy::cast_possible_wrap
 )]
 
-pub mod element_kind;
-pub mod flags;
-pub mod header;
+pub(crate) mod element_kind;
+pub(crate) mod flags;
+pub(crate) mod header;
 
 pub use element_kind::ElementKind;
 pub use flags::Flags;
