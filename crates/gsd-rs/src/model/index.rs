@@ -77,10 +77,17 @@ impl Index {
     /// The position of the first entry that is not before `frame` and, where ids are sorted, `id`.
     pub(crate) fn lower_bound(&self, storage: &dyn ReadAt, frame: u64, id: u16) -> Result<u64> {
         let target = self.key(frame, id);
+        let block = self.block(storage);
         let (mut low, mut high) = (None, None);
         bisect(self.used, |position| {
-            let entry = self.entry(storage, position)?;
-            let key = self.key(entry.frame, entry.id);
+            let at = self.offset(position);
+            let within = usize::try_from(position.saturating_mul(SIZE)).unwrap_or(usize::MAX);
+            let bytes = match block.and_then(|block| block.get(within..)) {
+                Some(bytes) => Cow::Borrowed(bytes),
+                None => storage.read_at(at, IndexEntry::SIZE)?,
+            };
+            let (frame, id) = locate("index entry", at, &bytes, IndexEntry::parse_key)?;
+            let key = self.key(frame, id);
             if let Some(low) = low.filter(|&low| key < low) {
                 return Err(self.disorder(position, low, key));
             }
@@ -91,6 +98,13 @@ impl Index {
             *(if before { &mut low } else { &mut high }) = Some(key);
             Ok(before)
         })
+    }
+
+    /// The entries in use, if the storage has them in memory.
+    fn block<'a>(&self, storage: &'a dyn ReadAt) -> Option<&'a [u8]> {
+        let start = usize::try_from(self.location).ok()?;
+        let end = usize::try_from(self.offset(self.used)).ok()?;
+        storage.as_slice()?.get(start..end)
     }
 
     /// Entries with one of `ids` in `frame`: the first in the order of the index.

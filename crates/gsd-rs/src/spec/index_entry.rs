@@ -11,6 +11,7 @@
 //! | 31 | 1 | `flags`: 0 |
 
 use nom::Parser;
+use nom::bytes::complete::take;
 use nom::number::complete::{le_i64, le_u8, le_u16, le_u32, le_u64};
 use sciformats_core::fault::{Parsed, constant, field};
 
@@ -60,6 +61,14 @@ impl IndexEntry {
         let (i, _) = field("N", le_u64)(i)?;
         field("location", le_i64)(i)
     }
+
+    /// Only `frame` and `id`, by which the index is sorted.
+    pub(crate) fn parse_key(i: &[u8]) -> Parsed<'_, (u64, u16)> {
+        let (i, frame) = field("frame", le_u64)(i)?;
+        let (i, _) = field("N, location and M", take(20usize))(i)?;
+        let (i, id) = field("id", le_u16)(i)?;
+        Ok((i, (frame, id)))
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +95,7 @@ mod tests {
             IndexEntry { frame: 5, n: 7, location: 0x1500, m: 3, id: 2, element: ElementType::F32 };
         assert_eq!(entry, expected);
         assert_eq!(IndexEntry::parse_location(&BYTES).unwrap().1, 0x1500);
+        assert_eq!(IndexEntry::parse_key(&BYTES).unwrap().1, (5, 2));
         let mut out = Vec::new();
         entry.encode(&mut out);
         assert_eq!(out, BYTES);
@@ -116,6 +126,7 @@ mod tests {
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = IndexEntry::parse(&bytes);
             let _ = IndexEntry::parse_location(&bytes);
+            let _ = IndexEntry::parse_key(&bytes);
         }
     }
 }
