@@ -14,8 +14,7 @@ const PIECE: u64 = 16 << 20;
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else { return ExitCode::from(2) };
-    let mut options = Options::default();
-    options.outside = Outside::SameFolder;
+    let options = Options { outside: Outside::SameFolder, ..Options::default() };
     let mut out = std::io::stdout().lock();
     match File::open_with(&path, &options) {
         Ok(file) => match print(&file, &mut out) {
@@ -75,7 +74,7 @@ fn object(file: &File, path: &str, address: Address, out: &mut impl Write) -> st
         Ok(Node::Dataset(dataset)) => array(&dataset, &mut line),
         Err(error) => Err(error),
     };
-    let mut sound = finish(line, described, out)?;
+    let mut sound = finish(line, &described, out)?;
     match file.attributes_at(address) {
         Ok(attributes) => {
             for attribute in attributes {
@@ -85,7 +84,7 @@ fn object(file: &File, path: &str, address: Address, out: &mut impl Write) -> st
                 let name = attribute.name().map(|name| name.to_text().into_owned());
                 line.insert("name".into(), name.into());
                 let described = attribute_line(&attribute, &mut line);
-                sound &= finish(line, described, out)?;
+                sound &= finish(line, &described, out)?;
             }
         }
         Err(_) => sound = false,
@@ -95,10 +94,10 @@ fn object(file: &File, path: &str, address: Address, out: &mut impl Write) -> st
 
 fn finish(
     mut line: Map<String, Value>,
-    described: Result<(), Error>,
+    described: &Result<(), Error>,
     out: &mut impl Write,
 ) -> std::io::Result<bool> {
-    if let Err(error) = &described {
+    if let Err(error) = described {
         line.insert("error".into(), error.to_string().into());
     }
     writeln!(out, "{}", Value::Object(line))?;

@@ -6,6 +6,7 @@ use crate::canonical::Canonical;
 use crate::element::{Element, Values};
 use crate::file::File;
 use crate::model::attributes::{Content, Found};
+use crate::model::read::again;
 use crate::spec::Name;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
@@ -40,7 +41,7 @@ impl Attribute {
     }
 
     fn content(&self) -> Result<&Content> {
-        self.content.as_ref().map_err(copy_error)
+        self.content.as_ref().map_err(again)
     }
 
     /// What its elements are.
@@ -83,27 +84,5 @@ impl Attribute {
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         let content = self.content()?;
         T::read(&Values::new(&self.file, &content.datatype, &content.data, content.offset))
-    }
-}
-
-/// The same error again: the attribute keeps its own.
-fn copy_error(error: &Error) -> Error {
-    match error {
-        Error::Malformed { structure, offset, fault } => {
-            Error::Malformed { structure, offset: *offset, fault: *fault }
-        }
-        Error::Unsupported { what, feature, offset } => {
-            Error::Unsupported { what: what.clone(), feature: *feature, offset: *offset }
-        }
-        Error::LimitExceeded { what, declared, limit } => {
-            Error::LimitExceeded { what, declared: *declared, limit: *limit }
-        }
-        Error::Io { action, path, offset, source } => Error::Io {
-            action,
-            path: path.clone(),
-            offset: *offset,
-            source: std::io::Error::new(source.kind(), source.to_string()),
-        },
-        other => Error::usage("attribute", other.to_string()),
     }
 }

@@ -13,7 +13,7 @@ use crate::element::{Element, Values};
 use crate::file::File;
 use crate::model::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
 use crate::model::object::Object;
-use crate::model::read::{self, Content, Reader};
+use crate::model::read::{self, Content, Reader, Storage};
 use crate::model::virtual_layout;
 use crate::spec::Address;
 use crate::spec::message::dataspace::Dataspace;
@@ -33,7 +33,7 @@ pub struct Dataset {
 impl Dataset {
     pub(crate) fn open(file: File, object: &Object<'_>) -> Result<Self> {
         let mut content = read::content(file.opened(), object)?;
-        if let Layout::Virtual(id) = content.storage.layout {
+        if let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage {
             let shape = virtual_layout::shape(file.opened(), &content, id)?;
             if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
                 *dimensions = shape;
@@ -68,18 +68,27 @@ impl Dataset {
     }
 
     /// Where its elements are.
-    pub fn layout(&self) -> &Layout {
-        &self.content.storage.layout
+    ///
+    /// # Errors
+    /// `Malformed` if the messages about the storage are.
+    pub fn layout(&self) -> Result<&Layout> {
+        self.content.storage().map(|storage| &storage.layout)
     }
 
     /// The filters of its chunks.
-    pub fn filters(&self) -> &Pipeline {
-        &self.content.storage.pipeline
+    ///
+    /// # Errors
+    /// `Malformed` if the messages about the storage are.
+    pub fn filters(&self) -> Result<&Pipeline> {
+        self.content.storage().map(|storage| &storage.pipeline)
     }
 
     /// What elements that were never written read as.
-    pub fn fill_value(&self) -> &FillValue {
-        &self.content.storage.fill
+    ///
+    /// # Errors
+    /// `Malformed` if the messages about the storage are.
+    pub fn fill_value(&self) -> Result<&FillValue> {
+        self.content.storage().map(|storage| &storage.fill)
     }
 
     /// Where the elements of a virtual dataset come from; nothing for others.
@@ -87,7 +96,7 @@ impl Dataset {
     /// # Errors
     /// `Malformed` if the mappings are.
     pub fn mappings(&self) -> Result<Vec<Mapping>> {
-        match self.content.storage.layout {
+        match *self.layout()? {
             Layout::Virtual(id) => virtual_layout::mappings(self.file.opened(), id),
             _ => Ok(Vec::new()),
         }
@@ -126,7 +135,7 @@ impl Dataset {
         if Some(slab.of()) != self.shape() {
             return Err(Error::usage("slab", "is of an array of another shape"));
         }
-        let bytes = slab.len().checked_mul(self.element_size()).unwrap_or(u64::MAX);
+        let bytes = slab.len().saturating_mul(self.element_size());
         self.file.opened().context.limits.memory("bytes of the selection", bytes)
     }
 
@@ -164,8 +173,8 @@ impl Dataset {
     /// An offset to blame faults of elements on.
     fn data_offset(&self) -> u64 {
         let context = &self.file.opened().context;
-        match &self.content.storage.layout {
-            Layout::Contiguous { address: Some(at) } => context.offset(*at),
+        match self.layout() {
+            Ok(Layout::Contiguous { address: Some(at) }) => context.offset(*at),
             _ => context.offset(self.content.address),
         }
     }
@@ -212,8 +221,9 @@ impl Dataset {
 
     /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.
     pub fn as_slice<T: Element + bytemuck::AnyBitPattern>(&self) -> Option<&[T]> {
-        let Layout::Contiguous { address: Some(at) } = self.content.storage.layout else { return None };
-        if self.content.storage.external.is_some() || !T::is_stored_as(&self.content.datatype) {
+        let storage = self.content.storage().ok()?;
+        let Layout::Contiguous { address: Some(at) } = storage.layout else { return None };
+        if storage.external.is_some() || !T::is_stored_as(&self.content.datatype) {
             return None;
         }
         let context = &self.file.opened().context;
@@ -223,35 +233,34 @@ impl Dataset {
         bytemuck::try_cast_slice(context.storage.as_slice()?.get(start..end)?).ok()
     }
 
-    fn chunked(&self) -> Option<&Chunked> {
-        match &self.content.storage.layout {
-            Layout::Chunked(chunked) => Some(chunked),
-            _ => None,
+    fn chunked(&self) -> Result<&Chunked> {
+        match self.layout()? {
+            Layout::Chunked(chunked) => Ok(chunked),
+            _ => Err(Error::usage("dataset", "is not stored in chunks")),
         }
     }
 
-    /// The chunks that are stored, in the order of the index; parts of it that cannot be read are errors. Nothing for
-    /// datasets without chunks.
-    pub fn chunks(&self) -> Vec<Result<StoredChunk>> {
+    /// The chunks that are stored, in the order of the index; parts of it that cannot be read are items that are errors.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no chunks, `Malformed` if the messages about the storage are.
+    pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
         let mut found = Vec::new();
-        let (Some(layout), Dataspace::Simple { dimensions, maximum }) =
-            (self.chunked(), &self.content.dataspace)
-        else {
-            return found;
-        };
+        let layout = self.chunked()?;
+        let Dataspace::Simple { dimensions, maximum } = &self.content.dataspace else { return Ok(found) };
         if dimensions.contains(&0) || dimensions.len() != layout.dimensions.len() {
-            return found;
+            return Ok(found);
         }
         let last = dimensions.iter().zip(&layout.dimensions);
         let last = last.map(|(size, n)| size.saturating_sub(1).checked_div(*n).unwrap_or(0)).collect();
         let bounds = Bounds { first: vec![0; dimensions.len()], last };
-        let filtered = !self.filters().filters.is_empty();
+        let filtered = !self.filters()?.filters.is_empty();
         let context = &self.file.opened().context;
         Index { context, layout, dimensions, maximum, filtered }.visit(&bounds, &mut |chunk| {
             found.push(chunk);
             ControlFlow::Continue(())
         });
-        found
+        Ok(found)
     }
 
     /// The bytes of a chunk as they are stored.
@@ -267,7 +276,7 @@ impl Dataset {
     /// # Errors
     /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the dataset has no chunks.
     pub fn chunk_decoded(&self, chunk: &StoredChunk) -> Result<Vec<u8>> {
-        let layout = self.chunked().ok_or_else(|| Error::usage("dataset", "is not stored in chunks"))?;
+        let layout = self.chunked()?;
         let opened = self.file.opened();
         let bytes =
             opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?;

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use sciformats_core::{Error, Result};
 
 use crate::canonical;
-use crate::element_type::{self, ElementType};
+use crate::convert::{self, Number};
+use crate::element_type::ElementType;
 use crate::file::File;
 use crate::model::global_heap::GlobalHeap;
 use crate::spec::Address;
@@ -63,29 +64,11 @@ pub trait Element: Sized {
     }
 }
 
-/// A number of any type.
-#[derive(Clone, Copy, Debug)]
-enum Number {
-    Integer(i128),
-    Float(f64),
-}
-
 /// The numbers of `values`.
 fn numbers(values: &Values<'_>, wanted: &'static str) -> Result<Vec<Number>> {
-    let datatype = match &values.datatype.class {
-        Class::Enumeration { base, .. } => &**base,
-        _ => values.datatype,
-    };
     values
         .elements()
-        .map(|raw| match &datatype.class {
-            Class::FixedPoint(fixed) => element_type::integer(fixed, raw).map(Number::Integer),
-            Class::BitField(field) => {
-                element_type::bit_field(field, raw).map(|bits| Number::Integer(bits.cast_signed()))
-            }
-            Class::FloatingPoint(float) => element_type::float(float, raw).map(Number::Float),
-            _ => Err(values.mismatch(wanted)),
-        })
+        .map(|raw| convert::number(values.datatype, raw).unwrap_or_else(|| Err(values.mismatch(wanted))))
         .collect()
 }
 

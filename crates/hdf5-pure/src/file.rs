@@ -12,13 +12,16 @@ use crate::dataset::Dataset;
 use crate::group::Group;
 use crate::model::object::Object;
 use crate::model::open::{self, Found, Opened, Options};
-use crate::model::{attributes, links};
+use crate::model::{attributes, links, shared};
+use crate::spec::btree_v1::BtreeK;
 use crate::spec::free_space::{self, FreeSpace, Section};
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::Target;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::Version;
+use crate::spec::shared_table::{SharedIndex, SharedRecord};
 use crate::spec::superblock::Superblock;
 use crate::spec::{Address, Name};
 
@@ -101,6 +104,11 @@ impl File {
         self.0.opened.file_space.as_ref()
     }
 
+    /// The sizes of version 1 B-tree nodes: those of the superblock, or of its extension.
+    pub fn btree_k(&self) -> BtreeK {
+        self.0.opened.btree_k
+    }
+
     /// The free parts that the file keeps account of.
     ///
     /// # Errors
@@ -120,6 +128,19 @@ impl File {
             })?);
         }
         Ok(found)
+    }
+
+    /// The indexes of messages that several objects share.
+    pub fn shared_indexes(&self) -> &[SharedIndex] {
+        &self.0.opened.context.shared
+    }
+
+    /// The messages of an index.
+    ///
+    /// # Errors
+    /// `Malformed` if the index is.
+    pub fn shared_records(&self, index: &SharedIndex) -> Result<Vec<SharedRecord>> {
+        shared::records(&self.opened().context, index)
     }
 
     /// The root group.
@@ -193,7 +214,9 @@ impl File {
             Some(NodeKind::Dataset) => Node::Dataset(Dataset::open(self.clone(), &object)?),
             Some(NodeKind::Datatype) => Node::Datatype(CommittedDatatype { file: self.clone(), address }),
             None => {
-                return Err(object.missing(&self.opened().context, "is neither a group, dataset nor datatype"));
+                return Err(
+                    object.missing(&self.opened().context, "is neither a group, dataset nor datatype")
+                );
             }
         })
     }
@@ -279,6 +302,7 @@ impl File {
             times,
             modified: times.map(|[_, modified, ..]| modified).or(modified),
             comment: object.parse(context, MessageType::Comment, small::comment)?,
+            group: object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?,
             messages: object.messages().iter().map(|message| (message.kind, message.offset)).collect(),
         })
     }
@@ -395,6 +419,8 @@ pub struct ObjectInfo {
     pub modified: Option<u32>,
     /// A comment.
     pub comment: Option<Name>,
+    /// When a group's links move to dense storage, where the group says it.
+    pub group: Option<GroupInfo>,
     /// All messages and their absolute offsets.
     pub messages: Vec<(MessageType, u64)>,
 }

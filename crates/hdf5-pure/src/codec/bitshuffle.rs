@@ -29,7 +29,7 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
 }
 
 fn plain(input: &[u8], size: usize, elements: usize) -> Result<Vec<u8>, Fault> {
-    if elements % 8 != 0 {
+    if !elements.is_multiple_of(8) {
         return Err(Fault::new("block size", FaultKind::Undefined { found: elements as u64 }));
     }
     let mut out = Vec::with_capacity(input.len());

@@ -27,7 +27,7 @@ pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>
         values.first_chunk::<4>().ok_or_else(|| super::truncated("client data"))?;
     let wrong = |found: u32| Fault::new("client data", FaultKind::Undefined { found: found.into() });
     let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    if block < 2 || block > 32 || block % 2 == 1 {
+    if !(2..=32).contains(&block) || block % 2 == 1 {
         return Err(wrong(block));
     }
     if line == 0 || line > 4096 {

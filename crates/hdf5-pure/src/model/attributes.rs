@@ -135,7 +135,7 @@ fn parse(context: &Context, offset: u64, body: &[u8], creation_order: Option<u32
 }
 
 fn content(context: &Context, offset: u64, raw: &RawAttribute<'_>) -> Result<Content> {
-    let datatype = part(context, MessageType::Datatype, offset, &raw.datatype, |i| Datatype::parse(i))?;
+    let datatype = part(context, MessageType::Datatype, offset, &raw.datatype, Datatype::parse)?;
     let dataspace = part(context, MessageType::Dataspace, offset, &raw.dataspace, |i| {
         Dataspace::parse(i, context.sizes)
     })?;

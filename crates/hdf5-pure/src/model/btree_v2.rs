@@ -47,11 +47,6 @@ impl<'a> Tree<'a> {
         self.header.record_size.into()
     }
 
-    /// Records in the tree, as the header has it.
-    pub(crate) fn len(&self) -> u64 {
-        self.header.total_records
-    }
-
     fn root(&self) -> Option<Child> {
         self.header.root.map(|address| Child { address, records: self.header.root_records })
     }

@@ -136,7 +136,7 @@ impl Index<'_> {
     }
 
     fn implicit(&self, at: Address, bounds: &Bounds, visit: &mut Visit<'_>) -> Result<()> {
-        let numbering = Numbering::new(self.counts(), None);
+        let numbering = Numbering::new(&self.counts(), None);
         let size = self.bytes(at)?;
         let (first, last) = numbering.range(bounds).ok_or_else(|| self.too_many(at))?;
         // All of them must be in the file, which also bounds the loop.
@@ -267,7 +267,7 @@ impl Index<'_> {
             .parse(HEADER, at, FixedArray::size(sizes) as u64, |i| FixedArray::parse(i, sizes))?;
         self.check_elements(HEADER, at, array.client, array.element_size)?;
         let Some(block) = array.block else { return Ok(()) };
-        let numbering = Numbering::new(self.counts(), None);
+        let numbering = Numbering::new(&self.counts(), None);
         let (first, last) = numbering.range(bounds).ok_or_else(|| self.too_many(at))?;
         if last >= array.elements {
             return Err(self.too_many(at));
@@ -327,7 +327,7 @@ impl Index<'_> {
         self.check_elements(HEADER, at, array.client, array.element_size)?;
         let Some(block) = array.index_block else { return Ok(()) };
         let unlimited = self.maximum.iter().position(Option::is_none);
-        let numbering = Numbering::new(self.counts(), unlimited);
+        let numbering = Numbering::new(&self.counts(), unlimited);
         let range = numbering.range(bounds).ok_or_else(|| self.too_many(at))?;
         let elements = Elements { index: self, numbering: &numbering, bounds, range };
         Extensible { array, elements, visit }.run(block)
@@ -346,7 +346,7 @@ struct Numbering {
 
 impl Numbering {
     /// Row by row over `counts`; the dimension `unlimited` goes before all others.
-    fn new(counts: Vec<u64>, unlimited: Option<usize>) -> Self {
+    fn new(counts: &[u64], unlimited: Option<usize>) -> Self {
         let others = (0..counts.len()).filter(|&i| Some(i) != unlimited);
         let order: Vec<usize> = unlimited.into_iter().chain(others).collect();
         let counts: Vec<u64> = order.iter().filter_map(|&i| counts.get(i).copied()).collect();
@@ -571,11 +571,11 @@ mod tests {
 
     #[test]
     fn numbers_of_chunks() {
-        let rows = Numbering::new(vec![4, 3, 5], None);
+        let rows = Numbering::new(&[4, 3, 5], None);
         assert_eq!(rows.number(&[1, 2, 3]), Some(28));
         assert_eq!(rows.scaled(28), [1, 2, 3]);
         // The unlimited dimension comes first, whatever its count.
-        let grows = Numbering::new(vec![4, 1, 5], Some(1));
+        let grows = Numbering::new(&[4, 1, 5], Some(1));
         assert_eq!(grows.number(&[1, 7, 3]), Some(7 * 20 + 5 + 3));
         assert_eq!(grows.scaled(148), [1, 7, 3]);
     }

@@ -78,9 +78,25 @@ pub(crate) fn assemble(
             let info = locate("multi driver information", at, &info.information, MultiInfo::parse)?;
             multi(path, &info, open)?
         }
+        b"Subfilin" => return Err(Error::unsupported("a file whose data are striped over subfiles")),
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(parts)))
+}
+
+/// The family that `first` begins, where old writers say nothing of it: the file is shorter than its superblock says, and
+/// the next member is beside it.
+pub(crate) fn unannounced(
+    first: &Arc<dyn ReadAt>,
+    path: Option<&Path>,
+    end_of_file: u64,
+    open: &dyn Fn(&Path) -> Result<Arc<dyn ReadAt>>,
+) -> Result<Option<Arc<dyn ReadAt>>> {
+    let next = path.and_then(Name::of).is_some_and(|name| name.member(1).is_file());
+    if first.len() >= end_of_file || !next {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(family(first, path, first.len(), 0, open)?)))
 }
 
 fn family(

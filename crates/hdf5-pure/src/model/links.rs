@@ -14,7 +14,7 @@ use super::symbols::Symbols;
 use crate::spec::btree_v2::record::LinkName;
 use crate::spec::lookup3;
 use crate::spec::message::MessageType;
-use crate::spec::message::link::{Link, Target};
+use crate::spec::message::link::Link;
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name};
@@ -124,13 +124,5 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
             )?;
             Ok(found)
         }
-    }
-}
-
-/// Where a hard link leads.
-pub(crate) fn hard(link: &Link) -> Option<Address> {
-    match link.target {
-        Target::Hard(address) => Some(address),
-        _ => None,
     }
 }

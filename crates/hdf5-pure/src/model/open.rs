@@ -12,6 +12,7 @@ use super::external::Outside;
 use super::object::Object;
 use super::{file_set, links};
 use crate::codec::registry::Registry;
+use crate::spec::btree_v1::BtreeK;
 use crate::spec::driver_info::DriverInfo;
 use crate::spec::message::file_space_info::FileSpaceInfo;
 use crate::spec::message::link::Target;
@@ -43,6 +44,7 @@ pub(crate) struct Opened {
     pub(crate) path: Option<PathBuf>,
     pub(crate) outside: Outside,
     pub(crate) file_space: Option<FileSpaceInfo>,
+    pub(crate) btree_k: BtreeK,
     pub(crate) options: Options,
 }
 
@@ -69,14 +71,24 @@ impl Opened {
             registry: options.filters.clone(),
             shared: Vec::new(),
         };
-        if let Some((info, at)) = driver_info(&context, &superblock)?
-            && let Some(whole) = file_set::assemble(&context.storage, path, &info, at, &open)?
-        {
+        let whole = match driver_info(&context, &superblock)? {
+            Some((info, at)) => file_set::assemble(&context.storage, path, &info, at, &open)?,
+            None => file_set::unannounced(&context.storage, path, superblock.end_of_file, &open)?,
+        };
+        if let Some(whole) = whole {
             context.storage = whole;
         }
         let mut file_space = None;
+        let mut btree_k = match superblock.rest {
+            Rest::Old { chunk_k, group_internal_k, group_leaf_k, .. } => {
+                BtreeK { chunk: chunk_k, group_internal: group_internal_k, group_leaf: group_leaf_k }
+            }
+            Rest::New { .. } => BtreeK { chunk: 32, group_internal: 16, group_leaf: 4 },
+        };
         if let Rest::New { extension: Some(extension), .. } = superblock.rest {
             file_space = read_extension(&mut context, extension)?;
+            let object = Object::read(&context, extension)?;
+            btree_k = object.parse(&context, MessageType::BtreeK, BtreeK::parse)?.unwrap_or(btree_k);
         }
         let root = superblock.root().ok_or_else(|| {
             let kind = FaultKind::Rule("is the undefined address");
@@ -89,6 +101,7 @@ impl Opened {
             path: path.map(Path::to_path_buf),
             outside: options.outside.clone(),
             file_space,
+            btree_k,
             options: options.clone(),
         })
     }

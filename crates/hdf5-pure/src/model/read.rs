@@ -22,15 +22,44 @@ use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::{Chunked, Layout};
 
 /// What the messages of a dataset say.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) address: Address,
     pub(crate) dataspace: Dataspace,
     pub(crate) datatype: Datatype,
-    pub(crate) storage: Storage,
+    /// An error if the messages about it are broken: shape and type may be known all the same.
+    pub(crate) storage: Result<Storage>,
 }
 
-/// Where the elements are. Its messages may be broken where shape and type are not.
+impl Content {
+    pub(crate) fn storage(&self) -> Result<&Storage> {
+        self.storage.as_ref().map_err(again)
+    }
+}
+
+/// The same error once more.
+pub(crate) fn again(error: &Error) -> Error {
+    match error {
+        Error::Malformed { structure, offset, fault } => {
+            Error::Malformed { structure, offset: *offset, fault: *fault }
+        }
+        Error::Unsupported { what, feature, offset } => {
+            Error::Unsupported { what: what.clone(), feature: *feature, offset: *offset }
+        }
+        Error::LimitExceeded { what, declared, limit } => {
+            Error::LimitExceeded { what, declared: *declared, limit: *limit }
+        }
+        Error::Io { action, path, offset, source } => Error::Io {
+            action,
+            path: path.clone(),
+            offset: *offset,
+            source: std::io::Error::new(source.kind(), source.to_string()),
+        },
+        other => Error::usage("object", other.to_string()),
+    }
+}
+
+/// Where the elements are.
 #[derive(Clone, Debug)]
 pub(crate) struct Storage {
     pub(crate) layout: Layout,
@@ -70,7 +99,7 @@ pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
 /// Reads all of a dataset's messages.
 pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     let (dataspace, datatype) = shape_and_type(opened, object)?;
-    Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object)? })
+    Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object) })
 }
 
 /// A read of one dataset.
@@ -93,7 +122,7 @@ impl Reader<'_> {
         if out.is_empty() {
             return Ok(());
         }
-        let storage = &self.content.storage;
+        let storage = self.content.storage()?;
         match &storage.layout {
             Layout::Compact(data) => self.compact(data, slab, out),
             Layout::Contiguous { address } => match (&storage.external, address) {
@@ -108,7 +137,7 @@ impl Reader<'_> {
 
     /// Fills `out` with the fill value.
     pub(crate) fn fill(&self, out: &mut [u8]) -> Result<()> {
-        let value = match &self.content.storage.fill.value {
+        let value = match &self.content.storage()?.fill.value {
             Fill::Value(value) if value.len() != self.element() => {
                 let kind = FaultKind::Mismatch { expected: self.element() as u64, found: value.len() as u64 };
                 let fault = Fault::new("size", kind);
@@ -180,7 +209,7 @@ impl Reader<'_> {
             };
             return Err(self.layout_fault("dataset element size", kind));
         }
-        let filtered = !self.content.storage.pipeline.filters.is_empty();
+        let filtered = !self.content.storage()?.pipeline.filters.is_empty();
         let index = Index { context: &self.opened.context, layout, dimensions, maximum, filtered };
         let bounds = bounds(slab, &layout.dimensions);
         let mut found = Vec::new();
@@ -218,7 +247,7 @@ impl Reader<'_> {
     /// The bytes of a chunk, `bytes` of them, all filters undone.
     pub(crate) fn chunk(&self, layout: &Chunked, chunk: &StoredChunk, bytes: usize) -> Result<Cow<'_, [u8]>> {
         let context = &self.opened.context;
-        let pipeline = &self.content.storage.pipeline;
+        let pipeline = &self.content.storage()?.pipeline;
         let stored = context.read("chunk", chunk.address, chunk.size)?;
         if pipeline.filters.is_empty() || layout.unfiltered_edges && self.reaches_out(layout, chunk) {
             if stored.len() < bytes {

@@ -1,13 +1,18 @@
 //! Shared messages: the bytes of a message that is stored elsewhere.
 
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
 use sciformats_core::Result;
 use sciformats_core::fault::{Fault, FaultKind, locate};
 
+use super::btree_v2::Tree;
 use super::context::Context;
 use super::fractal_heap::Heap;
 use super::object::Object;
 use crate::spec::message::MessageType;
 use crate::spec::message::shared::Shared;
+use crate::spec::shared_table::{self, SharedIndex, SharedRecord};
 
 /// The absolute offset and the bytes of the `kind` message that the reference `stub` at `offset` leads to.
 pub(crate) fn resolve(
@@ -54,4 +59,26 @@ pub(crate) fn from_table(
             Err(Fault::new("location", kind).at("shared message", offset))
         }
     }
+}
+
+/// All messages of an index of the table.
+pub(crate) fn records(context: &Context, index: &SharedIndex) -> Result<Vec<SharedRecord>> {
+    let Some(at) = index.index else { return Ok(Vec::new()) };
+    let sizes = context.sizes;
+    if index.kind == 0 {
+        let records = SharedRecord::size(sizes).saturating_mul(index.messages.into());
+        let len = records.saturating_add(8) as u64;
+        return context
+            .parse("shared message list", at, len, |i| shared_table::list(i, sizes, index.messages));
+    }
+    let mut found = Vec::new();
+    Tree::open(context, at, &[7])?.search(
+        |_| Ok(Ordering::Equal),
+        |record| {
+            let parse = |i| SharedRecord::parse(i, sizes);
+            found.push(locate("shared message record", context.offset(at), record, parse)?);
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    Ok(found)
 }

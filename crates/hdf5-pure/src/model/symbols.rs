@@ -88,7 +88,7 @@ impl<'a> Symbols<'a> {
                     }
                     match self.leaf(child) {
                         Ok(leaf) => {
-                            leaf.entries.iter().try_for_each(|entry| visit(self.link(child, entry)))?
+                            leaf.entries.iter().try_for_each(|entry| visit(self.link(child, entry)))?;
                         }
                         Err(error) => visit(Err(error))?,
                     }

@@ -12,8 +12,10 @@ use super::object::Object;
 use super::open::{self, Opened};
 use super::read::{self, Content, Reader};
 use super::region::{self, Run};
+use crate::convert;
 use crate::spec::Name;
 use crate::spec::global_heap::GlobalId;
+use crate::spec::message::datatype::Datatype;
 use crate::spec::selection::{Regular, Selection};
 use crate::spec::virtual_mapping::{self, Mapping};
 
@@ -171,8 +173,9 @@ fn copy(
     (slab, out): (&Slab, &mut [u8]),
 ) -> Result<()> {
     let size = usize::try_from(reader.content.datatype.size).unwrap_or(usize::MAX);
-    if source.content.datatype != reader.content.datatype {
-        return Err(Error::unsupported("a virtual dataset whose source has another datatype"));
+    // Such elements mean places in the file that holds them.
+    if source.opened.is_some() && source.content.datatype.is_indirect() {
+        return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));
     }
     let wrong = |rule| {
         reader.opened.context.fault(
@@ -199,11 +202,8 @@ fn copy(
         return Ok(());
     }
     pieces.sort_unstable();
-    let Some((first, last)) =
-        region::rows(from, from_shape).or_else(|| from_shape.is_empty().then_some((0, 0)))
-    else {
-        return Ok(());
-    };
+    let rows = region::rows(from, from_shape).or_else(|| from_shape.is_empty().then_some((0, 0)));
+    let Some((_, last)) = rows else { return Ok(()) };
     let nested = Reader {
         opened: source.opened.as_deref().unwrap_or(reader.opened),
         content: &source.content,
@@ -213,7 +213,7 @@ fn copy(
     // Only elements of the source that fall into the pieces are read, run by run.
     let mut number = 0u64;
     let mut next = 0usize;
-    let mut rows = Rows::new(&nested, (first, last), size);
+    let mut rows = Rows::new(&nested, last, &reader.content.datatype);
     let mut failed = None;
     let done = region::runs(from, from_shape, &mut |run| {
         let end = number.checked_add(run.len)?;
@@ -334,6 +334,8 @@ struct Rows<'a> {
     /// Elements of a row.
     width: u64,
     last: u64,
+    /// What the elements become.
+    datatype: &'a Datatype,
     size: usize,
     /// Linear index of the first element held.
     from: u64,
@@ -344,10 +346,11 @@ struct Rows<'a> {
 const WINDOW: u64 = 4 << 20;
 
 impl<'a> Rows<'a> {
-    fn new(reader: &'a Reader<'a>, (_, last): (u64, u64), size: usize) -> Self {
+    fn new(reader: &'a Reader<'a>, last: u64, datatype: &'a Datatype) -> Self {
         let shape = reader.content.dataspace.shape().unwrap_or_default();
         let width = shape.iter().skip(1).fold(1u64, |product, &n| product.saturating_mul(n));
-        Self { reader, width, last, size, from: 0, held: Vec::new() }
+        let size = usize::try_from(datatype.size).unwrap_or(usize::MAX);
+        Self { reader, width, last, datatype, size, from: 0, held: Vec::new() }
     }
 
     /// Copies the elements from linear index `start` on.
@@ -383,10 +386,12 @@ impl<'a> Rows<'a> {
             self.from = row.saturating_mul(self.width);
         }
         let slab = Slab::new(shape, ranges)?;
-        let len = slab.len().saturating_mul(self.size as u64);
+        let from = &self.reader.content.datatype;
+        let len = slab.len().saturating_mul(from.size.into());
         let len = self.reader.opened.context.limits.memory("bytes of a source's rows", len)?;
-        self.held = vec![0; len];
-        self.reader.read(&slab, &mut self.held)?;
+        let mut raw = vec![0; len];
+        self.reader.read(&slab, &mut raw)?;
+        self.held = convert::elements(from, self.datatype, raw)?;
         if self.held.is_empty() {
             let kind = FaultKind::Truncated;
             let address = self.reader.content.address;

@@ -35,15 +35,6 @@ pub struct ExtensibleArray {
     pub index_block: Option<Address>,
 }
 
-/// Where an element is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In the index block: its number.
-    Index(u64),
-    /// In a data block of super block `u`: which of its blocks, and the number in the block.
-    Data { u: u32, block: u64, slot: u64 },
-}
-
 impl ExtensibleArray {
     pub(crate) fn size(sizes: Sizes) -> usize {
         let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
@@ -91,16 +82,6 @@ impl ExtensibleArray {
     pub(crate) fn first_of(&self, u: u32) -> u64 {
         let scale = 1u64.checked_shl(u).unwrap_or(u64::MAX).saturating_sub(1);
         u64::from(self.min_data_elements).saturating_mul(scale).saturating_add(self.index_elements.into())
-    }
-
-    /// Where element `index` is.
-    pub(crate) fn place(&self, index: u64) -> Option<Place> {
-        let Some(e) = index.checked_sub(self.index_elements.into()) else { return Some(Place::Index(index)) };
-        let u = e.checked_div(self.min_data_elements.into())?.checked_add(1)?.checked_ilog2()?;
-        let within = index.checked_sub(self.first_of(u))?;
-        let n = self.block_elements(u);
-        (u < self.super_blocks()).then_some(())?;
-        Some(Place::Data { u, block: within.checked_div(n)?, slot: within.checked_rem(n)? })
     }
 
     /// Elements of a page.
@@ -253,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_elements() {
+    fn sizes_of_blocks() {
         let bytes = seal(hex("45414844 00 00 08 20 04 10 04 0a \
              0000000000000000 0000000000000000 0000000000000000 0000000000000000 6400000000000000 0000000000000000 \
              0010000000000000"));
@@ -261,10 +242,9 @@ mod tests {
         let (_, array) = ExtensibleArray::parse(&bytes, SIZES).unwrap();
         assert_eq!((array.super_blocks(), array.direct_blocks(), array.direct_super_blocks()), (29, 6, 4));
         assert_eq!(array.index_block_size(SIZES), 298);
-        assert_eq!(array.place(3), Some(Place::Index(3)));
-        assert_eq!(array.place(4), Some(Place::Data { u: 0, block: 0, slot: 0 }));
-        assert_eq!(array.place(4 + 48 + 33), Some(Place::Data { u: 2, block: 1, slot: 1 }));
-        assert_eq!(array.place(4 + 4080), Some(Place::Data { u: 8, block: 0, slot: 0 }));
+        let firsts: Vec<u64> = (0..9).map(|u| array.first_of(u)).collect();
+        assert_eq!(firsts, [4, 20, 52, 116, 244, 500, 1012, 2036, 4084]);
+        assert_eq!((ExtensibleArray::blocks(8), array.block_elements(8)), (16, 256));
         assert_eq!(array.max_index_set, 100);
     }
 }

@@ -86,7 +86,9 @@ pub(crate) fn page(i: &[u8], len: usize) -> Parsed<'_, &[u8]> {
 /// Whether bit `index` of a bitmap is set, the most significant bit of a byte first.
 pub(crate) fn page_is_used(bitmap: &[u8], index: u64) -> bool {
     let byte = usize::try_from(index / 8).ok().and_then(|at| bitmap.get(at));
-    byte.is_some_and(|byte| byte.checked_shr((7 - (index % 8)).try_into().unwrap_or(0)).unwrap_or(0) & 1 == 1)
+    byte.is_some_and(|byte| {
+        byte.checked_shr(7u64.saturating_sub(index % 8).try_into().unwrap_or(0)).unwrap_or(0) & 1 == 1
+    })
 }
 
 /// An element: a chunk, or none.

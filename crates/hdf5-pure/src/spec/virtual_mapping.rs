@@ -65,7 +65,7 @@ fn name<'a, 'b>(
     earlier: impl Fn(usize) -> Option<&'b Name>,
 ) -> Parsed<'a, Name> {
     if !shared {
-        return field("source name", until_nul).map(|name| Name::from(name)).parse(i);
+        return field("source name", until_nul).map(Name::from).parse(i);
     }
     let (rest, index) = field("entry of the source name", length(sizes))(i)?;
     match usize::try_from(index).ok().and_then(earlier) {

@@ -163,7 +163,7 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
     let (i, free_space) = field("amount of free space in managed blocks", length(sizes))(i)?;
     let (i, free_space_manager) = field("address of managed block free space manager", address(sizes))(i)?;
     let (i, statistics) = field("statistics", count(length(sizes), 8usize)).parse(i)?;
-    let (i, table, root, root_rows) = doubling_table(i, sizes)?;
+    let (i, (table, root, root_rows)) = doubling_table(i, sizes)?;
     let (i, filters) = match filters_len {
         0 => (i, None),
         _ => {
@@ -191,10 +191,7 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
     Ok((i, heap))
 }
 
-fn doubling_table(
-    i: &[u8],
-    sizes: Sizes,
-) -> Result<(&[u8], DoublingTable, Option<Address>, u16), nom::Err<sciformats_core::fault::ParseError>> {
+fn doubling_table(i: &[u8], sizes: Sizes) -> Parsed<'_, (DoublingTable, Option<Address>, u16)> {
     let at = i;
     let (i, width) = field("table width", le_u16)(i)?;
     let (i, start) = field("starting block size", length(sizes))(i)?;
@@ -205,10 +202,9 @@ fn doubling_table(
     let (i, root_rows) = field("current number of rows in root indirect block", le_u16)(i)?;
     let powers = width.is_power_of_two() && start.is_power_of_two() && max_direct.is_power_of_two();
     if !powers || start > max_direct || max_bits == 0 || max_bits > 64 {
-        let kind = FaultKind::Rule("breaks the rules of a doubling table");
-        return Err(fail::<()>(at, kind).err().unwrap_or(nom::Err::Incomplete(nom::Needed::Unknown)));
+        return fail(at, FaultKind::Rule("breaks the rules of a doubling table"));
     }
-    Ok((i, DoublingTable { width, start, max_direct, max_bits, start_rows }, root, root_rows))
+    Ok((i, (DoublingTable { width, start, max_direct, max_bits, start_rows }, root, root_rows)))
 }
 
 #[cfg(test)]

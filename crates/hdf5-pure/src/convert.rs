@@ -1,0 +1,128 @@
+//! Numbers of one datatype as numbers of another.
+//!
+//! Integers that do not fit take the nearest value that does, fractions are cut off, and a number that is not one becomes
+//! 0 as an integer: what the C library does.
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result};
+
+use crate::element_type::{self, ElementType};
+use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder};
+
+/// A number of any type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+/// The type of the numbers that a datatype means, if it means any.
+fn numeric(datatype: &Datatype) -> &Datatype {
+    match &datatype.class {
+        Class::Enumeration { base, .. } => base,
+        _ => datatype,
+    }
+}
+
+/// One number; `None` if the datatype means something else.
+pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Number>> {
+    Some(match &numeric(datatype).class {
+        Class::FixedPoint(fixed) => element_type::integer(fixed, raw).map(Number::Integer),
+        Class::BitField(field) => {
+            element_type::bit_field(field, raw).map(|bits| Number::Integer(bits.cast_signed()))
+        }
+        Class::FloatingPoint(float) => element_type::float(float, raw).map(Number::Float),
+        _ => return None,
+    })
+}
+
+/// Whether elements of both types have the same bytes.
+pub(crate) fn same(from: &Datatype, to: &Datatype) -> bool {
+    from.size == to.size && from.class == to.class
+}
+
+/// Elements of `from` as elements of `to`.
+pub(crate) fn elements(from: &Datatype, to: &Datatype, raw: Vec<u8>) -> Result<Vec<u8>> {
+    if same(from, to) {
+        return Ok(raw);
+    }
+    let refused =
+        || Error::unsupported("the conversion between the datatypes of a virtual dataset and its source");
+    let size = |datatype: &Datatype| usize::try_from(datatype.size).unwrap_or(usize::MAX).max(1);
+    let mut out = Vec::with_capacity(raw.len() / size(from) * size(to));
+    for element in raw.chunks_exact(size(from)) {
+        let number = number(from, element).ok_or_else(refused)??;
+        match &numeric(to).class {
+            Class::FixedPoint(fixed) => integer(number, fixed, size(to), &mut out).ok_or_else(refused)?,
+            Class::FloatingPoint(float) => {
+                float_bytes(number, &to.element_type()?, float.order, &mut out).ok_or_else(refused)?;
+            }
+            _ => return Err(refused()),
+        }
+    }
+    Ok(out)
+}
+
+fn integer(number: Number, fixed: &FixedPoint, size: usize, out: &mut Vec<u8>) -> Option<()> {
+    let precision = u32::from(fixed.precision);
+    if size > 8 {
+        return None;
+    }
+    let (low, high) = match fixed.signed {
+        true => (-(1i128 << (precision - 1)), (1i128 << (precision - 1)) - 1),
+        false => (0, (1i128 << precision) - 1),
+    };
+    let value = match number {
+        Number::Integer(value) => value,
+        #[allow(clippy::cast_possible_truncation)]
+        Number::Float(value) => value as i128,
+    };
+    let bits = value.clamp(low, high).cast_unsigned() & ((1u128 << precision) - 1);
+    let bytes = (bits << fixed.bit_offset).to_le_bytes();
+    put(&bytes, size, fixed.order == ByteOrder::Big, out);
+    Some(())
+}
+
+fn float_bytes(number: Number, to: &ElementType, order: FloatOrder, out: &mut Vec<u8>) -> Option<()> {
+    #[allow(clippy::cast_precision_loss)]
+    let value = match number {
+        Number::Integer(value) => value as f64,
+        Number::Float(value) => value,
+    };
+    let big = order == FloatOrder::Big;
+    match to {
+        #[allow(clippy::cast_possible_truncation)]
+        ElementType::Float(4) => put(&(value as f32).to_le_bytes(), 4, big, out),
+        ElementType::Float(8) => put(&value.to_le_bytes(), 8, big, out),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn put(little: &[u8], size: usize, big: bool, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend(little.iter().take(size));
+    if big && let Some(added) = out.get_mut(start..) {
+        added.reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(size: u32, signed: bool, order: ByteOrder) -> Datatype {
+        let precision = u16::try_from(size * 8).unwrap_or(0);
+        let fixed =
+            FixedPoint { order, low_padding: false, high_padding: false, signed, bit_offset: 0, precision };
+        Datatype { version: 1, size, class: Class::FixedPoint(fixed) }
+    }
+
+    #[test]
+    fn integers_are_clamped() {
+        let (wide, narrow) = (fixed(4, true, ByteOrder::Big), fixed(1, false, ByteOrder::Little));
+        let raw = [300i32, -5, 7].iter().flat_map(|value| value.to_be_bytes()).collect();
+        assert_eq!(elements(&wide, &narrow, raw).ok(), Some(vec![255, 0, 7]));
+        assert_eq!(elements(&narrow, &wide, vec![9]).ok(), Some(vec![0, 0, 0, 9]));
+    }
+}
