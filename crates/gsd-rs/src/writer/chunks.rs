@@ -1,0 +1,151 @@
+//! The chunks of the frame that is being written: collected in memory, or written at once.
+
+use std::borrow::Cow;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
+
+use super::Writer;
+use crate::spec::{IndexEntry, name_list};
+use crate::{Element, ElementType, Region};
+
+impl Writer {
+    /// Reserves a chunk of `n` rows and `m` columns in the current frame, for others to fill: threads, or processes
+    /// with [`RegionWriter::open`](crate::RegionWriter::open). All have to be done before the frame is committed.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn reserve<T: Element>(&mut self, name: &str, n: u64, m: u32) -> Result<Region> {
+        let size = self.checked_size(name, T::TYPE, n, m)?;
+        self.drain()?;
+        let location = self.place(T::TYPE);
+        let end = location.checked_add(size).ok_or_else(too_long)?;
+        self.storage.set_size(end.max(ReadAt::len(&self.storage)))?;
+        self.record(name, T::TYPE, (n, m), location)?;
+        self.buffer_at = end;
+        Ok(Region { location, n, m, element: T::TYPE })
+    }
+}
+
+impl<S: ReadAt + WriteAt> Writer<S> {
+    /// Writes an N×M chunk into the current frame: `values` row after row, `columns` each.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the values are no whole rows, `columns` is 0, the name is empty, has a NUL or is taken in
+    /// this frame; [`Error::LimitExceeded`] for the 65,536th name; `Io`.
+    pub fn write<T: Element>(&mut self, name: &str, columns: u32, values: &[T]) -> Result<()> {
+        let width = usize::try_from(columns).unwrap_or(usize::MAX);
+        let rows = match values.len().checked_rem(width) {
+            Some(0) => values.len() / width,
+            Some(_) => return Err(no_whole_rows(values.len(), columns)),
+            None => return Err(Error::usage("columns", "must not be 0")),
+        };
+        let mut bytes = Cow::Borrowed(bytemuck::cast_slice(values));
+        if ByteOrder::NATIVE != ByteOrder::Little {
+            ByteOrder::NATIVE.convert(ByteOrder::Little, bytes.to_mut(), size_of::<T>());
+        }
+        self.put(name, T::TYPE, (rows as u64, columns), &bytes)
+    }
+
+    /// Writes text as a chunk of characters, one a row.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); [`Error::Usage`] in a file of a layer before 2.0.
+    pub fn write_text(&mut self, name: &str, text: &str) -> Result<()> {
+        self.put(name, ElementType::Character, (text.len() as u64, 1), text.as_bytes())
+    }
+
+    /// Writes a chunk of any type from the bytes that it has in a file: little-endian, row after row.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); [`Error::Usage`] for an unknown type.
+    pub fn write_bytes(
+        &mut self,
+        name: &str,
+        element: ElementType,
+        columns: u32,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let row = element.size().and_then(|size| usize::try_from(columns).ok()?.checked_mul(size));
+        let rows =
+            match row.and_then(|row| Some((bytes.len().checked_rem(row)?, bytes.len().checked_div(row)?))) {
+                Some((0, rows)) => rows as u64,
+                Some(_) => return Err(no_whole_rows(bytes.len(), columns)),
+                None => 0,
+            };
+        self.put(name, element, (rows, columns), bytes)
+    }
+
+    fn put(&mut self, name: &str, element: ElementType, shape: (u64, u32), bytes: &[u8]) -> Result<()> {
+        self.checked_size(name, element, shape.0, shape.1)?;
+        if self.buffer.len().saturating_add(bytes.len()) > self.buffer_size {
+            self.drain()?;
+        }
+        let location = self.place(element);
+        let end = location.checked_add(bytes.len() as u64).filter(|&end| i64::try_from(end).is_ok());
+        let end = end.ok_or_else(too_long)?;
+        if bytes.len() >= self.buffer_size {
+            // The buffer is empty: it was drained, and holds at most the gap before this chunk.
+            self.storage.write_at(location, bytes)?;
+            self.record(name, element, shape, location)?;
+            self.buffer.clear();
+            self.buffer_at = end;
+        } else {
+            self.record(name, element, shape, location)?;
+            let gap = location.saturating_sub(self.buffer_at);
+            self.buffer.resize(usize::try_from(gap).unwrap_or(self.buffer.len()), 0);
+            self.buffer.extend(bytes);
+        }
+        Ok(())
+    }
+
+    /// What a chunk takes, if it may be written.
+    fn checked_size(&self, name: &str, element: ElementType, n: u64, m: u32) -> Result<u64> {
+        self.check_open()?;
+        if m == 0 {
+            return Err(Error::usage("columns", "must not be 0"));
+        }
+        if element == ElementType::Character && self.state.header.encoding() == name_list::Encoding::Slots {
+            let problem = format!("character needs layer 2.1, the file has {}", self.state.header.version);
+            return Err(Error::usage("element type", problem));
+        }
+        let size = element.size().ok_or_else(|| Error::usage("element type", "is unknown"))?;
+        let taken = self.names.ids(name.as_bytes()).iter().any(|id| self.present.contains(id));
+        if taken {
+            return Err(Error::usage("chunk name", format!("{name:?} is already in frame {}", self.frame)));
+        }
+        n.checked_mul(m.into()).and_then(|count| count.checked_mul(size as u64)).ok_or_else(too_long)
+    }
+
+    /// Where the next chunk goes: a multiple of its element's size, so that a mapped file can lend it as it is.
+    fn place(&self, element: ElementType) -> u64 {
+        let end = self.buffer_at.saturating_add(self.buffer.len() as u64);
+        end.checked_next_multiple_of(element.size().unwrap_or(1) as u64).unwrap_or(u64::MAX)
+    }
+
+    fn record(&mut self, name: &str, element: ElementType, (n, m): (u64, u32), location: u64) -> Result<()> {
+        let location = i64::try_from(location).map_err(|_| too_long())?;
+        let id = self.names.intern(name)?;
+        self.present.insert(id);
+        self.entries.push(IndexEntry { frame: self.frame, n, location, m, id, element });
+        Ok(())
+    }
+
+    /// Writes what was collected.
+    fn drain(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.storage.write_at(self.buffer_at, &self.buffer)?;
+            self.buffer_at = self.buffer_at.saturating_add(self.buffer.len() as u64);
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+fn no_whole_rows(values: usize, columns: u32) -> Error {
+    Error::usage("values", format!("are {values}, which is no whole number of rows of {columns}"))
+}
+
+fn too_long() -> Error {
+    Error::usage("chunk", "would end beyond 2^63 bytes")
+}

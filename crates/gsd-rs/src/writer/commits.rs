@@ -1,0 +1,188 @@
+//! Ending frames and committing them; changes of the whole file.
+
+use sciformats_core::commit::apply;
+use sciformats_core::storage::Durability;
+use sciformats_core::{Error, ReadAt, Result, Step, WriteAt};
+
+use super::{Condition, ENTRIES, Writer};
+use crate::Block;
+use crate::model::commit::{Commit, Pending, State};
+use crate::model::names::Names;
+use crate::spec::name_list;
+
+impl<S: ReadAt + WriteAt> Writer<S> {
+    /// Completes the current frame, which may be empty, and begins the next. Committed with the next
+    /// [`flush`](Self::flush), or now if very many chunks wait. Empty frames at the end of a file leave no trace in it.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush); the frame is complete nevertheless.
+    pub fn end_frame(&mut self) -> Result<()> {
+        self.check_open()?;
+        self.frame = self
+            .frame
+            .checked_add(1)
+            .ok_or_else(|| Error::usage("frame", "has the largest number already"))?;
+        self.finished = self.entries.len();
+        self.present.clear();
+        if self.finished >= ENTRIES { self.flush() } else { Ok(()) }
+    }
+
+    /// Forgets the chunks written since the last [`end_frame`](Self::end_frame).
+    pub fn discard_frame(&mut self) {
+        self.entries.truncate(self.finished);
+        self.present.clear();
+    }
+
+    /// Commits the complete frames.
+    ///
+    /// # Errors
+    /// `Io`: the file then has the frames of the commit before, or already those of this one, and the flush can be
+    /// repeated once there is room. If the device failed to sync, all further writes are refused.
+    pub fn flush(&mut self) -> Result<()> {
+        self.commit(false)
+    }
+
+    fn commit(&mut self, last: bool) -> Result<()> {
+        self.check_open()?;
+        let pending = Pending {
+            data_at: self.buffer_at,
+            data: &self.buffer,
+            entries: self.entries.get(..self.finished).unwrap_or_default(),
+            names: &self.names,
+            frames: self.frame,
+        };
+        let commit = self.state.plan(&pending, last, &self.storage)?;
+        let Commit { steps, state, names, end } = commit;
+        if let Err((error, lost)) = run(&steps, &mut self.storage, self.durability) {
+            self.fail(lost);
+            return Err(error);
+        }
+        self.succeed(state, names, end);
+        self.entries.drain(..self.finished);
+        self.finished = 0;
+        Ok(())
+    }
+
+    fn succeed(&mut self, state: State, names: Block, end: u64) {
+        self.state = state;
+        self.names.store(names);
+        self.buffer.clear();
+        self.buffer_at = end;
+    }
+
+    fn fail(&mut self, lost: bool) {
+        self.state.uncertain = true;
+        if lost {
+            self.condition = Condition::Lost;
+        }
+    }
+
+    pub(super) fn check_open(&self) -> Result<()> {
+        match self.condition {
+            Condition::Open => Ok(()),
+            Condition::Lost => Err(Error::usage("writer", "has lost bytes: the device failed to sync them")),
+            Condition::Closed => Err(Error::usage("writer", "is closed")),
+        }
+    }
+
+    /// Makes a file of layer 1.x, or 0.3, one of layer 2.1, in place; others stay as they are. The data is not
+    /// touched, the index and the names are written anew. Commits complete frames first.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
+    pub fn upgrade(&mut self) -> Result<()> {
+        self.settle()?;
+        if self.state.header.encoding() == name_list::Encoding::Packed {
+            return Ok(());
+        }
+        let names = self.names.repacked(name_list::Encoding::Packed);
+        let commit = self.state.plan_upgrade(&names, self.buffer_at, &self.storage)?;
+        self.replace(commit, names)
+    }
+
+    /// Removes all frames and names; application and schema stay. A reader that has the file mapped must not read on.
+    /// The file becomes one of the current layer. Cut anywhere, it has all its frames or none.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
+    pub fn truncate(&mut self) -> Result<()> {
+        self.settle()?;
+        let commit = self.state.plan_truncation(self.buffer_at);
+        let names = Names::empty(commit.names);
+        self.replace(commit, names)?;
+        self.frame = 0;
+        Ok(())
+    }
+
+    /// Commits, and checks that nothing is left over.
+    fn settle(&mut self) -> Result<()> {
+        if !self.entries.is_empty() && self.finished < self.entries.len() {
+            return Err(Error::usage("frame", "has been begun: end or discard it first"));
+        }
+        self.flush()
+    }
+
+    fn replace(&mut self, commit: Commit<'_>, names: Names) -> Result<()> {
+        let Commit { steps, state, names: block, end } = commit;
+        if let Err((error, lost)) = run(&steps, &mut self.storage, self.durability) {
+            self.fail(lost);
+            return Err(error);
+        }
+        self.names = names;
+        self.succeed(state, block, end);
+        Ok(())
+    }
+
+    /// Commits the complete frames and leaves the file as others expect it, with room in its index. Dropping the
+    /// writer does the same, but cannot tell of a failure.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded: the
+    /// complete frames are committed then.
+    pub fn finish(mut self) -> Result<()> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.commit(true)?;
+        self.condition = Condition::Closed;
+        if self.entries.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::usage("frame", "has been begun, but was not ended"))
+        }
+    }
+}
+
+impl Writer<Vec<u8>> {
+    /// As [`finish`](Self::finish), and returns the file.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn into_bytes(mut self) -> Result<Vec<u8>> {
+        self.close()?;
+        Ok(std::mem::take(&mut self.storage))
+    }
+}
+
+impl<S: ReadAt + WriteAt> Drop for Writer<S> {
+    fn drop(&mut self) {
+        if self.condition == Condition::Open {
+            // Nobody is left to tell; what was flushed before is safe in any case.
+            let _ = self.commit(true);
+        }
+    }
+}
+
+/// Does the steps; an error says whether it was a sync that failed.
+fn run(
+    steps: &[Step<'_>],
+    storage: &mut impl WriteAt,
+    durability: Durability,
+) -> std::result::Result<(), (Error, bool)> {
+    let needed = steps.iter().filter(|step| durability == Durability::Power || **step != Step::Sync);
+    for step in needed {
+        apply(std::slice::from_ref(step), storage).map_err(|error| (error, *step == Step::Sync))?;
+    }
+    Ok(())
+}

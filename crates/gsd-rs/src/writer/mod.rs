@@ -1,0 +1,203 @@
+//! Writing a file.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | this one | creates files and opens them to append |
+//! | `chunks` | takes the chunks of the current frame |
+//! | `commits` | ends frames, commits them, upgrades and truncates |
+
+mod chunks;
+mod commits;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use sciformats_core::commit::apply;
+use sciformats_core::storage::{Durability, FileStorage, Replacement};
+use sciformats_core::{ReadAt, Result, Step, WriteAt};
+
+use crate::model::commit::{State, new_file};
+use crate::model::names::Names;
+use crate::model::open::{Opened, open};
+use crate::spec::IndexEntry;
+use crate::{CreateOptions, Header};
+
+/// A file that frames are appended to.
+///
+/// Chunks are collected in memory, large ones written at once. [`end_frame`](Self::end_frame) completes a frame,
+/// [`flush`](Self::flush) commits all that are complete: from then on they are in the file, whatever happens. A process
+/// that is killed, or a device that is full, costs the frames since the last flush and nothing else.
+///
+/// The file is locked against a second writer of this library until the value is dropped. Readers may have it open.
+///
+/// ```
+/// # fn main() -> gsd_rs::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("walk.gsd");
+/// use gsd_rs::{CreateOptions, Reader, Version, Writer};
+///
+/// let mut writer = Writer::create(&path, &CreateOptions::new("walk", "points", Version::new(1, 0)))?;
+/// for step in 0..10u64 {
+///     writer.write("step", 1, &[step])?;
+///     writer.write("position", 3, &[[step as f32; 3]; 5].concat())?; // 5 rows of 3
+///     writer.end_frame()?;
+/// }
+/// writer.finish()?;
+///
+/// let reader = Reader::open(&path)?;
+/// assert_eq!(reader.frames(), 10);
+/// let chunk = reader.find(7, "position")?.expect("it was written");
+/// assert_eq!((chunk.n, chunk.m), (5, 3));
+/// assert_eq!(reader.read_rows::<f32>(&chunk, 1..2)?, [7.0; 3].as_slice());
+/// # Ok(()) }
+/// ```
+pub struct Writer<S: ReadAt + WriteAt = FileStorage> {
+    pub(crate) storage: S,
+    state: State,
+    names: Names,
+    durability: Durability,
+    /// Data that is not in the file yet, and where it belongs.
+    buffer: Vec<u8>,
+    buffer_at: u64,
+    buffer_size: usize,
+    /// Entries that are not committed, and how many of them belong to finished frames.
+    entries: Vec<IndexEntry>,
+    finished: usize,
+    /// The frame that is being written.
+    frame: u64,
+    /// The names in it.
+    present: HashSet<u16>,
+    condition: Condition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    Open,
+    /// The system did not make the bytes durable, and may have dropped them.
+    Lost,
+    Closed,
+}
+
+/// Data that is collected in memory unless set otherwise: enough that the system's calls cost little.
+const BUFFER: usize = 1 << 20;
+/// Entries after which a finished frame is committed unasked, so that memory stays bounded.
+const ENTRIES: usize = 1 << 16;
+
+impl Writer {
+    /// Creates a file that must not exist yet.
+    ///
+    /// # Errors
+    /// `Io`, also if it exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
+    pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
+        let header = options.header()?;
+        let storage = FileStorage::create_new(path)?;
+        storage.try_lock()?;
+        Self::start(storage, &header)
+    }
+
+    /// Creates a file, in the place of an existing one if there is one: readers that have the old one open keep it.
+    ///
+    /// # Errors
+    /// `Io`; [`Error::Usage`](crate::Error::Usage) if a writer has the existing file open, or the options do not fit the header.
+    pub fn overwrite(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (bytes, _) = new_file(&options.header()?);
+        let existing = path.exists().then(|| FileStorage::edit(path)).transpose()?;
+        existing.as_ref().map_or(Ok(()), FileStorage::try_lock)?;
+        let mut replacement = Replacement::create(path)?;
+        replacement.write_at(0, &bytes)?;
+        replacement.finish(Durability::Power)?;
+        Self::append(path)
+    }
+
+    /// Opens a file to append frames.
+    ///
+    /// # Errors
+    /// As [`Reader::open`](crate::Reader::open); [`Error::Usage`](crate::Error::Usage) if another writer has it open.
+    pub fn append(path: impl AsRef<Path>) -> Result<Self> {
+        let mut storage = FileStorage::edit(path)?;
+        storage.try_lock()?;
+        // Another writer may have let go of the file between the opening and the lock.
+        storage.refresh()?;
+        Self::append_on(storage)
+    }
+}
+
+impl<S: ReadAt + WriteAt> Writer<S> {
+    /// Writes a new file into a storage, which is emptied.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub fn create_on(storage: S, options: &CreateOptions) -> Result<Self> {
+        Self::start(storage, &options.header()?)
+    }
+
+    fn start(mut storage: S, header: &Header) -> Result<Self> {
+        let (bytes, _) = new_file(header);
+        let steps = [Step::SetSize { size: 0 }, Step::write(0, bytes), Step::Sync];
+        apply(&steps, &mut storage)?;
+        Self::append_on(storage)
+    }
+
+    /// Appends to the file in a storage.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn append_on(storage: S) -> Result<Self> {
+        let opened = open(&storage)?;
+        let state = State::new(&opened, &storage)?;
+        let Opened { names, frames, .. } = opened;
+        Ok(Self {
+            buffer_at: storage.len(),
+            storage,
+            state,
+            names,
+            durability: Durability::Power,
+            buffer: Vec::new(),
+            buffer_size: BUFFER,
+            entries: Vec::new(),
+            finished: 0,
+            frame: frames,
+            present: HashSet::new(),
+            condition: Condition::Open,
+        })
+    }
+
+    /// What a commit must survive: by default a loss of power. [`Durability::Process`] does not wait for the device;
+    /// frames then survive the end of the process, and after a loss of power the file may be damaged.
+    pub fn set_durability(&mut self, durability: Durability) {
+        self.durability = durability;
+    }
+
+    /// How many bytes of data are collected before they are written; larger chunks are written at once. Default:
+    /// 1 MiB.
+    pub fn set_buffer(&mut self, bytes: usize) {
+        self.buffer_size = bytes;
+    }
+
+    /// The header, as of the last commit. While the file is being written, the index block in it is only what is in
+    /// use.
+    pub fn header(&self) -> &Header {
+        &self.state.header
+    }
+
+    /// The number of finished frames, which is that of the frame being written.
+    pub fn frames(&self) -> u64 {
+        self.frame
+    }
+
+    /// The number of frames that are committed.
+    pub fn committed(&self) -> u64 {
+        self.state.frames
+    }
+}
+
+impl<S: ReadAt + WriteAt> std::fmt::Debug for Writer<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("state", &self.state)
+            .field("frame", &self.frame)
+            .field("uncommitted entries", &self.entries.len())
+            .finish_non_exhaustive()
+    }
+}
