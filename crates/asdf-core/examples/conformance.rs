@@ -80,7 +80,7 @@ fn elements(scalar: ScalarType, count: usize) -> Vec<u8> {
             [real(i), real(i + 3)].iter().flat_map(|part| (*part as f32).to_le_bytes()).collect()
         }
         ScalarType::Complex128 => [real(i), real(i + 3)].iter().flat_map(|part| part.to_le_bytes()).collect(),
-        ScalarType::Bool8 => vec![u8::from(i % 3 == 0)],
+        ScalarType::Bool8 => vec![u8::from(i.is_multiple_of(3))],
         ScalarType::Ascii(_) => padded(format!("a{i}").into_bytes()),
         ScalarType::Ucs4(_) => {
             let text = if i == 0 { "\u{1F600}".to_owned() } else { format!("\u{e9}{i}") };
@@ -103,8 +103,10 @@ fn large_floats() -> Vec<f64> {
     (0..300_000u32).map(|i| f64::from(i / 7) * 0.5).collect()
 }
 
+type Viewed = (&'static str, Vec<u64>, u64, Vec<i64>, Vec<u16>);
+
 /// Views of a 4 × 6 array of the numbers from 0: name, shape, offset, strides, elements.
-fn views() -> Vec<(&'static str, Vec<u64>, u64, Vec<i64>, Vec<u16>)> {
+fn views() -> Vec<Viewed> {
     vec![
         ("base", vec![4, 6], 0, vec![12, 2], (0..24).collect()),
         (

@@ -22,6 +22,7 @@ mod reader;
 pub mod spec;
 mod stream;
 mod update;
+mod verify;
 mod write;
 pub mod yaml;
 
@@ -38,4 +39,5 @@ pub use sciformats_core::{Error, Limits, Range, Result, Slab};
 pub use spec::header_line::Version;
 pub use stream::StreamWriter;
 pub use update::Update;
+pub use verify::Finding;
 pub use yaml::{NodeId, Tree};

@@ -70,7 +70,8 @@ fn strides_offsets_and_views() {
         offset,
         strides,
     };
-    let cases: [(&str, &[u64], u64, Option<&[i64]>, Vec<u16>); 6] = [
+    type Case<'a> = (&'a str, &'a [u64], u64, Option<&'a [i64]>, Vec<u16>);
+    let cases: [Case<'_>; 6] = [
         (
             "fortran",
             &[6, 4],

@@ -31,6 +31,9 @@ pub enum ScalarType {
     Ucs4(u64),
 }
 
+/// Types that one datatype may consist of. Real ones have hundreds at most.
+const MAX_PARTS: u64 = 1 << 16;
+
 const NAMES: [(&str, ScalarType); 14] = [
     ("int8", ScalarType::Int8),
     ("int16", ScalarType::Int16),
@@ -181,11 +184,15 @@ impl Datatype {
     /// # Errors
     /// `Malformed` at the node.
     pub fn from_node(tree: &Tree, id: NodeId, order: ByteOrder) -> Result<Self> {
-        Self::nested(tree, id, order, 0)
+        Self::nested(tree, id, order, (0, &mut 0))
     }
 
-    fn nested(tree: &Tree, id: NodeId, order: ByteOrder, level: usize) -> Result<Self> {
+    /// `level` and `count` are how deep this type is in another, and how many types there have been: aliases could
+    /// make many of few.
+    fn nested(tree: &Tree, id: NodeId, order: ByteOrder, (level, count): (usize, &mut u64)) -> Result<Self> {
         tree.limits().depth("levels of the datatype", level)?;
+        *count = count.saturating_add(1);
+        sciformats_core::limits::within("parts of the datatype", *count, MAX_PARTS)?;
         let fault = |rule| Fault::new("datatype", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset);
         if let Some(name) = tree.node(id).text() {
             let scalar = NAMES.iter().find(|(known, _)| *known == name).map(|(_, scalar)| *scalar);
@@ -205,7 +212,8 @@ impl Datatype {
                 ScalarType::Ucs4(length)
             }));
         }
-        let field = |(index, item): (usize, &NodeId)| Self::field(tree, *item, index, order, level);
+        let field =
+            |(index, item): (usize, &NodeId)| Self::field(tree, *item, (index, order), (level, &mut *count));
         let fields = items.iter().enumerate().map(field).collect::<Result<Vec<_>>>()?;
         if fields.is_empty() {
             return Err(fault("has no fields"));
@@ -213,12 +221,17 @@ impl Datatype {
         Ok(Self::Struct(fields))
     }
 
-    fn field(tree: &Tree, id: NodeId, index: usize, order: ByteOrder, level: usize) -> Result<Field> {
+    fn field(
+        tree: &Tree,
+        id: NodeId,
+        (index, order): (usize, ByteOrder),
+        (level, count): (usize, &mut u64),
+    ) -> Result<Field> {
         let fault = |rule| Fault::new("field", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset);
         let unnamed = || format!("f{index}");
         let level = level.saturating_add(1);
         if tree.entries(id).is_none() {
-            let datatype = Self::nested(tree, id, order, level)?;
+            let datatype = Self::nested(tree, id, order, (level, count))?;
             return Ok(Field { name: unnamed(), datatype, byteorder: order, shape: Vec::new() });
         }
         let byteorder = match tree.child(id, "byteorder") {
@@ -232,7 +245,7 @@ impl Datatype {
             None => unnamed(),
         };
         let datatype = tree.child(id, "datatype").ok_or_else(|| fault("has no datatype"))?;
-        let datatype = Self::nested(tree, datatype, byteorder, level)?;
+        let datatype = Self::nested(tree, datatype, byteorder, (level, count))?;
         let shape = match tree.child(id, "shape") {
             Some(node) => whole_numbers(tree, node)?,
             None => Vec::new(),

@@ -100,7 +100,8 @@ fn fits(tree: &Tree, id: NodeId, datatype: &Datatype) -> bool {
 fn collect(tree: &Tree, id: NodeId, shape: &[u64], out: &mut Vec<NodeId>) -> Result<()> {
     let Some((&dimension, inner)) = shape.split_first() else {
         out.push(id);
-        return tree.limits().items("elements of inline data", out.len() as u64).map(drop);
+        let limit = tree.unfolding_limit();
+        return sciformats_core::limits::within("elements of inline data", out.len() as u64, limit).map(drop);
     };
     let items = tree.items(id).filter(|items| items.len() as u64 == dimension);
     let items = items.ok_or_else(|| fault(tree, id, "is ragged: its sequences differ in length or depth"))?;

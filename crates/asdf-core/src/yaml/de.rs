@@ -33,7 +33,7 @@ impl Tree {
     /// # Errors
     /// `Usage` if the subtree does not fit the type, or unfolds to more nodes than the tree's limits allow.
     pub fn deserialize<T: DeserializeOwned>(&self, node: NodeId) -> Result<T> {
-        let budget = Cell::new(self.limits.items);
+        let budget = Cell::new(self.unfolding_limit());
         T::deserialize(Deserializer { tree: self, node, level: 0, budget: &budget })
             .map_err(|e| Error::usage("node", e.0))
     }
@@ -61,9 +61,9 @@ impl<'t> Deserializer<'t> {
         let level = self.level.saturating_add(1);
         self.tree.limits.depth("levels of the tree", level).map_err(|e| SerdeError(e.to_string()))?;
         let left = self.budget.get().checked_sub(1);
-        self.budget.set(
-            left.ok_or_else(|| SerdeError(format!("unfolds to more than {} nodes", self.tree.limits.items)))?,
-        );
+        self.budget.set(left.ok_or_else(|| {
+            SerdeError(format!("unfolds to more than {} nodes", self.tree.unfolding_limit()))
+        })?);
         Ok(Self { node, level, ..self })
     }
 

@@ -161,7 +161,9 @@ impl Emitter<'_> {
 
     fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.depth = self.depth.saturating_add(1);
-        self.tree.limits.depth("levels of the tree", self.depth)?;
+        // What could be read can be written: here scalars count as levels too.
+        let limit = (self.tree.limits.depth as u64).saturating_mul(2).saturating_add(8);
+        sciformats_core::limits::within("levels of the tree", self.depth as u64, limit)?;
         let result = write(self);
         self.depth = self.depth.saturating_sub(1);
         result

@@ -8,7 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`tree`] | [`Tree`]: nodes in an arena, aliases as shared ids |
-//! | `cursor`, `parse`, `flow`, `scalar` | text to nodes, in one pass |
+//! | `cursor`, `parse`, `properties`, `flow`, `scalar` | text to nodes, in one pass |
 //! | [`emit`] | nodes to text |
 //! | [`resolve`] | what a scalar means |
 //! | [`path`] | `a/b/0`, as in JSON pointers |
@@ -29,6 +29,7 @@ mod flow;
 pub mod integer;
 mod parse;
 pub mod path;
+mod properties;
 pub mod resolve;
 mod scalar;
 mod ser;

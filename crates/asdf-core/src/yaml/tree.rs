@@ -151,6 +151,14 @@ impl Tree {
         &self.limits
     }
 
+    /// Nodes that a walk which copies aliases may visit: far more than any real tree shares, far fewer than a tree made
+    /// to unfold without end.
+    pub(crate) fn unfolding_limit(&self) -> u64 {
+        const FLOOR: u64 = 1 << 20;
+        const FACTOR: u64 = 16;
+        (self.nodes.len() as u64).saturating_mul(FACTOR).max(FLOOR).min(self.limits.items)
+    }
+
     /// The `%TAG` directives: handles and prefixes.
     pub fn handles(&self) -> &[(String, String)] {
         &self.handles
@@ -322,7 +330,12 @@ impl Tree {
             }
         }
         out.extend(entries.iter().filter(|pair| !merge(pair)));
-        self.limits.items("entries of merged mappings", out.len() as u64).map(drop)
+        sciformats_core::limits::within(
+            "entries of merged mappings",
+            out.len() as u64,
+            self.unfolding_limit(),
+        )
+        .map(drop)
     }
 
     fn is_merge_key(&self, key: NodeId) -> bool {

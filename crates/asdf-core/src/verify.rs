@@ -1,0 +1,114 @@
+//! Everything that can be checked of a file.
+
+use sciformats_core::{Error, Result};
+
+use crate::codec::Compression;
+use crate::model::layout::IndexState;
+use crate::reader::{Asdf, Checksum};
+
+/// Something in a file that is not as it should be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Finding {
+    /// The block index is ignored.
+    Index {
+        /// Where it stands.
+        offset: u64,
+        /// Why: completes "the block index …".
+        reason: &'static str,
+    },
+    /// Bytes after the content that have no meaning.
+    Unexplained {
+        /// Where they begin.
+        offset: u64,
+    },
+    /// A block whose checksum is that of its decoded bytes, as old writers made it.
+    OldChecksum {
+        /// The block.
+        block: usize,
+    },
+    /// A block that is damaged, or cannot be decoded.
+    Block {
+        /// The block.
+        block: usize,
+        /// Why.
+        error: Error,
+    },
+    /// An array that cannot be read.
+    Array {
+        /// Where its node begins.
+        offset: u64,
+        /// Why.
+        error: Error,
+    },
+    /// A reference that leads nowhere, or to a file that may not be opened.
+    Reference {
+        /// Where its node begins.
+        offset: u64,
+        /// Why.
+        error: Error,
+    },
+}
+
+impl Finding {
+    /// Whether data is lost or wrong; the others are of no consequence to a reader.
+    pub fn is_error(&self) -> bool {
+        matches!(self, Self::Block { .. } | Self::Array { .. } | Self::Reference { .. })
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Index { offset, reason } => write!(f, "the block index at offset {offset:#x} {reason}"),
+            Self::Unexplained { offset } => write!(f, "the bytes from offset {offset:#x} on have no meaning"),
+            Self::OldChecksum { block } => write!(f, "the checksum of block {block} is of its decoded bytes"),
+            Self::Block { block, error } => write!(f, "block {block}: {error}"),
+            Self::Array { offset, error } => write!(f, "array at offset {offset:#x}: {error}"),
+            Self::Reference { offset, error } => write!(f, "reference at offset {offset:#x}: {error}"),
+        }
+    }
+}
+
+impl Asdf {
+    /// Reads the whole file and says what is wrong with it: index, checksums, blocks, arrays, references.
+    ///
+    /// # Errors
+    /// `Io`; what is wrong with the file is a finding.
+    pub fn verify(&self) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        if let IndexState::Rejected { offset, reason } = self.layout().index {
+            findings.push(Finding::Index { offset, reason });
+        }
+        if let Some(offset) = self.layout().unexplained {
+            findings.push(Finding::Unexplained { offset });
+        }
+        for block in self.blocks() {
+            let index = block.index();
+            match block.check() {
+                Ok(Checksum::Decoded) => findings.push(Finding::OldChecksum { block: index }),
+                Ok(_) => {}
+                Err(error @ Error::Io { .. }) => return Err(error),
+                Err(error) => findings.push(Finding::Block { block: index, error }),
+            }
+            if block.compression() != Compression::None
+                && let Err(error) = block.data()
+            {
+                findings.push(Finding::Block { block: index, error });
+            }
+        }
+        for node in self.tree().reachable() {
+            let offset = self.tree().node(node).offset;
+            if self.is_array(node) {
+                if let Err(error) = self.array_at(node) {
+                    findings.push(Finding::Array { offset, error });
+                }
+            } else if self.tree().child(node, "$ref").is_some()
+                && let Err(error) = self.reference(node)
+            {
+                findings.push(Finding::Reference { offset, error });
+            }
+        }
+        Ok(findings)
+    }
+}
