@@ -138,7 +138,8 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// Puts `metadata` in the place of what follows the data.
     ///
     /// # Errors
-    /// `Usage` if the data are a LEB128 payload, which ends with the file; `Io`.
+    /// `Usage` if the data are a LEB128 payload, which ends with the file; `Unsupported` if they are a `BitArray` of Julia,
+    /// whose dimensions follow from the file's length; `Io`.
     pub fn set_metadata(&mut self, metadata: &[u8]) -> Result<()> {
         self.settle()?;
         let edit = edit::set_metadata(&self.layout, metadata)?;

@@ -12,6 +12,9 @@ use crate::model::element_type::ElementType;
 use crate::model::image::{Elements, Image};
 use crate::model::layout::Encoding;
 
+/// Files of this size ask for their space before they are written: that is faster, and a full disk is known at once.
+const WORTH_RESERVING: u64 = 1 << 20;
+
 /// How to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -131,7 +134,9 @@ impl<'a> Writer<'a> {
 
     fn replace(&self, path: &Path, image: &Image<'_>) -> Result<()> {
         let mut file = Replacement::create(path)?;
-        file.storage()?.reserve(image.len())?;
+        if image.len() >= WORTH_RESERVING {
+            file.storage()?.reserve(image.len())?;
+        }
         image.write(&mut file)?;
         file.finish(self.options.durability)
     }

@@ -342,6 +342,15 @@ fn a_failed_write_of_a_stream_can_be_repeated() {
 #[test]
 fn edits_that_do_not_fit_are_refused_and_change_nothing() {
     let file = Writer::new(&[3, 2][..]).encode(&values(6)).unwrap();
+    let mut julia = [&b"rawarray"[..], &[0; 48]].concat();
+    for (at, byte) in [(8, 6), (16, 5), (24, 8), (32, 8), (40, 1), (48, 3)] {
+        julia[at] = byte;
+    }
+    julia.extend([5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    let mut editor = Editor::new(julia).unwrap();
+    assert_eq!(editor.dims(), [3, 5]);
+    assert!(editor.set_metadata(b"x").unwrap_err().to_string().starts_with("metadata behind a BitArray"));
+
     let mut editor = Editor::new(Recorder { bytes: file, steps: Vec::new() }).unwrap();
     let slab = Slab::all(&[2, 3]).unwrap();
     let errors = [

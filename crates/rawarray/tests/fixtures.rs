@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rawarray::{ElementType, Reader};
+use proptest::prelude::*;
+use rawarray::{Editor, ElementType, Limits, ReadOptions, Reader, Slab, StreamWriter};
 use sha2::{Digest, Sha256};
 
 fn folder() -> PathBuf {
@@ -114,5 +115,55 @@ fn the_others_are_refused_for_what_is_wrong_with_them() {
         };
         let error = error.strip_prefix("malformed ").unwrap_or(&error);
         assert!(error.starts_with(expected), "{name}: {error}");
+    }
+}
+
+/// Asks everything of a file, whatever the answers are.
+fn walk(file: &[u8]) {
+    let limits = Limits::default().with_memory(1 << 20);
+    let options = ReadOptions::default().with_limits(limits).with_undefined_flags_ignored(true);
+    let Ok(reader) = Reader::with_options(file.to_vec(), &options) else {
+        let _ = StreamWriter::continue_from(file.to_vec()).map(StreamWriter::finish);
+        return;
+    };
+    reader.metadata().unwrap();
+    let _ = reader.read::<bool>();
+    let _ = reader.view::<f32>();
+    let bytes = reader.read_bytes();
+    let size = reader.len() * reader.element().size();
+    if let (Ok(slab), Ok(bytes)) = (Slab::all(&reader.shape()), bytes) {
+        let mut out = vec![0; size as usize];
+        reader.read_slab_bytes(&slab, &mut out).unwrap();
+        assert!(out == bytes);
+    }
+    let _ = reader.nested(0).and_then(|nested| nested.read_bytes());
+    if let Ok(mut editor) = Editor::new(file.to_vec()) {
+        let _ = editor.set_metadata(b"other");
+        let _ = editor.append_bytes(&[0; 12]);
+        Reader::with_options(editor.into_storage(), &options).unwrap();
+    }
+}
+
+proptest! {
+    // Failures are printed with what is needed to repeat them.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn no_change_of_a_file_panics(
+        file in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut files = files(&folder());
+        files.extend(self::files(&folder().join("hostile")));
+        let mut bytes = std::fs::read(file.get(&files)).unwrap();
+        for (at, byte) in changes.iter().filter(|_| !bytes.is_empty()).collect::<Vec<_>>() {
+            // Half of the changes hit the header.
+            let end = if byte % 2 == 0 { bytes.len().min(72) } else { bytes.len() };
+            bytes[at.index(end)] = *byte;
+        }
+        if let Some(cut) = cut.filter(|_| !bytes.is_empty()) {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        walk(&bytes);
     }
 }

@@ -11,8 +11,8 @@ use sciformats_core::{Error, ReadAt, Result, Slab, slab};
 
 use super::gather::{Piece, next_batch, pieces, within};
 use super::layout::{Encoding, Layout};
-use crate::spec::Header;
 use crate::spec::header::{DIMS_AT, SIZE_AT};
+use crate::spec::{Flags, Header};
 
 /// Overwritten pieces that are closer than this become one patch: a patch costs 16 bytes more than it holds.
 const GAP: u64 = 64;
@@ -110,6 +110,10 @@ pub(crate) fn overwrite(
 pub(crate) fn set_metadata<'a>(layout: &Layout, metadata: &'a [u8]) -> Result<Edit<'a>> {
     if layout.encoding == Encoding::Leb128 {
         return Err(Error::usage("metadata", "cannot follow a LEB128 payload, which ends with the file"));
+    }
+    if layout.header.flags.contains(Flags::ENCODED | Flags::BITS) {
+        let what = "metadata behind a BitArray of Julia, whose dimensions follow from the file's length,";
+        return Err(Error::unsupported(what));
     }
     let at = layout.metadata();
     let too_long = || Error::usage("metadata", "make the file longer than 2^64 bytes");
