@@ -2,7 +2,7 @@
 
 use sciformats_core::{Error, Result};
 
-use super::chunk::Context;
+use super::chunk::{Chunk, Context, PLAIN};
 use super::coder::{Coder, Encoders};
 use super::params::Params;
 use super::stages::{Block, Buffers, Stages};
@@ -41,6 +41,20 @@ struct Job<'a> {
 /// `Usage` if the data is too large for a chunk, or the parameters do not fit each other; `Unsupported` if this build
 /// does not have the codec or a filter.
 pub(crate) fn compress(data: &[u8], params: &Params, context: &Context) -> Result<Vec<u8>> {
+    compress_as(data, params, context, true)
+}
+
+/// The same content as an ordinary chunk, for a chunk that is nothing but its kind.
+///
+/// # Errors
+/// Those of decoding.
+pub(crate) fn ordinary(chunk: &[u8]) -> Result<Vec<u8>> {
+    let data = Chunk::new(chunk)?.decode()?;
+    let params = Params::new(1).codec(Codec::BloscLz).pipeline(Pipeline::default());
+    compress_as(&data, &params, &PLAIN, false)
+}
+
+fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> Result<Vec<u8>> {
     let nbytes = u32::try_from(data.len()).ok().filter(|&n| n <= MAX_NBYTES);
     let nbytes = nbytes.ok_or_else(|| Error::usage("data", format!("has more than {MAX_NBYTES} bytes")))?;
     if params.typesize == 0 {
@@ -48,7 +62,7 @@ pub(crate) fn compress(data: &[u8], params: &Params, context: &Context) -> Resul
     }
     let job = Job::new(data, params, context)?;
     let header = job.header(nbytes);
-    if !params.blosc1 && nbytes > 0 && data.iter().all(|&byte| byte == 0) {
+    if kinds && !params.blosc1 && nbytes > 0 && data.iter().all(|&byte| byte == 0) {
         return Ok(finished(header.special_kind(Special::Zeros), Vec::new()));
     }
     if params.level == 0 || data.len() < MIN_NBYTES {
@@ -320,7 +334,6 @@ fn repeated(bytes: &[u8]) -> Option<u8> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::chunk::{Chunk, PLAIN};
     use super::*;
 
     fn data(kind: u8, len: usize) -> Vec<u8> {

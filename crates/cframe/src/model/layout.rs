@@ -20,7 +20,7 @@ use sciformats_core::storage::Patch;
 use sciformats_core::{Result, Step};
 
 use super::chunk::PLAIN;
-use super::compress::compress;
+use super::compress::{compress, ordinary};
 use super::frame::Frame;
 use super::params::{Params, Split};
 use crate::spec::chunk_header::{ChunkHeader, Special};
@@ -113,13 +113,16 @@ pub(crate) enum Stored {
     Bytes(Arc<Vec<u8>>),
 }
 
-pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize) -> Stored {
+///
+/// Where sizes vary, other readers refuse chunks that are nothing but their kind, so these become ordinary ones.
+pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize) -> Result<Stored> {
     let special = ChunkHeader::parse(bytes).ok().and_then(|(_, header)| header.special());
     match (special, chunksize) {
         (Some(kind @ (Special::Zeros | Special::Nan | Special::Uninit)), ChunkSize::Fixed(_)) => {
-            Stored::Nothing(Offset::Special(kind))
+            Ok(Stored::Nothing(Offset::Special(kind)))
         }
-        _ => Stored::Bytes(bytes.clone()),
+        (Some(_), ChunkSize::Variable) => Ok(Stored::Bytes(Arc::new(ordinary(bytes)?))),
+        _ => Ok(Stored::Bytes(bytes.clone())),
     }
 }
 
@@ -158,7 +161,7 @@ pub(crate) fn plan(
             }
             Place::New(bytes) => bytes,
         };
-        match stored(bytes, header.chunksize) {
+        match stored(bytes, header.chunksize)? {
             Stored::Nothing(offset) => offsets.push(offset),
             Stored::Bytes(bytes) => {
                 let len = bytes.len() as u64;
@@ -218,7 +221,7 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     for entry in entries {
         match &entry.place {
             Place::Stored(offset) => offsets.push(*offset),
-            Place::New(bytes) => match stored(bytes, header.chunksize) {
+            Place::New(bytes) => match stored(bytes, header.chunksize)? {
                 Stored::Nothing(offset) => offsets.push(offset),
                 Stored::Bytes(bytes) => {
                     offsets.push(Offset::At(cursor.saturating_sub(header_len)));

@@ -1,0 +1,471 @@
+//! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
+//!
+//! `conformance write DIR`, `conformance check DIR`. Both sides list the same cases and know the contents from the same
+//! formula, so neither compares what it wrote itself.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use cframe::{
+    Array, ArrayParams, Codec, Error, Filter, Frame, Options, Params, Range, Result, SChunk, Slab, Special,
+    Split,
+};
+
+const CODECS: [(&str, Codec); 5] = [
+    ("blosclz", Codec::BloscLz),
+    ("lz4", Codec::Lz4),
+    ("lz4hc", Codec::Lz4Hc),
+    ("zlib", Codec::Zlib),
+    ("zstd", Codec::Zstd),
+];
+const FILTERS: [(&str, &[Filter]); 6] = [
+    ("none", &[]),
+    ("shuffle", &[Filter::SHUFFLE]),
+    ("bitshuffle", &[Filter::BITSHUFFLE]),
+    ("delta", &[Filter::DELTA]),
+    ("delta-shuffle", &[Filter::DELTA, Filter::SHUFFLE]),
+    ("shuffle-bytedelta", &[Filter::SHUFFLE, Filter::BYTEDELTA]),
+];
+const TYPE_SIZES: [u32; 8] = [1, 2, 3, 4, 7, 8, 16, 255];
+/// The other side cannot open byte delta of wider types: it takes the type size for a signed byte.
+fn in_matrix(filters: &str, typesize: u32) -> bool {
+    filters != "shuffle-bytedelta" || typesize <= 127
+}
+
+const KINDS: [&str; 6] = ["smooth", "random", "constant", "zeros", "sparse", "ramp"];
+const SPLITS: [(u32, Split); 4] =
+    [(1, Split::Always), (2, Split::Never), (3, Split::Auto), (4, Split::ForwardCompatible)];
+
+/// Shape, chunk shape, block shape.
+type Shapes = (&'static [u64], &'static [u32], &'static [u32]);
+
+const ARRAYS: [Shapes; 11] = [
+    (&[], &[], &[]),
+    (&[17], &[5], &[3]),
+    (&[10, 11], &[4, 5], &[3, 2]),
+    (&[40, 30], &[40, 30], &[40, 30]),
+    (&[5, 6, 7], &[5, 4, 3], &[2, 4, 2]),
+    (&[3, 4, 3, 4], &[2, 2, 2, 3], &[1, 2, 2, 2]),
+    (&[2, 3, 2, 3, 2], &[2, 2, 1, 2, 2], &[1, 2, 1, 2, 1]),
+    (&[2, 2, 2, 2, 2, 3], &[1, 2, 1, 2, 1, 2], &[1, 1, 1, 2, 1, 2]),
+    (&[2, 2, 2, 2, 2, 2, 3], &[2, 2, 1, 2, 1, 2, 2], &[1, 2, 1, 1, 1, 2, 2]),
+    (&[2, 2, 2, 2, 2, 2, 2, 3], &[1, 2, 1, 2, 1, 2, 2, 2], &[1, 1, 1, 2, 1, 1, 2, 2]),
+    (&[4, 0, 3], &[4, 1, 3], &[2, 1, 3]),
+];
+const DTYPES: [&str; 22] = [
+    "|b1",
+    "|i1",
+    "|u1",
+    "<i2",
+    "<u2",
+    "<i4",
+    "<u4",
+    "<i8",
+    "<u8",
+    "<f2",
+    "<f4",
+    "<f8",
+    "<c8",
+    "<c16",
+    ">i4",
+    ">f8",
+    "|S7",
+    "<U3",
+    "<M8[ns]",
+    "|V5",
+    "[('a', '<i4'), ('b', '<f8')]",
+    "[('x', '|u1'), ('y', '<i2', (3,)), ('z', [('p', '<f4'), ('q', '|S2')])]",
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let result = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["write", folder] => write(Path::new(folder)),
+        ["check", folder] => {
+            check(Path::new(folder));
+            Ok(())
+        }
+        _ => Err(Error::usage("arguments", "are `write DIR` or `check DIR`")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+// --- contents ---
+
+/// `len` bytes of a kind.
+fn content(kind: &str, seed: u64, len: usize) -> Vec<u8> {
+    let byte = |i: u64| match kind {
+        "smooth" => i / 50 + seed,
+        "random" => {
+            let v = (i.wrapping_mul(2_654_435_761) + seed * 40_503) & 0xFFFF_FFFF;
+            let v = v ^ (v >> 15);
+            (v.wrapping_mul(2_246_822_519) & 0xFFFF_FFFF) >> 24
+        }
+        "constant" => 7 + seed,
+        "sparse" if i % 16 < 3 => i / 16 + seed,
+        "ramp" => (i / 8 + seed) >> (8 * (i % 8)),
+        _ => 0,
+    };
+    (0..len as u64).map(|i| byte(i) as u8).collect()
+}
+
+fn chunk_size(typesize: u32) -> usize {
+    (5000 / typesize * typesize) as usize
+}
+
+/// The chunks of a file of the matrix: one of each kind, and a shorter one.
+fn chunks(typesize: u32) -> Vec<Vec<u8>> {
+    let whole = KINDS.iter().zip(0..).map(|(kind, seed)| content(kind, seed, chunk_size(typesize)));
+    whole.chain([content("smooth", 9, 40 * typesize as usize)]).collect()
+}
+
+fn elements(dtype: &str, size: usize, count: u64) -> Vec<u8> {
+    let mut data = content("ramp", 3, count as usize * size);
+    match dtype {
+        "|b1" => data.iter_mut().for_each(|byte| *byte &= 1),
+        "<U3" => data.chunks_mut(4).for_each(|character| character[1..].fill(0)),
+        _ => {}
+    }
+    data
+}
+
+fn vlmeta(count: usize) -> Vec<(String, Vec<u8>)> {
+    (0..count).map(|i| (format!("name {i}"), content("sparse", i as u64, i * 97 + 1))).collect()
+}
+
+/// Words that recur, so that a dictionary is worth it.
+fn text(len: usize) -> Vec<u8> {
+    let words = (0..len / 14).flat_map(|i| format!("record {} of many, ", i * i % 97).into_bytes());
+    words.take(len).collect()
+}
+
+/// What both sides' files of the name edited hold.
+fn edited() -> Vec<Vec<u8>> {
+    let mut out: Vec<_> = (0..6).map(|i| content("random", i, 4000)).collect();
+    out[2] = content("smooth", 50, 4000);
+    out.insert(1, content("ramp", 51, 4000));
+    out.remove(4);
+    out
+}
+
+/// Bytes as one object of MessagePack.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let head = match u8::try_from(bytes.len()) {
+        Ok(len) => vec![0xc4, len],
+        Err(_) => [&[0xc5], &(bytes.len() as u16).to_be_bytes()[..]].concat(),
+    };
+    [head, bytes.to_vec()].concat()
+}
+
+/// Objects as blocks of two.
+fn packed_blocks(kind: &str, count: u64) -> Vec<u8> {
+    let objects: Vec<_> = (0..count).map(|i| packed(&content(kind, i, 50 * i as usize + 1))).collect();
+    objects.chunks(2).flat_map(|pair| [vec![0x90 + pair.len() as u8], pair.concat()].concat()).collect()
+}
+
+fn codec(name: &str) -> Codec {
+    CODECS.iter().find(|(known, _)| *known == name).map_or(Codec::Lz4, |(_, codec)| *codec)
+}
+
+fn array_file(shape: &[u64]) -> String {
+    let sides: Vec<_> = shape.iter().map(u64::to_string).collect();
+    format!("arrays-{}d-{}.b2nd", shape.len(), sides.join("x"))
+}
+
+// --- write ---
+
+fn write(folder: &Path) -> Result<()> {
+    for (name, codec) in CODECS {
+        for (filters_name, filters) in FILTERS {
+            for typesize in TYPE_SIZES.into_iter().filter(|&size| in_matrix(filters_name, size)) {
+                for (number, split) in SPLITS {
+                    let blocksize = 2048 / typesize * typesize;
+                    let params = Params::new(typesize)
+                        .codec(codec)
+                        .filters(filters)?
+                        .split(split)
+                        .blocksize(blocksize);
+                    let file = format!("chunks-{name}-{filters_name}-{typesize}-{number}.b2frame");
+                    put(SChunk::create(folder.join(file), params), &chunks(typesize))?;
+                }
+            }
+        }
+    }
+    for (shape, chunks, blocks) in ARRAYS {
+        write_array(&folder.join(array_file(shape)), "<i4", (shape, chunks, blocks))?;
+    }
+    for (number, dtype) in DTYPES.iter().enumerate() {
+        write_array(&folder.join(format!("dtypes-{number}.b2nd")), dtype, (&[10, 11], &[4, 5], &[3, 2]))?;
+    }
+    write_frames(folder)?;
+    write_buffers(folder)
+}
+
+fn put(mut schunk: SChunk, chunks: &[Vec<u8>]) -> Result<()> {
+    chunks.iter().try_for_each(|chunk| schunk.append(chunk))?;
+    schunk.commit()
+}
+
+fn write_array(path: &Path, dtype: &str, (shape, chunks, blocks): Shapes) -> Result<()> {
+    let mut array = Array::create(path, &ArrayParams::new(shape, dtype)?.chunks(chunks).blocks(blocks))?;
+    let bytes = elements(dtype, array.typesize() as usize, array.len());
+    array.write_slab(&Slab::all(shape)?, &bytes)?;
+    array.commit()
+}
+
+fn write_frames(folder: &Path) -> Result<()> {
+    let at = |name: &str| folder.join(name);
+    let nan: Vec<u8> = f64::NAN.to_le_bytes().repeat(500);
+    put(
+        SChunk::create(at("special-kinds.b2frame"), Params::new(8)),
+        &[vec![0; 4000], content("smooth", 1, 4000), nan],
+    )?;
+    let value = content("random", 1, 8);
+    for (name, kind) in [("zero", Special::Zeros), ("nan", Special::Nan), ("value", Special::Value)] {
+        let mut schunk = SChunk::create(at(&format!("special-{name}.b2frame")), Params::new(8));
+        for size in [4000, 4000, 234 * 8] {
+            schunk.append_special(kind, &value, size)?;
+        }
+        schunk.commit()?;
+    }
+    for count in [0, 1, 5, 16] {
+        let mut schunk = SChunk::create(at(&format!("vlmeta-{count}.b2frame")), Params::new(1));
+        schunk.append(&content("smooth", 0, 1000))?;
+        vlmeta(count).iter().try_for_each(|(name, value)| schunk.set_vlmeta(name, value))?;
+        schunk.commit()?;
+    }
+    for (name, codec) in CODECS {
+        let path = at(&format!("sparse-{name}.b2frame"));
+        let mut schunk = SChunk::create_sparse(path, Params::new(4).codec(codec));
+        for i in 0..5 {
+            schunk.append(&content(if i % 2 == 1 { "smooth" } else { "zeros" }, i, 4000))?;
+        }
+        schunk.commit()?;
+        schunk.remove(1)?;
+        schunk.commit()?;
+    }
+    for size in [300, 70_000] {
+        let chunks: Vec<_> = (0..3).map(|i| content("ramp", i, 3 * size as usize)).collect();
+        put(SChunk::create(at(&format!("wide-{size}.b2frame")), Params::new(size)), &chunks)?;
+    }
+    for name in ["lz4", "lz4hc", "zstd"] {
+        let params = Params::new(1).codec(codec(name)).filters(&[])?.blocksize(4000).dictionary(true);
+        put(SChunk::create(at(&format!("dictionary-{name}.b2frame")), params), &[text(200_000)])?;
+    }
+    let variable: Vec<_> = (0..9).map(|i| content("smooth", i, 100 * i as usize + 1)).collect();
+    put(SChunk::create(at("variable-chunks.b2frame"), Params::new(1)), &variable)?;
+    let mut schunk = SChunk::create(at("variable-blocks.b2frame"), Params::new(1));
+    for (kind, count) in [("smooth", 7), ("random", 3)] {
+        let blocks: Vec<_> = (0..count).map(|i| content(kind, i, 50 * i as usize + 1)).collect();
+        schunk.append_blocks(&blocks.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+    }
+    schunk.commit()?;
+    let mut schunk = SChunk::create(at("edited.b2frame"), Params::new(4));
+    for i in 0..6 {
+        schunk.append(&content("random", i, 4000))?;
+        schunk.commit()?;
+    }
+    schunk.update(2, &content("smooth", 50, 4000))?;
+    schunk.commit()?;
+    schunk.insert(1, &content("ramp", 51, 4000))?;
+    schunk.commit()?;
+    schunk.remove(4)?;
+    schunk.commit()?;
+    let mut behind = content("random", 5, 1001);
+    behind.extend(schunk.to_bytes()?);
+    save(&at("offset.b2frame"), &behind)
+}
+
+fn write_buffers(folder: &Path) -> Result<()> {
+    for i in 0..8 {
+        let (data, typesize) = buffer(i);
+        let params = Params::new(typesize).codec(CODECS[i % 5].1);
+        save(&folder.join(format!("buffer-{i}.chunk")), &cframe::compress(&data, &params)?)?;
+        save(&folder.join(format!("blosc1-{i}.chunk")), &cframe::compress(&data, &params.blosc1())?)?;
+    }
+    Ok(())
+}
+
+fn buffer(i: usize) -> (Vec<u8>, u32) {
+    (content(["smooth", "random"][i % 2], i as u64, 10_000 + i), [1, 4, 8, 3][i % 4])
+}
+
+fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|e| Error::io("write", e).in_file(path, None))
+}
+
+// --- check ---
+
+/// What is wrong, in words.
+type Finding = std::result::Result<(), String>;
+
+fn checked(case: &str, run: impl FnOnce() -> Result<Finding>) {
+    let finding = run().unwrap_or_else(|error| Err(error.to_string()));
+    let line = match finding {
+        Ok(()) => serde_json::json!({ "case": case, "ok": true }),
+        Err(why) => serde_json::json!({ "case": case, "ok": false, "why": why }),
+    };
+    println!("{line}");
+}
+
+fn compare(found: &[u8], expected: &[u8]) -> Finding {
+    if found == expected {
+        return Ok(());
+    }
+    match found.iter().zip(expected).position(|(a, b)| a != b) {
+        Some(at) => Err(format!("differs from byte {at} on")),
+        None => Err(format!("{} bytes, expected {}", found.len(), expected.len())),
+    }
+}
+
+fn check_frame(frame: &Frame, expected: &[Vec<u8>]) -> Result<Finding> {
+    if frame.chunks() != expected.len() as u64 {
+        return Ok(Err(format!("{} chunks, expected {}", frame.chunks(), expected.len())));
+    }
+    for (index, content) in (0..).zip(expected) {
+        let finding = compare(&frame.chunk(index)?.decode()?, content);
+        if finding.is_err() {
+            return Ok(finding.map_err(|why| format!("chunk {index}: {why}")));
+        }
+    }
+    // A part that spans chunks and begins inside a block.
+    let whole = expected.concat();
+    let (from, to) = (whole.len() / 3 + 1, whole.len() * 2 / 3);
+    let mut part = vec![0; to.saturating_sub(from)];
+    frame.read_bytes(from as u64, &mut part)?;
+    Ok(compare(&part, &whole[from..from + part.len()]))
+}
+
+fn check(folder: &Path) {
+    let open = |name: &str| Frame::open(folder.join(name));
+    for (name, _) in CODECS {
+        for (filters, _) in FILTERS {
+            for typesize in TYPE_SIZES.into_iter().filter(|&size| in_matrix(filters, size)) {
+                for (split, _) in SPLITS {
+                    checked(&format!("{name}: {filters} {typesize} split {split}"), || {
+                        let file = format!("chunks-{name}-{filters}-{typesize}-{split}.b2frame");
+                        check_frame(&open(&file)?, &chunks(typesize))
+                    });
+                }
+            }
+        }
+    }
+    for (shape, ..) in ARRAYS {
+        checked(&format!("arrays: {shape:?}"), || check_array(&folder.join(array_file(shape)), "<i4", shape));
+    }
+    for (number, dtype) in DTYPES.iter().enumerate() {
+        checked(&format!("dtypes: {dtype}"), || {
+            check_array(&folder.join(format!("dtypes-{number}.b2nd")), dtype, &[10, 11])
+        });
+    }
+    check_frames(&open);
+    for i in 0..8 {
+        checked(&format!("buffer: {i}"), || {
+            let path = folder.join(format!("buffer-{i}.chunk"));
+            let bytes = std::fs::read(&path).map_err(|e| Error::io("read", e).in_file(&path, None))?;
+            Ok(compare(&cframe::decompress(&bytes)?, &buffer(i).0))
+        });
+    }
+    checked("edited: there, then here", || check_edit(&folder.join("edited.b2frame")));
+}
+
+fn check_frames(open: &dyn Fn(&str) -> Result<Frame>) {
+    let nan: Vec<u8> = f64::NAN.to_le_bytes().repeat(500);
+    let kinds = [vec![0; 4000], content("smooth", 1, 4000), nan.clone()];
+    checked("special: among others", || check_frame(&open("special-kinds.b2frame")?, &kinds));
+    let value = content("random", 1, 8).repeat(500);
+    for (name, chunk) in [("zero", vec![0; 4000]), ("uninit", vec![0; 4000]), ("nan", nan), ("value", value)]
+    {
+        checked(&format!("special: {name}"), || {
+            let last = chunk[..234 * 8].to_vec();
+            check_frame(&open(&format!("special-{name}.b2frame"))?, &[chunk.clone(), chunk, last])
+        });
+    }
+    for count in [0, 1, 5, 16] {
+        checked(&format!("vlmeta: {count}"), || {
+            let frame = open(&format!("vlmeta-{count}.b2frame"))?;
+            let names: Vec<_> = frame.vlmeta_names().map(str::to_owned).collect();
+            let found: Result<Vec<_>> =
+                names.into_iter().map(|name| Ok((name.clone(), frame.vlmeta(&name)?))).collect();
+            Ok(if found? == vlmeta(count) { Ok(()) } else { Err("names or values differ".to_owned()) })
+        });
+    }
+    for (name, _) in CODECS {
+        checked(&format!("sparse: {name}"), || {
+            let chunks = [0, 2, 3, 4].map(|i| content(if i % 2 == 1 { "smooth" } else { "zeros" }, i, 4000));
+            check_frame(&open(&format!("sparse-{name}.b2frame"))?, &chunks)
+        });
+    }
+    for size in [300, 70_000] {
+        checked(&format!("wide types: {size}"), || {
+            let chunks: Vec<_> = (0..3).map(|i| content("ramp", i, 3 * size)).collect();
+            check_frame(&open(&format!("wide-{size}.b2frame"))?, &chunks)
+        });
+    }
+    for name in ["lz4", "lz4hc", "zstd"] {
+        checked(&format!("dictionary: {name}"), || {
+            let frame = open(&format!("dictionary-{name}.b2frame"))?;
+            if !frame.chunk(0)?.has_dictionary() {
+                return Ok(Err("the other side made no dictionary".to_owned()));
+            }
+            check_frame(&frame, &[text(200_000)])
+        });
+    }
+    checked("edited: there", || check_frame(&open("edited.b2frame")?, &edited()));
+    checked("variable: objects", || {
+        let chunks: Vec<_> = (0..9).map(|i| packed(&content("smooth", i, 100 * i as usize + 1))).collect();
+        check_frame(&open("variable-objects.b2frame")?, &chunks)
+    });
+    checked("variable: batches", || {
+        let chunks = [packed_blocks("smooth", 7), packed_blocks("random", 3)];
+        check_frame(&open("variable-batches.b2b")?, &chunks)
+    });
+}
+
+fn check_array(path: &Path, dtype: &str, shape: &[u64]) -> Result<Finding> {
+    let array = Array::open(path)?;
+    let size = array.typesize() as usize;
+    let expected = elements(dtype, size, array.len());
+    if array.shape() != shape || array.element()? != cframe::DType::parse(dtype)? {
+        return Ok(Err(format!("{:?} {:?}", array.dtype(), array.shape())));
+    }
+    let finding = compare(&array.read()?, &expected);
+    if finding.is_err() {
+        return Ok(finding);
+    }
+    let ranges: Vec<_> = shape.iter().map(|&n| Range::new(n / 3, n.div_ceil(2))).collect();
+    let slab = Slab::new(shape, ranges)?;
+    let part: Vec<u8> = slab
+        .runs()
+        .flat_map(|run| (0..run.len).map(move |i| (run.from + i * run.step) as usize * size))
+        .flat_map(|at| expected[at..at + size].to_vec())
+        .collect();
+    Ok(compare(&array.read_slab(&slab)?, &part))
+}
+
+/// Edits a copy of a file of the other side, and reads it again.
+fn check_edit(path: &Path) -> Result<Finding> {
+    let copy = path.with_extension("copy");
+    std::fs::copy(path, &copy).map_err(|e| Error::io("copy", e).in_file(path, None))?;
+    let mut schunk = SChunk::open_with(&copy, &Options::default())?;
+    let mut expected = edited();
+    schunk.append(&content("smooth", 70, 4000))?;
+    schunk.commit()?;
+    schunk.insert(0, &content("ramp", 71, 4000))?;
+    schunk.update(3, &content("random", 72, 4000))?;
+    schunk.remove(2)?;
+    schunk.commit()?;
+    expected.push(content("smooth", 70, 4000));
+    expected.insert(0, content("ramp", 71, 4000));
+    expected[3] = content("random", 72, 4000);
+    expected.remove(2);
+    check_frame(&Frame::open(&copy)?, &expected)
+}
