@@ -1,5 +1,7 @@
 //! The program as its users run it: screens, exit statuses, pipes, JSON.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -103,7 +103,7 @@ impl<'f> Array<'f> {
             return self.file.for_each_piece((self.id, &self.info), slab, &mut |_, bytes| visit(bytes));
         }
         let mut bytes = Vec::new();
-        for piece in selection.reversed_pieces(&self.info)? {
+        for piece in selection.reversed_pieces(&self.info, self.file.limits().memory)? {
             bytes.clear();
             self.file.read(self.id, &piece, &mut bytes)?;
             selection.turn(&self.info.element, &piece, &mut bytes)?;
@@ -144,5 +144,50 @@ impl<'f> Array<'f> {
         let shape: Vec<usize> =
             slab.shape().iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(|_| wide())?;
         ndarray::ArrayD::from_shape_vec(shape, self.read_slab(&slab)?).map_err(|_| wide())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Memory, array, texts};
+    use crate::{Format, Limits, Range};
+
+    #[test]
+    fn slabs_and_limits() {
+        let memory = Memory::single(Format::RawArray, array::<u16>(&[2, 3], &[1, 2, 3, 4, 5, 6]));
+        let file = File::from(memory);
+        let array = file.array("/").unwrap();
+        let slab = Slab::new(&[2, 3], [Range::all(2), Range::new(0, 2).by(2)]).unwrap();
+        assert_eq!(array.read_slab::<u64>(&slab).unwrap(), [1, 3, 4, 6]);
+        assert_eq!(array.bytes(&slab).unwrap(), [1, 0, 3, 0, 4, 0, 6, 0]);
+        #[cfg(feature = "ndarray")]
+        assert_eq!(array.read_ndarray::<i32>().unwrap()[[1, 2]], 6);
+
+        let options = crate::OpenOptions::default().with_limits(Limits::default().with_memory(11));
+        let file = file.with_options(options);
+        let array = file.array("/").unwrap();
+        assert!(matches!(array.read::<u16>(), Err(Error::LimitExceeded { .. })));
+        assert!(matches!(array.bytes(&array.all().unwrap()), Err(Error::LimitExceeded { .. })));
+        let mut count = 0;
+        let all = Selection::all(&[2, 3]).unwrap();
+        let counted = array.for_each(&all, &mut |_| {
+            count += 1;
+            Ok(ControlFlow::Continue(()))
+        });
+        assert!(counted.is_ok() && count == 6);
+    }
+
+    #[test]
+    fn elements_one_by_one_until_enough() {
+        let file = File::from(Memory::single(Format::Asdf, texts(&[3], &["a", "b", "c"])));
+        let mut seen = Vec::new();
+        let array = file.array("/").unwrap();
+        let each = array.for_each(&Selection::all(&[3]).unwrap(), &mut |datum| {
+            seen.push(datum.to_string());
+            Ok(if seen.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        });
+        assert!(each.is_ok());
+        assert_eq!(seen, ["a", "b"]);
     }
 }

@@ -59,6 +59,7 @@ impl OpenOptions {
     /// The number of threads, never 0.
     pub fn threads(&self) -> usize {
         match self.threads {
+            _ if cfg!(target_family = "wasm") => 1,
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         }
@@ -119,6 +120,12 @@ impl File {
         let size = storage.len();
         let source = formats::open(format, storage, options)?;
         Ok(Self { source, path: None, size, options: *options, read: AtomicU64::new(0) })
+    }
+
+    /// The same file with other options. Limits of the format's own reader stay those it was opened with.
+    #[must_use]
+    pub fn with_options(self, options: OpenOptions) -> Self {
+        Self { options, ..self }
     }
 
     /// The tree behind it, for what the methods here do not do.
@@ -264,7 +271,7 @@ impl File {
         slab: &Slab,
         visit: VisitPiece<'_>,
     ) -> Result<()> {
-        let pieces = Pieces::new(info, slab);
+        let pieces = Pieces::new(info, slab, self.options.limits.memory);
         if pieces.single() || self.options.threads() == 1 {
             let mut bytes = Vec::new();
             for piece in pieces {
@@ -370,9 +377,9 @@ mod tests {
     #[test]
     fn reading_ahead_gives_the_same_pieces() {
         let values: Vec<u16> = (0..5_000_000).map(|i| i as u16).collect();
-        let mut file = File::from(Memory::single(Format::Blosc2, array(&[5_000, 1_000], &values)));
         for threads in [1, 2] {
-            file.options.threads = threads;
+            let memory = Memory::single(Format::Blosc2, array(&[5_000, 1_000], &values));
+            let file = File::from(memory).with_options(OpenOptions::default().with_threads(threads));
             let array = file.array("/").unwrap();
             let (mut all, mut pieces) = (Vec::new(), 0);
             let slab = Slab::all(&[5_000, 1_000]).unwrap();

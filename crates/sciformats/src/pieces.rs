@@ -24,12 +24,13 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub(crate) fn new(info: &ArrayInfo, slab: &Slab) -> Self {
+    /// Cuts `slab` into pieces of at most `memory` bytes, as far as single elements are no larger.
+    pub(crate) fn new(info: &ArrayInfo, slab: &Slab, memory: u64) -> Self {
         let counts = slab.shape();
         let size = info.element.size().unwrap_or(VARYING);
         // Elements without bytes are read at once: there is nothing to hold.
-        let budget = PIECE.checked_div(size).unwrap_or(u64::MAX).max(1);
-        let most = ALIGNED.checked_div(size).unwrap_or(u64::MAX).max(1);
+        let budget = PIECE.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1);
+        let most = ALIGNED.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1);
         let mut axis = counts.len();
         let mut inner = 1u64;
         // The largest tail of whole dimensions that fits; of the one before it, as many indices as fit.
@@ -104,9 +105,9 @@ mod tests {
 
     fn rows(info: &ArrayInfo) -> Vec<Vec<u64>> {
         let slab = Slab::all(info.shape.as_ref().unwrap()).unwrap();
-        let pieces: Vec<Slab> = Pieces::new(info, &slab).collect();
+        let pieces: Vec<Slab> = Pieces::new(info, &slab, u64::MAX).collect();
         assert_eq!(pieces.iter().map(Slab::len).sum::<u64>(), slab.len());
-        assert_eq!(Pieces::new(info, &slab).single(), pieces.len() <= 1);
+        assert_eq!(Pieces::new(info, &slab, u64::MAX).single(), pieces.len() <= 1);
         pieces.iter().map(Slab::shape).collect()
     }
 
@@ -134,10 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn little_memory_makes_small_pieces() {
+        let info = ArrayInfo::new(ElementType::F64, [10, 10]);
+        let slab = Slab::all(&[10, 10]).unwrap();
+        assert_eq!(Pieces::new(&info, &slab, 100).count(), 10);
+        assert_eq!(Pieces::new(&info, &slab, 1).count(), 100);
+    }
+
+    #[test]
     fn steps_stay() {
         let info = ArrayInfo::new(ElementType::F64, [10_000_000]);
         let slab = Slab::new(&[10_000_000], [Range { start: 1, count: 1_000_000, step: 7 }]).unwrap();
-        let pieces: Vec<Slab> = Pieces::new(&info, &slab).collect();
+        let pieces: Vec<Slab> = Pieces::new(&info, &slab, u64::MAX).collect();
         assert_eq!(pieces.len(), 2);
         assert_eq!(pieces[1].ranges(), [Range { start: 1 + 524_288 * 7, count: 475_712, step: 7 }]);
     }

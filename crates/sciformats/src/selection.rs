@@ -129,9 +129,13 @@ impl Selection {
     }
 
     /// The pieces of the array that hold the selection piece by piece, in the selection's order.
-    pub(crate) fn reversed_pieces(&self, info: &ArrayInfo) -> Result<impl Iterator<Item = Slab>> {
+    pub(crate) fn reversed_pieces(
+        &self,
+        info: &ArrayInfo,
+        memory: u64,
+    ) -> Result<impl Iterator<Item = Slab>> {
         let positions = Slab::all(&self.slab.shape())?;
-        let pieces = Pieces::new(info, &positions);
+        let pieces = Pieces::new(info, &positions, memory);
         Ok(pieces.map_while(move |piece| {
             let ranges = piece.ranges().iter().enumerate();
             let ranges: Vec<Range> = ranges.map(|(axis, range)| self.inside(axis, *range)).collect();

@@ -9,10 +9,11 @@ mod text;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use sciformats::{Array, Datum, Error, Selection};
+use sciformats::{Array, Datum, Error, Object, Selection, Value};
 
 use crate::args::{Cat, CatFormat};
 use crate::failure::{Answer, Failure, Outcome};
+use crate::look;
 use crate::session::Session;
 
 /// The part of an array that is to be printed.
@@ -25,6 +26,10 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
     let path = &args.object.file;
     let file = session.open(path)?;
     let fail = |error| Failure::of(path, &error);
+    let id = file.resolve(&args.object.path).map_err(fail)?;
+    if let Ok(Object::Value(value)) = file.source().object(id) {
+        return scalar(&value, args, session);
+    }
     let array = file.array(&args.object.path).map_err(fail)?;
     let selection = match (array.shape(), args.slice.as_deref()) {
         (Some(shape), Some(slice)) => Selection::parse(slice, shape),
@@ -41,6 +46,24 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
         CatFormat::Raw => part.raw(&mut session.bytes()),
     });
     printed.map(|()| Answer::Yes).map_err(|stop| stop.into_failure(path))
+}
+
+/// Prints a scalar of the tree, which is no array: as text or as JSON.
+fn scalar(value: &Value, args: &Cat, session: &Session) -> Outcome {
+    let json = match args.format {
+        None => session.json,
+        Some(CatFormat::Json) => true,
+        Some(CatFormat::Text) => false,
+        Some(_) => {
+            let problem = format!("{} is a value, not an array: print it as text or json", args.object.path);
+            return Err(Failure::Usage(problem));
+        }
+    };
+    let mut out = session.text();
+    let text = if json { value.to_json() } else { look::safe(&value.to_string()).into_owned() };
+    writeln!(out, "{text}")?;
+    out.flush()?;
+    Ok(Answer::Yes)
 }
 
 /// Why printing stopped: the array cannot be read, or the output not written.

@@ -14,6 +14,8 @@ use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table};
 const THRESHOLD: u64 = 1000;
 /// Elements that are kept at each end of a summarised dimension.
 const EDGE: u64 = 3;
+/// Digits after the point, as in NumPy; the other formats have them all.
+const DIGITS: usize = 8;
 /// Characters of a line.
 const LINE: usize = 80;
 /// Elements that are aligned with each other when all are printed.
@@ -50,11 +52,29 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed
     Ok(out.flush()?)
 }
 
-/// An element: text is quoted where it stands beside others.
+/// An element. Beside others, text is quoted and numbers have no more than eight digits after the point.
 fn shown(datum: &Datum<'_>, alone: bool) -> String {
     match datum {
         Datum::Text(_) if !alone => format!("{:?}", datum.to_string()),
+        Datum::Float(..) if !alone => rounded(datum.to_string()),
         _ => look::safe(&datum.to_string()).into_owned(),
+    }
+}
+
+/// A number with at most [`DIGITS`] digits after the point, and no zeros at its end but one.
+fn rounded(text: String) -> String {
+    let (number, exponent) = match text.find('e') {
+        Some(at) => text.split_at(at),
+        None => (text.as_str(), ""),
+    };
+    match (fraction(number), number.parse::<f64>()) {
+        (Some(digits), Ok(value)) if digits > DIGITS => {
+            let short = format!("{value:.DIGITS$}");
+            let short = short.trim_end_matches('0');
+            let zero = if short.ends_with('.') { "0" } else { "" };
+            format!("{short}{zero}{exponent}")
+        }
+        _ => text,
     }
 }
 
@@ -107,6 +127,8 @@ struct Lines {
     /// Characters after the decimal point, of the number that has most of them.
     fraction: usize,
     column: usize,
+    /// Spaces after the last number that are written once something follows them on its line.
+    owed: usize,
 }
 
 impl Lines {
@@ -120,7 +142,16 @@ impl Lines {
             .collect();
         let counts: Vec<u64> = kept.iter().map(|&(count, _)| count).collect();
         let at = vec![0; shape.len()];
-        Self { waiting: Vec::new(), place: Place::new(&counts), kept, at, width: 0, fraction: 0, column: 0 }
+        Self {
+            waiting: Vec::new(),
+            place: Place::new(&counts),
+            kept,
+            at,
+            width: 0,
+            fraction: 0,
+            column: 0,
+            owed: 0,
+        }
     }
 
     fn add(&mut self, text: String) {
@@ -156,9 +187,15 @@ impl Lines {
             self.column = dimensions;
         }
         let fill = self.width.saturating_sub(text.width());
-        write!(out, "{:fill$}{text}", "")?;
+        let written = text.trim_end_matches(' ');
+        write!(out, "{:fill$}{written}", "")?;
         self.column += fill + text.width();
-        write!(out, "{}", "]".repeat(self.place.closing()))?;
+        self.owed = text.len() - written.len();
+        let closing = self.place.closing();
+        if closing > 0 {
+            write!(out, "{:1$}", "", std::mem::take(&mut self.owed))?;
+        }
+        write!(out, "{}", "]".repeat(closing))?;
         self.place.advance();
         self.advance();
         Ok(())
@@ -176,7 +213,7 @@ impl Lines {
                 write!(out, "\n{:dimensions$}", "")?;
                 self.column = dimensions;
             } else {
-                write!(out, " ")?;
+                write!(out, "{:1$}", "", self.owed + 1)?;
                 self.column += 1;
             }
             if left_out {
@@ -268,6 +305,19 @@ mod tests {
                       [  80   81   82 ...  117  118  119]\n ...\n [1480 1481 1482 ... 1517 1518 1519]\n \
                       [1520 1521 1522 ... 1557 1558 1559]\n [1560 1561 1562 ... 1597 1598 1599]]\n";
         assert_eq!(printed(count::<i32>(&[40, 40]), "", false), square);
+    }
+
+    #[test]
+    fn numbers_have_eight_digits_beside_others() {
+        let third = 1.0 / 3.0;
+        let values = array::<f64>(&[4], &[third, 1e-9 * third, 1e20 * third, 1e10 + 0.5]);
+        let text = printed(values, "", false).replace(['[', ']'], "");
+        let shown: Vec<_> = text.split_whitespace().collect();
+        assert_eq!(shown, ["0.33333333", "3.33333333e-10", "3.33333333e19", "10000000000.5"]);
+        assert_eq!(printed(array::<f64>(&[], &[third]), "", false), "0.3333333333333333\n");
+        assert_eq!(rounded("2.000000001".into()), "2.0");
+        let wide = array::<f64>(&[6], &[1.25, 123_456.0, 0.1 + 0.2, 1234.5, 1.5, 123_456.125]);
+        assert!(printed(wide, "", false).lines().all(|line| !line.ends_with(' ')));
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! Whole trees compared with each other.
+
 use super::*;
 use crate::compare::Pattern;
 use crate::memory::{Memory, MemoryArray, array, texts};
