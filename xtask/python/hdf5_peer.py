@@ -88,8 +88,8 @@ def add(tree, group, path, array, **options):
     tree.array("/" + path, kind, array.shape, data)
 
 
-def types(file, tree, **options):
-    """Every datatype class."""
+def types(file, tree, commit=True, **options):
+    """Every datatype class; a committed one has the time of its making in new files."""
     for code in ["i1", "u1", "<i2", ">i2", "<u2", "<i4", ">i4", "<u4", "<i8", ">u8", "<f2", ">f2", "<f4", ">f4", "<f8", ">f8"]:
         name = code.replace("<", "le_").replace(">", "be_")
         add(tree, file, f"n_{name}", values((4, 6), code), **options)
@@ -136,8 +136,9 @@ def types(file, tree, **options):
     regions = file.create_dataset("regions", (2,), h5py.regionref_dtype, **options)
     regions[0] = file["n_le_i4"].regionref[1:3, 2:4]
     tree.array("/regions", "regref", (2,), strings([b"/n_le_i4 (1,2)-(2,3)", b""]))
-    file["type"] = np.dtype("<i4")
-    tree.line("/type", "datatype", type="i4")
+    if commit:
+        file["type"] = np.dtype("<i4")
+        tree.line("/type", "datatype", type="i4")
     file.create_dataset("scalar", data=np.float64(2.5))
     tree.array("/scalar", "f8", (), np.float64(2.5).tobytes())
     file.create_dataset("null", data=h5py.Empty("<i4"))

@@ -482,11 +482,11 @@ impl Walk {
     fn list(&mut self, address: Address, path: &[u8]) {
         let file = self.file.clone();
         let context = &file.opened().context;
-        let members = Object::read(context, address).and_then(|object| match kind(&object) {
-            Some(NodeKind::Group) => links::all(context, &object),
-            // What is not a group, or not readable, has no members; its own line says why.
-            _ => Ok(Vec::new()),
-        });
+        // What is not a group has no members; why an object cannot be read is said when it is opened.
+        let members = match Object::read(context, address) {
+            Ok(object) if kind(&object) == Some(NodeKind::Group) => links::all(context, &object),
+            _ => return,
+        };
         let mut links = Vec::new();
         for member in members.unwrap_or_else(|error| vec![Err(error.into())]) {
             match member {

@@ -49,6 +49,11 @@ pub use spec::{Address, Name};
 
 /// The structures of the format, as they are stored.
 pub mod structure {
+    /// The checksum that structures end in: Jenkins' lookup3.
+    pub fn checksum(bytes: &[u8]) -> u32 {
+        crate::spec::lookup3::hash(bytes, 0)
+    }
+
     pub use crate::spec::Sizes;
     pub use crate::spec::btree_v1::BtreeK;
     pub use crate::spec::btree_v1::{ChunkKey, ChunkNode, GroupNode, Prefix as BtreeV1Prefix};

@@ -1,0 +1,182 @@
+"""Small HDF5 files of each kind, with their content manifests, and files that are wrong on purpose.
+
+    hdf5_fixtures.py OUTDIR
+"""
+
+import json
+import os
+import pathlib
+import struct
+import sys
+import tempfile
+
+import h5py
+import numpy as np
+
+import hdf5_peer
+from hdf5_peer import Tree, add, values
+
+OUT = pathlib.Path(sys.argv[1])
+H5PY = f"h5py {h5py.__version__} (HDF5 {h5py.version.hdf5_version})"
+
+
+def put(file, data, exercises, generator=H5PY):
+    path = OUT / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    print(json.dumps({"file": file, "exercises": exercises, "generator": generator}))
+
+
+def good(file, exercises, *fill, **options):
+    """A file of h5py's and its manifest; returns the bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, tree = os.path.join(folder, "file.h5"), Tree()
+        with h5py.File(path, "w", **options) as opened:
+            for step in fill:
+                step(opened, tree)
+        data = pathlib.Path(path).read_bytes()
+        tree.write(os.path.join(folder, "manifest"))
+        manifest = pathlib.Path(folder, "manifest").read_bytes()
+    put(file, data, exercises)
+    put(f"expected/{file}.jsonl", manifest, f"manifest of {file}", "hashlib")
+    return data
+
+
+def indexes(file, tree):
+    """One dataset for each layout and chunk index."""
+    limits = {"fixed": (13, 7), "grows_0": (None, 7), "grows_1": (13, None), "grows_both": (None, None)}
+    for name, limit in limits.items():
+        add(tree, file, name, values((13, 7), "<i4"), chunks=(4, 5), maxshape=limit)
+        add(tree, file, name + "_gzip", values((13, 7), "<i4"), chunks=(4, 5), maxshape=limit, compression="gzip", shuffle=True)
+    add(tree, file, "single", values((13, 7), "<f8"), chunks=(13, 7))
+    add(tree, file, "contiguous", values((13, 7), ">i2"))
+    add(tree, file, "paged", values((1100,), "u1"), chunks=(1,))
+    file.create_dataset("sparse", (40, 40), "<i4", chunks=(4, 4), maxshape=(None, None), fillvalue=-9)[3:5, 3:5] = 1
+    array = np.full((40, 40), -9, "<i4")
+    array[3:5, 3:5] = 1
+    tree.array("/sparse", "i4", (40, 40), array.tobytes())
+
+
+def filters(file, tree):
+    """One dataset for each filter."""
+    array = values((40, 6), "<i4")
+    options = {
+        "deflate": {"compression": "gzip"},
+        "shuffle": {"shuffle": True},
+        "fletcher32": {"fletcher32": True},
+        "szip": {"compression": "szip", "compression_opts": ("nn", 8)},
+        "scaleoffset": {"scaleoffset": 0},
+        "lzf": {"compression": "lzf"},
+        "bzip2": dict(hdf5_peer.hdf5plugin.BZip2()),
+        "lz4": dict(hdf5_peer.hdf5plugin.LZ4()),
+        "zstd": dict(hdf5_peer.hdf5plugin.Zstd()),
+        "bitshuffle": dict(hdf5_peer.hdf5plugin.Bitshuffle(cname="lz4")),
+    }
+    for name, keys in options.items():
+        add(tree, file, name, array, chunks=(16, 6), **keys)
+
+
+def links(file, tree):
+    """A group that is too large for its header, and links of all kinds."""
+    group = file.create_group("many")
+    tree.group("/many")
+    for i in range(40):
+        group.create_group(f"{i * 7 % 40:03}")
+        tree.group(f"/many/{i:03}")
+    file["soft"] = h5py.SoftLink("/many/nowhere")
+    tree.line("/soft", "softlink", target="/many/nowhere")
+    # An external link turns the group that holds it into a new-style one, so it has a group of its own.
+    file.create_group("new")["outside"] = h5py.ExternalLink("other.h5", "/x")
+    tree.group("/new")
+    tree.line("/new/outside", "extlink", file="other.h5", target="/x")
+    file["loop"] = file["/"]
+    tree.line("/loop", "hardlink", target="/")
+    file["around"] = h5py.SoftLink("around")
+    tree.line("/around", "softlink", target="around")
+
+
+def attributes(file, tree):
+    """Attributes beyond what a header holds."""
+    for i in range(12):
+        array = values((i % 4 + 1,), "<i4")
+        file.attrs.create(f"attribute {i}", array)
+        tree.attribute("/", f"attribute {i}", "i4", array.shape, array.tobytes())
+
+
+def lookup3(data):
+    """The checksum of metadata."""
+    rot = lambda x, k: (x << k | x >> (32 - k)) & 0xFFFFFFFF
+    a = b = c = (0xDEADBEEF + len(data)) & 0xFFFFFFFF
+    at = 0
+    while True:
+        x, y, z = struct.unpack("<3I", data[at : at + 12].ljust(12, b"\0"))
+        a, b, c = (a + x) & 0xFFFFFFFF, (b + y) & 0xFFFFFFFF, (c + z) & 0xFFFFFFFF
+        state = {"a": a, "b": b, "c": c}
+        if len(data) - at <= 12:
+            for x, y, k in ("c", "b", 14), ("a", "c", 11), ("b", "a", 25), ("c", "b", 16), ("a", "c", 4), ("b", "a", 14), ("c", "b", 24):
+                state[x] = ((state[x] ^ state[y]) - rot(state[y], k)) & 0xFFFFFFFF
+            return state["c"]
+        for x, z, y, k in ("a", "c", "b", 4), ("b", "a", "c", 6), ("c", "b", "a", 8), ("a", "c", "b", 16), ("b", "a", "c", 19), ("c", "b", "a", 4):
+            state[x] = ((state[x] - state[z]) ^ rot(state[z], k)) & 0xFFFFFFFF
+            state[z] = (state[z] + state[y]) & 0xFFFFFFFF
+        a, b, c = state["a"], state["b"], state["c"]
+        at += 12
+
+
+def hostile(file, data, exercises, *changes, sealed=None):
+    """`data` with bytes replaced at offsets; `sealed` is the start of a structure whose checksum is made right again."""
+    data = bytearray(data)
+    end = None
+    if sealed is not None:
+        end = next(e for e in range(sealed + 8, len(data) - 3) if lookup3(bytes(data[sealed:e])) == int.from_bytes(data[e : e + 4], "little"))
+    for at, new in changes:
+        data[at : at + len(new)] = new
+    if end is not None:
+        data[end : end + 4] = lookup3(bytes(data[sealed:end])).to_bytes(4, "little")
+    put(f"hostile/{file}", bytes(data), exercises, "struct")
+
+
+def wrong(old, new, chunks_old, chunks_new):
+    word = lambda n: struct.pack("<Q", n)
+    tree = old.find(b"TREE")
+    hostile("btree-loop.h5", old, "a group B-tree that leads to itself", (tree + 5, b"\1"), (tree + 32, word(tree)))
+    node = old.find(b"SNOD")
+    hostile("name-outside.h5", old, "a name beyond the heap; its siblings are whole", (node + 8, word(1 << 40)))
+    hostile("member-outside.h5", old, "an object beyond the file; its siblings are whole", (node + 56, word(1 << 62)))
+    hostile("too-many-symbols.h5", old, "a symbol table node with more entries than bytes", (node + 6, b"\xff\xff"))
+    heap = old.find(b"HEAP")
+    hostile("heap-size.h5", old, "a local heap larger than the file", (heap + 8, word(1 << 50)))
+    hostile("root-size.h5", old, "an object header larger than the file", (0x60 + 8, b"\xff\xff\xff\x7f"))
+    hostile("end-of-file.h5", old[: len(old) // 2], "half a file")
+    hostile("offsets.h5", old, "a size of offsets that is not defined", (13, b"\3"))
+    chunks = chunks_old.find(b"TREE\1")
+    hostile("chunk-btree-loop.h5", chunks_old, "a chunk B-tree that leads to itself", (chunks + 5, b"\1"), (chunks + 24 + 32, word(chunks)))
+    hostile("chunk-size.h5", chunks_old, "a chunk larger than the file", (chunks + 24, b"\xff\xff\xff\xff"))
+    tree = new.find(b"BTHD")
+    hostile("btree2-depth.h5", new, "a B-tree deeper than it has nodes", (tree + 12, b"\x60\0"), sealed=tree)
+    hostile("btree2-records.h5", new, "more records than a node holds", (tree + 24, b"\xff\xff"), sealed=tree)
+    heap = new.find(b"FRHP")
+    hostile("fractal-heap-rows.h5", new, "a root block of more rows than there can be", (heap + 140, b"\xff\xff"), sealed=heap)
+    hostile("fractal-heap-width.h5", new, "a table of no columns", (heap + 110, b"\0\0"), sealed=heap)
+    array = chunks_new.find(b"FAHD")
+    hostile("fixed-array-elements.h5", chunks_new, "an array of more elements than bytes", (array + 8, word(1 << 60)), sealed=array)
+    array = chunks_new.find(b"EAHD")
+    hostile("extensible-array-bits.h5", chunks_new, "an array of no bits", (array + 7, b"\0"), sealed=array)
+
+
+def main():
+    kinds = "datasets, attributes and references of every datatype class"
+    good("types-earliest.h5", kinds + ", oldest structures", hdf5_peer.types, libver=("earliest", "latest"))
+    good("types-latest.h5", kinds + ", newest structures", lambda file, tree: hdf5_peer.types(file, tree, commit=False), libver="latest")
+    chunks_old = good("indexes-earliest.h5", "layouts, with the old chunk index", indexes, libver=("earliest", "latest"))
+    chunks_new = good("indexes-latest.h5", "layouts, with every new chunk index", indexes, libver="latest")
+    good("filters.h5", "every filter", filters, libver="latest")
+    old = good("links-earliest.h5", "links in symbol tables", links, libver=("earliest", "latest"))
+    new = good("links-latest.h5", "links in dense storage", links, libver="latest", track_order=True)
+    good("attributes.h5", "attributes in dense storage", attributes, libver="latest")
+    good("user-block.h5", "a user block", attributes, userblock_size=512)
+    wrong(old, new, chunks_old, chunks_new)
+
+
+if __name__ == "__main__":
+    main()
