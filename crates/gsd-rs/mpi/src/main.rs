@@ -2,10 +2,10 @@
 //! commits the frame when all are done.
 //!
 //! ```sh
-//! cargo build --release && mpirun -n 4 target/release/gsd-rs-mpi /tmp/ranks.gsd
+//! cargo build --release && mpirun -n 4 target/release/gsd-rs-mpi ranks.gsd
 //! ```
 //!
-//! Needs an MPI library and libclang (Debian: `libopenmpi-dev`, `libclang-dev`).
+//! Needs an MPI library and libclang (Debian: `openmpi-bin`, `libopenmpi-dev`, `libclang-dev`).
 
 use gsd_rs::{CreateOptions, ElementType, Error, Reader, Region, RegionWriter, Result, Version, Writer};
 use mpi::topology::SimpleCommunicator;
@@ -85,6 +85,10 @@ fn verify(world: &SimpleCommunicator, path: &str) -> Result<()> {
             return Err(Error::usage("frame", format!("{frame} has other values for rank {next}")));
         }
     }
-    println!("rank {rank}: {} frames of {} rows, those of rank {next} are right", reader.frames(), ranks * ROWS);
+    println!(
+        "rank {rank}: {} frames of {} rows, those of rank {next} are right",
+        reader.frames(),
+        ranks * ROWS
+    );
     Ok(())
 }
