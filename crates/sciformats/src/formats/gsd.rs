@@ -1,9 +1,10 @@
 //! GSD: chunk `name` of frame *i* is the array `/frames/i/name`. Names keep their slashes, so `particles/N` is one name.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use gsd_rs::{Chunk, Reader};
-use sciformats_core::{Error, Limits, Range, Slab};
+use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab, limits};
 
 use crate::file::{OpenOptions, Storage};
 use crate::model::{ArrayInfo, ElementType, Kind, Name, Object, ObjectId, Target, Value};
@@ -12,6 +13,8 @@ use crate::{Format, Result};
 
 /// Bits of an object id that hold the position of a name.
 const NAME_BITS: u32 = 16;
+/// Frames for each entry of the index that are listed; files in use have less than one.
+const EMPTY: u64 = 1024;
 /// Frames above this have no object id.
 const FRAMES: u64 = 1 << 46;
 
@@ -70,10 +73,12 @@ impl Adapter {
         std::str::from_utf8(name.as_bytes()).map_or(Ok(None), |name| self.reader.find(frame, name))
     }
 
-    /// The number of frames, if their number is one to walk through.
+    /// The number of frames, if their number is one to walk through: empty frames take no bytes, so one entry can claim
+    /// any number of them.
     fn frames(&self) -> Result<u64> {
         let frames = self.reader.frames();
-        self.limits.items("frames", frames)?;
+        let limit = self.reader.entries().saturating_add(64).saturating_mul(EMPTY);
+        limits::within("frames", frames, limit.min(self.limits.items))?;
         Ok(frames.min(FRAMES))
     }
 
@@ -92,6 +97,27 @@ impl Adapter {
             .into_iter()
             .map(move |(name, id)| Ok(Member { name, target: Target::Object(Place::Chunk(frame, id).id()) }));
         Box::new(members.chain(failure.map(Err)))
+    }
+}
+
+impl Adapter {
+    /// Tells names that stand twice in a frame: readers disagree on which of the chunks they mean.
+    fn repeated_names(&self, visit: &mut dyn FnMut(Finding)) {
+        let index = self.reader.header().index.location;
+        let mut names = HashSet::new();
+        let mut frame = None;
+        for (position, chunk) in (0u64..).zip(self.reader.all_chunks()) {
+            let Ok(chunk) = chunk else { continue };
+            if frame.replace(chunk.frame) != Some(chunk.frame) {
+                names.clear();
+            }
+            if !names.insert(chunk.name) {
+                let path = format!("/frames/{}/{}", chunk.frame, Name::from(chunk.name));
+                let offset = index.saturating_add(position.saturating_mul(32));
+                let fault = Fault::new("id", FaultKind::Rule("names a chunk that its frame has already"));
+                visit(Finding { path: Some(path), error: fault.at("index entry", offset) });
+            }
+        }
     }
 }
 
@@ -147,10 +173,12 @@ fn shape(chunk: &Chunk<'_>) -> Vec<u64> {
     if chunk.m == 1 { vec![chunk.n] } else { vec![chunk.n, chunk.m.into()] }
 }
 
-fn array(chunk: &Chunk<'_>) -> Object {
-    let Some(element) = element(chunk.element) else {
-        let what = format!("element type {}", chunk.element.code());
-        return Object::Damaged { kind: Kind::Array, error: Error::unsupported(what) };
+fn array(reader: &Reader, chunk: &Chunk<'_>) -> Object {
+    let (Some(element), Some(_)) = (element(chunk.element), chunk.size()) else {
+        // Reading no rows checks the type and the size, and knows where they stand.
+        let unknown = || Error::unsupported(format!("element type {}", chunk.element.code()));
+        let error = reader.read_bytes(chunk, 0..0).err().unwrap_or_else(unknown);
+        return Object::Damaged { kind: Kind::Array, error };
     };
     let mut info = ArrayInfo::new(element, shape(chunk));
     info.stored = chunk.size();
@@ -206,7 +234,7 @@ impl Source for Adapter {
 
     fn object(&self, id: ObjectId) -> Result<Object> {
         match Place::of(id) {
-            Place::Chunk(frame, name) => self.chunk(frame, name).map(|chunk| array(&chunk)),
+            Place::Chunk(frame, name) => self.chunk(frame, name).map(|chunk| array(&self.reader, &chunk)),
             _ => Ok(Object::Group),
         }
     }
@@ -268,6 +296,7 @@ impl Source for Adapter {
         if let Err(error) = self.reader.verify() {
             visit(Finding { path: None, error });
         }
+        self.repeated_names(visit);
     }
 
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
