@@ -208,6 +208,10 @@ fn merge_keys_and_repeated_keys() {
     assert_eq!(tree.value(tree.child(c, "x").unwrap()).unwrap(), Some(Value::Int(1)));
     let wrong = Tree::parse("<<: 1").unwrap();
     assert!(wrong.pairs(wrong.root()).is_err());
+    // Nothing is merged, but in 2^40 ways.
+    let many: String = (1..40).map(|i| format!("a{i}: &a{i} {{<<: [*a{}, *a{}]}}\n", i - 1, i - 1)).collect();
+    let many = Tree::parse(format!("a0: &a0 {{}}\n{many}")).unwrap();
+    assert!(many.pairs(many.get("a39").unwrap()).is_err());
     let endless = Tree::parse("&a\n<<: *a\n").unwrap();
     assert!(endless.pairs(endless.root()).is_err());
 }

@@ -8,6 +8,9 @@ use sciformats_core::{Error, Limits, Result};
 use super::resolve::{self, Value};
 use super::{ASDF_PREFIX, YAML_PREFIX};
 
+/// Pairs that merge keys may unfold to, above the number of all nodes.
+const MAX_MERGED: u64 = 1 << 12;
+
 /// A node of one [`Tree`]. An id means nothing in another tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(super) u32);
@@ -299,7 +302,7 @@ impl Tree {
     pub fn pairs(&self, id: NodeId) -> Result<Option<Vec<(NodeId, NodeId)>>> {
         let Some(entries) = self.entries(id) else { return Ok(None) };
         let mut all = Vec::with_capacity(entries.len());
-        self.unfold(id, 0, &mut all)?;
+        self.unfold(id, (0, &mut 0), &mut all)?;
         let mut unique: Vec<(NodeId, NodeId)> = Vec::with_capacity(all.len());
         let mut places = HashMap::new();
         for (key, value) in all {
@@ -312,7 +315,16 @@ impl Tree {
         Ok(Some(unique))
     }
 
-    fn unfold(&self, id: NodeId, level: usize, out: &mut Vec<(NodeId, NodeId)>) -> Result<()> {
+    /// `level` and `visits` are how deep this mapping is merged, and how many were before it.
+    fn unfold(
+        &self,
+        id: NodeId,
+        (level, visits): (usize, &mut u64),
+        out: &mut Vec<(NodeId, NodeId)>,
+    ) -> Result<()> {
+        let limit = (self.nodes.len() as u64).saturating_add(MAX_MERGED);
+        *visits = visits.saturating_add(1);
+        sciformats_core::limits::within("merged mappings", *visits, limit)?;
         self.limits.depth("levels of merged mappings", level)?;
         let entries = self.entries(id).unwrap_or_default();
         let merge = |pair: &&(NodeId, NodeId)| self.is_merge_key(pair.0);
@@ -326,16 +338,11 @@ impl Tree {
                         sciformats_core::Fault::new("value", kind).at("tree", self.node(mapping).offset)
                     );
                 }
-                self.unfold(mapping, level.saturating_add(1), out)?;
+                self.unfold(mapping, (level.saturating_add(1), &mut *visits), out)?;
             }
         }
         out.extend(entries.iter().filter(|pair| !merge(pair)));
-        sciformats_core::limits::within(
-            "entries of merged mappings",
-            out.len() as u64,
-            self.unfolding_limit(),
-        )
-        .map(drop)
+        sciformats_core::limits::within("entries of merged mappings", out.len() as u64, limit).map(drop)
     }
 
     fn is_merge_key(&self, key: NodeId) -> bool {
@@ -359,8 +366,9 @@ impl Tree {
         if own.is_some() || !entries.iter().any(|(k, _)| self.is_merge_key(*k)) {
             return own;
         }
-        let pairs = self.pairs(mapping).ok().flatten()?;
-        pairs.iter().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value)
+        let mut all = Vec::new();
+        self.unfold(mapping, (0, &mut 0), &mut all).ok()?;
+        all.iter().rev().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value)
     }
 
     /// Whether a node is the string `text`.
