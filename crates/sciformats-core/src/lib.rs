@@ -43,3 +43,8 @@ pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
 pub use slab::{Range, Slab};
 pub use storage::{ReadAt, WriteAt};
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
