@@ -6,6 +6,7 @@ use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Range, Result, Slab, slab::elements};
 
+use crate::array_params::{ArrayParams, CHUNK_BYTES};
 use crate::model::chunk::State;
 use crate::model::dtype::DType;
 use crate::model::frame::shape_of;
@@ -13,7 +14,7 @@ use crate::model::grid::{Grid, Touched, runs};
 use crate::model::options::Options;
 use crate::model::params::Params;
 use crate::model::schunk::SChunk;
-use crate::spec::b2nd::{B2nd, MAX_DIMENSIONS, StoredType};
+use crate::spec::b2nd::B2nd;
 use crate::spec::chunk_header::{MAX_NBYTES, Special};
 
 /// An n-dimensional array. Elements are bytes in C order, in the byte order that the element type says.
@@ -37,96 +38,6 @@ pub struct Array {
     schunk: SChunk,
     b2nd: B2nd,
     grid: Grid,
-}
-
-/// The shape, the element type and the parts of a new array.
-#[derive(Clone, Debug)]
-pub struct ArrayParams {
-    shape: Vec<u64>,
-    dtype: String,
-    chunks: Option<Vec<u32>>,
-    blocks: Option<Vec<u32>>,
-    params: Params,
-}
-
-/// A chunk is chosen to be no larger than this, in bytes.
-const CHUNK_BYTES: u64 = 4 << 20;
-
-impl ArrayParams {
-    /// An array of `shape`, whose elements have the type that NumPy calls `dtype`.
-    ///
-    /// # Errors
-    /// `Unsupported` if the type is not one of a fixed size; `Usage` if its elements have no bytes, or there are more
-    /// than 16 dimensions.
-    pub fn new(shape: &[u64], dtype: &str) -> Result<Self> {
-        let size = DType::parse(dtype)?.size();
-        let typesize = u32::try_from(size).ok().filter(|&size| size > 0);
-        let typesize =
-            typesize.ok_or_else(|| Error::usage("dtype", format!("has elements of {size} bytes")))?;
-        if shape.len() > usize::from(MAX_DIMENSIONS) {
-            return Err(Error::usage("shape", format!("has {} dimensions, at most 16", shape.len())));
-        }
-        Ok(Self {
-            shape: shape.into(),
-            dtype: dtype.into(),
-            chunks: None,
-            blocks: None,
-            params: Params::new(typesize),
-        })
-    }
-
-    /// Another shape of the chunks than the one that is chosen.
-    #[must_use]
-    pub fn chunks(self, chunks: &[u32]) -> Self {
-        Self { chunks: Some(chunks.into()), ..self }
-    }
-
-    /// Another shape of the blocks than the one that is chosen.
-    #[must_use]
-    pub fn blocks(self, blocks: &[u32]) -> Self {
-        Self { blocks: Some(blocks.into()), ..self }
-    }
-
-    /// How chunks are compressed; the type size stays that of the element type.
-    #[must_use]
-    pub fn params(self, params: Params) -> Self {
-        let typesize = self.params.typesize;
-        Self { params: Params { typesize, ..params }, ..self }
-    }
-
-    fn b2nd(&self) -> Result<B2nd> {
-        let size = u64::from(self.params.typesize);
-        let chunks = match &self.chunks {
-            Some(chunks) => chunks.clone(),
-            None => part_of(&self.shape, CHUNK_BYTES / size),
-        };
-        let block_bytes = self.params.blocksize_for(MAX_NBYTES);
-        let blocks = match &self.blocks {
-            Some(blocks) => blocks.clone(),
-            None => {
-                part_of(&chunks.iter().map(|&n| n.into()).collect::<Vec<_>>(), u64::from(block_bytes) / size)
-            }
-        };
-        if chunks.len() != self.shape.len() || blocks.len() != self.shape.len() {
-            return Err(Error::usage(
-                "chunk or block shape",
-                "has another number of dimensions than the array",
-            ));
-        }
-        let dtype = Some(StoredType { format: 0, text: self.dtype.clone() });
-        Ok(B2nd { shape: self.shape.clone(), chunks, blocks, dtype })
-    }
-}
-
-/// A box inside `shape` of at most `elements` elements (at least one), with sides as equal as can be.
-fn part_of(shape: &[u64], elements: u64) -> Vec<u32> {
-    let mut part: Vec<u64> = shape.iter().map(|&n| n.min(u64::from(u32::MAX >> 1))).collect();
-    let count = |part: &[u64]| part.iter().fold(1u64, |product, &n| product.saturating_mul(n));
-    while count(&part) > elements.max(1) {
-        let Some(largest) = part.iter_mut().max().filter(|largest| **largest > 1) else { break };
-        *largest = largest.div_ceil(2);
-    }
-    part.into_iter().map(|n| u32::try_from(n).unwrap_or(u32::MAX >> 1)).collect()
 }
 
 impl Array {

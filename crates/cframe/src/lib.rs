@@ -34,11 +34,13 @@
 //! | `ruzstd` | no | the codec zstd in Rust, for reading, where `zstd` is off |
 
 mod array;
+mod array_params;
 mod codec;
 mod model;
 mod spec;
 
-pub use array::{Array, ArrayParams};
+pub use array::Array;
+pub use array_params::ArrayParams;
 pub use codec::registry::{Registry, UserCodec, UserFilter};
 pub use model::chunk::Chunk;
 pub use model::dtype::{DType, Field, Kind};

@@ -76,7 +76,11 @@ fn edits(mut schunk: SChunk, reopen: impl Fn() -> SChunk) {
             }
         }
     }
-    // Chunks of other sizes make the frame one of variable chunks, and back.
+    variable(schunk, expected);
+}
+
+/// Chunks of other sizes make the frame one of variable chunks, and back.
+fn variable(mut schunk: SChunk, mut expected: Vec<Vec<u8>>) {
     schunk.append(&data(1, 5000)).unwrap();
     expected.push(data(1, 5000));
     schunk.append(&data(2, 10)).unwrap();

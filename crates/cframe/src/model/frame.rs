@@ -4,30 +4,27 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use sciformats_core::commit::journal;
-use sciformats_core::fault::{Fault, FaultKind, locate, locate_all};
+use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{Mapped, Window};
 use sciformats_core::{Error, ReadAt, Result};
 
 use super::chunk::{Chunk, Context, PLAIN, read_header};
+use super::frame_parts::{
+    FRAME_HEADER, plain_view, read_across, read_frame_header, read_trailer, special_chunk,
+};
 use super::offsets::Offsets;
 use super::options::Options;
 use super::source::Source;
 use crate::spec::b2nd::B2nd;
-use crate::spec::chunk_header::{ChunkHeader, Special};
+use crate::spec::chunk_header::Special;
 use crate::spec::frame_header::{ChunkSize, FrameHeader, FrameType};
 use crate::spec::metalayers::Layer;
 use crate::spec::offset::Offset;
 use crate::spec::pipeline::{Codec, Pipeline};
 use crate::spec::trailer::Trailer;
 
-const FRAME_HEADER: &str = "frame header";
-const TRAILER: &str = "frame trailer";
 /// The file in a sparse frame's folder that holds all but the chunks.
 pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
-/// Bytes that hold both lengths at the start of a frame.
-const LENGTHS: u64 = 24;
-
 /// A frame for reading. Opening reads the header and the trailer; chunks and their places are read when asked for.
 ///
 /// ```no_run
@@ -449,49 +446,6 @@ impl std::fmt::Debug for Frame {
     }
 }
 
-/// Reads decoded bytes that may span chunks: `chunk_of` gives the chunk that holds a byte, and its range.
-pub(crate) fn read_across<'a>(
-    total: u64,
-    start: u64,
-    out: &mut [u8],
-    chunk_of: impl Fn(u64) -> Result<(Chunk<'a>, Range<u64>)>,
-) -> Result<()> {
-    let end = start.checked_add(out.len() as u64).filter(|&end| end <= total);
-    let end = end.ok_or_else(|| Error::usage("range", format!("leaves the {total} bytes that there are")))?;
-    let (mut at, mut rest) = (start, out);
-    while at < end {
-        let (chunk, range) = chunk_of(at)?;
-        let len = usize::try_from(range.end.min(end).saturating_sub(at)).unwrap_or(usize::MAX);
-        let (piece, after) = rest.split_at_mut(len.min(rest.len()));
-        if piece.is_empty() {
-            return Err(Fault::new("chunk size", FaultKind::Undefined { found: 0 }).at(FRAME_HEADER, 58));
-        }
-        let skip = usize::try_from(at.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        if piece.len() == chunk.nbytes() {
-            chunk.decode_into(piece)?;
-        } else {
-            chunk.read_into(skip, piece)?;
-        }
-        at = at.saturating_add(piece.len() as u64);
-        rest = after;
-    }
-    Ok(())
-}
-
-/// A chunk that is nothing but its kind.
-pub(crate) fn special_chunk(
-    special: Special,
-    typesize: u32,
-    nbytes: u32,
-    context: &Context,
-) -> Result<Chunk<'_>> {
-    let header = ChunkHeader::plain(u8::try_from(typesize).unwrap_or(1), nbytes, nbytes.max(1));
-    let mut bytes = Vec::new();
-    header.special_kind(special).encode(&mut bytes);
-    let len = bytes.len() as u64;
-    Chunk::open(Source::shared(Arc::new(bytes), 0, len), context)
-}
-
 /// The name of the file of a chunk in a sparse frame.
 pub(crate) fn chunk_file(number: u64) -> String {
     format!("{number:08X}.chunk")
@@ -513,43 +467,4 @@ fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
 
 fn past_the_end(index: u64, count: u64) -> Error {
     Error::usage("chunk", format!("{index} is not one of {count}"))
-}
-
-/// The storage as its last commit left it.
-fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadAt>> {
-    if journal::is_interrupted(&storage)? {
-        Ok(Arc::new(journal::view(storage)?))
-    } else {
-        Ok(Arc::new(storage))
-    }
-}
-
-fn read_frame_header(storage: &dyn ReadAt) -> Result<FrameHeader> {
-    let size = |len: u64| usize::try_from(len).unwrap_or(usize::MAX);
-    let head = storage.read_at(0, size(storage.len().min(LENGTHS)))?;
-    let (header_len, frame_len) = locate(FRAME_HEADER, 0, &head, FrameHeader::parse_lengths)?;
-    if frame_len > storage.len() {
-        let kind = FaultKind::OutOfBounds { found: frame_len, end: storage.len().saturating_add(1) };
-        return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
-    }
-    let bytes = storage.read_at(0, size(header_len.into()))?;
-    locate(FRAME_HEADER, 0, &bytes, FrameHeader::parse)
-}
-
-fn read_trailer(storage: &dyn ReadAt, header: &FrameHeader) -> Result<(u64, Trailer)> {
-    let room = header.frame_len.saturating_sub(header.header_len.into());
-    if room < u64::from(Trailer::MIN) {
-        let kind = FaultKind::Rule("leaves no room for a trailer");
-        return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
-    }
-    let tail_at = header.frame_len.saturating_sub(Trailer::TAIL as u64);
-    let tail = storage.read_at(tail_at, Trailer::TAIL)?;
-    let (len, _) = locate_all(TRAILER, tail_at, &tail, Trailer::parse_tail)?;
-    if u64::from(len) > room || len < Trailer::MIN {
-        let kind = FaultKind::OutOfBounds { found: len.into(), end: room.saturating_add(1) };
-        return Err(Fault::new("trailer length", kind).at(TRAILER, tail_at));
-    }
-    let at = header.frame_len.saturating_sub(len.into());
-    let bytes = storage.read_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-    Ok((at, locate_all(TRAILER, at, &bytes, Trailer::parse)?))
 }

@@ -22,6 +22,7 @@ pub(crate) mod coder;
 pub(crate) mod compress;
 pub(crate) mod dtype;
 pub(crate) mod frame;
+pub(crate) mod frame_parts;
 pub(crate) mod grid;
 pub(crate) mod layout;
 pub(crate) mod offsets;

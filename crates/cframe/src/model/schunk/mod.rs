@@ -1,32 +1,30 @@
 //! A super-chunk: the chunks of a frame as a list that can be edited, and its metalayers.
 
+mod commit;
+mod metalayers;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sciformats_core::commit::{apply, journal};
-use sciformats_core::storage::{Durability, FileStorage, Replacement};
-use sciformats_core::{Error, Limits, Result, WriteAt};
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Error, Limits, Result};
 
-use super::chunk::{Chunk, Context, PLAIN, read_header};
-use super::compress::{compress, compress_blocks, special};
-use super::frame::{Frame, SPARSE_INDEX, chunk_file, read_across, shape_of};
-use super::layout::{self, Entry, Place, Space, Stored};
-use super::options::Options;
-use super::parallel::Threads;
-use super::params::{Params, Split};
-use super::source::Source;
+use crate::model::chunk::{Chunk, Context, read_header};
+use crate::model::compress::{compress, compress_blocks, special};
+use crate::model::frame::Frame;
+use crate::model::frame_parts::read_across;
+#[cfg(test)]
+use crate::model::layout;
+use crate::model::layout::{Entry, Place, Space};
+use crate::model::options::Options;
+use crate::model::parallel::Threads;
+use crate::model::params::{Params, Split};
+use crate::model::source::Source;
 use crate::spec::chunk_header::Special;
 use crate::spec::frame_header::{ChunkSize, FrameHeader};
-use crate::spec::metalayers::{Layer, MAX_NAME};
-use crate::spec::offset::Offset;
 use crate::spec::pipeline::SLOTS;
 use crate::spec::trailer::Trailer;
-
-/// The most metalayers that other readers accept.
-const MAX_METALAYERS: usize = 16;
-/// The most metalayers of variable length that the format allows.
-const MAX_VLMETA: usize = 8192;
 
 /// A super-chunk. Edits happen in memory; [`commit`](Self::commit) writes them to where the super-chunk lives, and a
 /// kill at any instant leaves the old frame or the new one.
@@ -125,7 +123,15 @@ impl SChunk {
     /// # Errors
     /// As [`Frame::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Ok(Self::over(Frame::from_bytes(bytes)?, Home::Memory))
+        Self::from_bytes_with(bytes, &Options::default())
+    }
+
+    /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// # Errors
+    /// As [`Frame::open`].
+    pub fn from_bytes_with(bytes: Vec<u8>, options: &Options) -> Result<Self> {
+        Ok(Self::over(Frame::from_bytes_with(bytes, options)?, Home::Memory))
     }
 
     fn over(frame: Frame, home: Home) -> Self {
@@ -374,123 +380,6 @@ impl SChunk {
         Ok(())
     }
 
-    /// Names and bytes of the metalayers, in stored order.
-    pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
-        self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
-    }
-
-    /// The bytes of a metalayer.
-    pub fn metalayer(&self, name: &str) -> Option<&[u8]> {
-        self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
-    }
-
-    /// Sets a metalayer. If its size changes, or it is new, the next commit writes the whole frame anew.
-    ///
-    /// # Errors
-    /// `Usage` if the name is longer than 31 bytes, or there are 16 metalayers already.
-    pub fn set_metalayer(&mut self, name: &str, content: &[u8]) -> Result<()> {
-        set_layer(&mut self.header.layers, name, content.to_vec(), MAX_METALAYERS)?;
-        if let Ok(Some(b2nd)) = shape_of(&self.header.layers) {
-            self.context.block_shape = b2nd.blocks;
-        }
-        self.changed = true;
-        Ok(())
-    }
-
-    /// Names of the metalayers of variable length, in stored order.
-    pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.trailer.layers.iter().map(|layer| layer.name.as_str())
-    }
-
-    /// The bytes of a metalayer of variable length, decompressed.
-    ///
-    /// # Errors
-    /// `NotFound`; those of [`Chunk::decode`].
-    pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
-        let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
-        let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
-        let plain = Context { typesize: None, block_shape: Vec::new(), ..self.context.clone() };
-        Chunk::open(Source::bytes(&layer.content), &plain)?.decode()
-    }
-
-    /// Sets a metalayer of variable length.
-    ///
-    /// # Errors
-    /// `Usage` if the name is longer than 31 bytes, or there are 8192 of them already.
-    pub fn set_vlmeta(&mut self, name: &str, content: &[u8]) -> Result<()> {
-        let params = Params::new(1).codec(crate::Codec::BloscLz);
-        let chunk = compress(content, &params, &PLAIN)?;
-        set_layer(&mut self.trailer.layers, name, chunk, MAX_VLMETA)?;
-        self.changed = true;
-        Ok(())
-    }
-
-    /// Removes a metalayer of variable length.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub fn remove_vlmeta(&mut self, name: &str) -> Result<()> {
-        let at = self.trailer.layers.iter().position(|layer| layer.name == name);
-        self.trailer.layers.remove(at.ok_or_else(|| Error::not_found("vlmetalayer", name))?);
-        self.changed = true;
-        Ok(())
-    }
-
-    /// Writes all edits to where the super-chunk lives. One in memory becomes a frame in memory.
-    ///
-    /// # Errors
-    /// `Io`; the frame is then the old one or the new one, and can be opened again. `Usage` if another writer holds the
-    /// file.
-    pub fn commit(&mut self) -> Result<()> {
-        if !self.changed {
-            return Ok(());
-        }
-        match self.home.clone() {
-            Home::Memory => {
-                let frame = Frame::from_bytes_with(self.to_bytes()?, &self.options())?;
-                self.rebase(frame, None);
-            }
-            Home::File(path) => self.commit_file(&path)?,
-            Home::Folder(path) => self.commit_folder(&path)?,
-        }
-        Ok(())
-    }
-
-    /// Writes the whole frame anew in place of the old one, without holes.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn compact(&mut self) -> Result<()> {
-        self.entries()?;
-        match self.home.clone() {
-            Home::File(path) => {
-                self.save(&path)?;
-                self.reopen(None)
-            }
-            Home::Memory | Home::Folder(_) => self.commit(),
-        }
-    }
-
-    /// The whole as the bytes of a contiguous frame.
-    ///
-    /// # Errors
-    /// Those of reading the chunks.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut out = Vec::new();
-        self.write_frame(&mut out)?;
-        Ok(out)
-    }
-
-    /// Writes the whole as a contiguous frame to a file, in place of one that may be there.
-    ///
-    /// # Errors
-    /// `Io`; those of reading the chunks.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let mut file = Replacement::create(path)?;
-        self.write_frame(&mut file)?;
-        file.finish(Durability::Process)
-    }
-
     fn compressed(&self, data: &[u8]) -> Result<Vec<u8>> {
         compress(data, &self.params, &self.context)
     }
@@ -541,7 +430,7 @@ impl SChunk {
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
         if layout::chunk_size(entries.iter().map(|entry| entry.nbytes)) == ChunkSize::Variable {
-            store_specials(&mut entries, self.header.typesize)?;
+            commit::store_specials(&mut entries, self.header.typesize)?;
         }
         Ok((entries, header, self.trailer.clone()))
     }
@@ -568,151 +457,6 @@ impl SChunk {
             })
             .collect()
     }
-
-    /// The bytes of each chunk as they are stored.
-    fn stored(&self, entry: &Entry, chunksize: ChunkSize) -> Result<Stored> {
-        match (&entry.place, &self.base) {
-            (Place::New(bytes), _) => layout::stored(bytes, chunksize),
-            (Place::Stored(offset @ Offset::Special(_)), _) if matches!(chunksize, ChunkSize::Fixed(_)) => {
-                Ok(Stored::Nothing(*offset))
-            }
-            (Place::Stored(offset), Some(base)) => {
-                let chunk = base.chunk_of(*offset, Some(entry.nbytes))?;
-                layout::stored(&Arc::new(chunk.stored()?.into_owned()), chunksize)
-            }
-            (Place::Stored(_), None) => Err(Error::usage("chunk", "has no frame")),
-        }
-    }
-
-    /// Writes a contiguous frame without holes: chunks, offsets and trailer, then the header.
-    fn write_frame(&self, out: &mut dyn WriteAt) -> Result<()> {
-        let entries = self.listed()?;
-        let mut header = self.header.clone();
-        header.frame_type &= 0xf0;
-        layout::describe(&mut header, &entries);
-        header.has_vlmeta = !self.trailer.layers.is_empty();
-        let header_len = header.encode().len() as u64;
-        let mut at = header_len;
-        let mut offsets = Vec::with_capacity(entries.len());
-        for entry in &entries {
-            match self.stored(entry, header.chunksize)? {
-                Stored::Nothing(offset) => offsets.push(offset),
-                Stored::Bytes(bytes) => {
-                    out.write_at(at, &bytes)?;
-                    offsets.push(Offset::At(at.saturating_sub(header_len)));
-                    at = at.saturating_add(bytes.len() as u64);
-                }
-            }
-        }
-        header.cbytes = at.saturating_sub(header_len);
-        let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
-        index.extend(self.trailer.encode());
-        if header.nbytes == 0 {
-            header.cbytes = 0;
-            at = header_len;
-        }
-        out.write_at(at, &index)?;
-        header.frame_len = at.saturating_add(index.len() as u64);
-        out.write_at(0, &header.encode())
-    }
-
-    fn commit_file(&mut self, path: &Path) -> Result<()> {
-        let mut header = self.header.clone();
-        header.has_vlmeta = !self.trailer.layers.is_empty();
-        let same = |frame: &&Frame| frame.header().header_len as usize == header.encode().len();
-        let Some(frame) = self.base.as_ref().filter(same) else {
-            self.save(path)?;
-            return self.reopen(None);
-        };
-        let mut entries = self.listed()?;
-        let chunksize = layout::chunk_size(entries.iter().map(|entry| entry.nbytes));
-        if chunksize == ChunkSize::Variable {
-            store_specials(&mut entries, self.header.typesize)?;
-        }
-        let mut file = FileStorage::edit(path)?;
-        file.try_lock()?;
-        let steps = journal::recover(&file)?;
-        apply(&steps, &mut file)?;
-        if sciformats_core::ReadAt::len(&file) < frame.frame_len() {
-            return Err(Error::usage("file", "has become shorter since it was opened"));
-        }
-        let plan = layout::plan(frame, &self.space, &entries, header, &self.trailer)?;
-        apply(&plan.steps, &mut file)?;
-        self.reopen(Some(plan.space))
-    }
-
-    fn commit_folder(&mut self, folder: &Path) -> Result<()> {
-        let mut entries = self.listed()?;
-        let mut header = self.header.clone();
-        header.has_vlmeta = !self.trailer.layers.is_empty();
-        header.frame_type = (header.frame_type & 0xf0) | 1;
-        layout::describe(&mut header, &entries);
-        if header.chunksize == ChunkSize::Variable {
-            store_specials(&mut entries, header.typesize)?;
-        }
-        let io = |action, e| Error::io(action, e).in_file(folder, None);
-        std::fs::create_dir_all(folder).map_err(|e| io("create", e))?;
-        let old = chunk_files(folder).map_err(|e| io("list", e))?;
-        let mut next = old.iter().max().map_or(0, |last| last.saturating_add(1));
-        let mut offsets = Vec::with_capacity(entries.len());
-        let mut stored_bytes = 0u64;
-        for entry in &entries {
-            let numbered = match (&entry.place, &self.base) {
-                (Place::Stored(offset @ Offset::At(number)), Some(base)) if base.is_in(folder) => {
-                    let size =
-                        std::fs::metadata(folder.join(chunk_file(*number))).map_err(|e| io("read", e))?.len();
-                    Some((*offset, size))
-                }
-                _ => None,
-            };
-            let (offset, size) = match numbered {
-                Some(known) => known,
-                None => match self.stored(entry, header.chunksize)? {
-                    Stored::Nothing(offset) => (offset, 0),
-                    Stored::Bytes(bytes) => {
-                        let mut file = FileStorage::create_new(folder.join(chunk_file(next)))?;
-                        file.write_at(0, &bytes)?;
-                        let number = next;
-                        next = next.saturating_add(1);
-                        (Offset::At(number), bytes.len() as u64)
-                    }
-                },
-            };
-            offsets.push(offset);
-            stored_bytes = stored_bytes.saturating_add(size);
-        }
-        header.cbytes = stored_bytes;
-        let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
-        index.extend(self.trailer.encode());
-        header.frame_len = (header.encode().len() as u64).saturating_add(index.len() as u64);
-        let mut bytes = header.encode();
-        bytes.extend(index);
-        let mut file = Replacement::create(folder.join(SPARSE_INDEX))?;
-        file.write_at(0, &bytes)?;
-        file.finish(Durability::Process)?;
-        // The new index is in place; what it does not name is nobody's.
-        for number in old.into_iter().filter(|&number| !offsets.contains(&Offset::At(number))) {
-            std::fs::remove_file(folder.join(chunk_file(number)))
-                .map_err(|e| io("remove a chunk from", e))?;
-        }
-        self.reopen(None)
-    }
-
-    fn reopen(&mut self, space: Option<Space>) -> Result<()> {
-        let frame = open_home(&self.home, &self.options())?;
-        self.rebase(frame, space);
-        Ok(())
-    }
-
-    fn rebase(&mut self, frame: Frame, space: Option<Space>) {
-        self.header = frame.header().clone();
-        self.trailer = frame.trailer().clone();
-        self.context = frame.context().clone();
-        self.space = space.unwrap_or_else(|| Space::of(&frame));
-        self.base = Some(frame);
-        self.entries = None;
-        self.changed = false;
-    }
 }
 
 fn open_home(home: &Home, options: &Options) -> Result<Frame> {
@@ -722,42 +466,6 @@ fn open_home(home: &Home, options: &Options) -> Result<Frame> {
         Home::Folder(path) => Frame::open_with(path, options),
         Home::Memory => Err(Error::usage("super-chunk", "is in memory")),
     }
-}
-
-/// Numbers of the chunk files in a folder.
-fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
-    let mut numbers = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".chunk"));
-        numbers.extend(number.and_then(|digits| u64::from_str_radix(digits, 16).ok()));
-    }
-    Ok(numbers)
-}
-
-/// Makes chunks of what has so far been only a kind: where sizes vary, nothing else says how long they are.
-fn store_specials(entries: &mut [Entry], typesize: u32) -> Result<()> {
-    for entry in entries {
-        if let Place::Stored(Offset::Special(kind)) = entry.place {
-            entry.place = Place::New(Arc::new(special(kind, &[], typesize, entry.nbytes)?));
-        }
-    }
-    Ok(())
-}
-
-fn set_layer(layers: &mut Vec<Layer>, name: &str, content: Vec<u8>, most: usize) -> Result<()> {
-    if name.len() > MAX_NAME {
-        return Err(Error::usage("name", format!("has {} bytes, at most {MAX_NAME}", name.len())));
-    }
-    if let Some(layer) = layers.iter_mut().find(|layer| layer.name == name) {
-        layer.content = content;
-        return Ok(());
-    }
-    if layers.len() >= most {
-        return Err(Error::usage("metalayers", format!("are {most} already, the most there can be")));
-    }
-    layers.push(Layer { name: name.to_owned(), content });
-    Ok(())
 }
 
 fn header_of(params: &Params) -> FrameHeader {

@@ -1,0 +1,95 @@
+//! The metalayers of a super-chunk, of fixed and of variable length.
+
+use sciformats_core::{Error, Result};
+
+use super::SChunk;
+use crate::model::chunk::{Chunk, Context, PLAIN};
+use crate::model::compress::compress;
+use crate::model::frame::shape_of;
+use crate::model::params::Params;
+use crate::model::source::Source;
+use crate::spec::metalayers::{Layer, MAX_NAME};
+
+/// The most metalayers that other readers accept.
+const MAX_METALAYERS: usize = 16;
+/// The most metalayers of variable length that the format allows.
+const MAX_VLMETA: usize = 8192;
+
+impl SChunk {
+    /// Names and bytes of the metalayers, in stored order.
+    pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
+        self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
+    }
+
+    /// The bytes of a metalayer.
+    pub fn metalayer(&self, name: &str) -> Option<&[u8]> {
+        self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
+    }
+
+    /// Sets a metalayer. If its size changes, or it is new, the next commit writes the whole frame anew.
+    ///
+    /// # Errors
+    /// `Usage` if the name is longer than 31 bytes, or there are 16 metalayers already.
+    pub fn set_metalayer(&mut self, name: &str, content: &[u8]) -> Result<()> {
+        set_layer(&mut self.header.layers, name, content.to_vec(), MAX_METALAYERS)?;
+        if let Ok(Some(b2nd)) = shape_of(&self.header.layers) {
+            self.context.block_shape = b2nd.blocks;
+        }
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Names of the metalayers of variable length, in stored order.
+    pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.trailer.layers.iter().map(|layer| layer.name.as_str())
+    }
+
+    /// The bytes of a metalayer of variable length, decompressed.
+    ///
+    /// # Errors
+    /// `NotFound`; those of [`Chunk::decode`].
+    pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
+        let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
+        let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
+        let plain = Context { typesize: None, block_shape: Vec::new(), ..self.context.clone() };
+        Chunk::open(Source::bytes(&layer.content), &plain)?.decode()
+    }
+
+    /// Sets a metalayer of variable length.
+    ///
+    /// # Errors
+    /// `Usage` if the name is longer than 31 bytes, or there are 8192 of them already.
+    pub fn set_vlmeta(&mut self, name: &str, content: &[u8]) -> Result<()> {
+        let params = Params::new(1).codec(crate::Codec::BloscLz);
+        let chunk = compress(content, &params, &PLAIN)?;
+        set_layer(&mut self.trailer.layers, name, chunk, MAX_VLMETA)?;
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Removes a metalayer of variable length.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn remove_vlmeta(&mut self, name: &str) -> Result<()> {
+        let at = self.trailer.layers.iter().position(|layer| layer.name == name);
+        self.trailer.layers.remove(at.ok_or_else(|| Error::not_found("vlmetalayer", name))?);
+        self.changed = true;
+        Ok(())
+    }
+}
+
+fn set_layer(layers: &mut Vec<Layer>, name: &str, content: Vec<u8>, most: usize) -> Result<()> {
+    if name.len() > MAX_NAME {
+        return Err(Error::usage("name", format!("has {} bytes, at most {MAX_NAME}", name.len())));
+    }
+    if let Some(layer) = layers.iter_mut().find(|layer| layer.name == name) {
+        layer.content = content;
+        return Ok(());
+    }
+    if layers.len() >= most {
+        return Err(Error::usage("metalayers", format!("are {most} already, the most there can be")));
+    }
+    layers.push(Layer { name: name.to_owned(), content });
+    Ok(())
+}
