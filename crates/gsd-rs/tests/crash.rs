@@ -246,6 +246,27 @@ fn a_device_that_fails_keeps_what_was_committed() {
 }
 
 #[test]
+fn a_device_that_fails_keeps_all_frames_or_none_of_what_is_changed_as_a_whole() {
+    let initial = with_frames(Version::new(1, 0), 25);
+    type Change = fn(&mut Writer<Kept<FailingDisk>>) -> Result<()>;
+    for (change, allowed) in [(Writer::upgrade as Change, [25, 25]), (Writer::truncate, [25, 0])] {
+        for operations in 0..20 {
+            let (kept, device) = Kept::new(FailingDisk { bytes: initial.clone(), operations });
+            let mut writer = Writer::append_on(kept).unwrap();
+            let changed = change(&mut writer).is_ok();
+            // The device works again, and the writer goes on, or refuses to.
+            device.lock().unwrap().operations = usize::MAX;
+            let appended = write_frame(&mut writer).and_then(|()| writer.flush()).is_ok();
+            drop(writer);
+            let bytes = device.lock().unwrap().bytes.clone();
+            let seen = check(&reader(&bytes)) - u64::from(appended);
+            assert!(allowed.contains(&seen) && (!changed || seen == allowed[1]), "{operations}: {seen}");
+            append_one(&bytes, seen + u64::from(appended));
+        }
+    }
+}
+
+#[test]
 fn after_a_failed_sync_nothing_more_is_written() {
     struct NoSync(Vec<u8>);
     impl ReadAt for NoSync {

@@ -73,14 +73,15 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     fn fail(&mut self, lost: bool) {
         self.state.uncertain = true;
         if lost {
-            self.condition = Condition::Lost;
+            // The system may have dropped what it could not write, and would not tell again.
+            self.condition = Condition::Failed("has lost bytes: the device failed to sync them");
         }
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
         match self.condition {
             Condition::Open => Ok(()),
-            Condition::Lost => Err(Error::usage("writer", "has lost bytes: the device failed to sync them")),
+            Condition::Failed(why) => Err(Error::usage("writer", why)),
             Condition::Closed => Err(Error::usage("writer", "is closed")),
         }
     }
@@ -101,7 +102,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Removes all frames and names; application and schema stay. A reader that has the file mapped must not read on.
-    /// The file becomes one of the current layer. Cut anywhere, it has all its frames or none.
+    /// The file becomes one of the current layer. Cut anywhere, it has all its frames or none; after a failure the
+    /// writer refuses to go on.
     ///
     /// # Errors
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
@@ -109,9 +111,15 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         self.settle()?;
         let commit = self.state.plan_truncation(self.buffer_at);
         let names = Names::empty(commit.names);
-        self.replace(commit, names)?;
-        self.frame = 0;
-        Ok(())
+        let result = self.replace(commit, names);
+        match result {
+            Ok(()) => self.frame = 0,
+            // The frames may be gone, so they must not be declared again.
+            Err(_) => {
+                self.condition = Condition::Failed("has to be opened anew: it could not truncate the file");
+            }
+        }
+        result
     }
 
     /// Commits, and checks that nothing is left over.

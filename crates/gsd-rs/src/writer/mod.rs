@@ -73,8 +73,8 @@ pub struct Writer<S: ReadAt + WriteAt = FileStorage> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     Open,
-    /// The system did not make the bytes durable, and may have dropped them.
-    Lost,
+    /// A failure after which nobody knows what is in the file, and what the text says of the writer.
+    Failed(&'static str),
     Closed,
 }
 
