@@ -60,6 +60,14 @@ pub enum ElementType {
 }
 
 impl Datatype {
+    /// A datatype from the bytes of its message.
+    ///
+    /// # Errors
+    /// `Malformed`, its offset counted from the start of the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        sciformats_core::fault::locate("datatype message", 0, bytes, Self::parse)
+    }
+
     /// What the elements mean.
     ///
     /// # Errors

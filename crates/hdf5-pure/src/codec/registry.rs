@@ -38,6 +38,14 @@ impl Registry {
         self
     }
 
+    /// Undoes the filters of the bytes of a chunk, but those whose bit in `mask` is set; the result has `len` bytes.
+    ///
+    /// # Errors
+    /// `Malformed`, its offset 0, if the bytes do not decode to `len` bytes; `Unsupported` for a filter that is not known.
+    pub fn undo(&self, pipeline: &Pipeline, mask: u32, bytes: &[u8], len: usize) -> Result<Vec<u8>> {
+        self.decode(pipeline, mask, Cow::Borrowed(bytes), len, 0).map(Cow::into_owned)
+    }
+
     /// Undoes the filters of `bytes`, which stand at `offset`, but those whose bit in `mask` is set. The result has `len`
     /// bytes; what comes out beyond them is cut, fewer bytes are an error.
     pub(crate) fn decode<'a>(
@@ -54,7 +62,7 @@ impl Registry {
             if u32::try_from(i).ok().and_then(|i| mask.checked_shr(i)).is_some_and(|bits| bits & 1 == 1) {
                 continue;
             }
-            bytes = self.undo(filter, bytes, len, max, offset)?;
+            bytes = self.undo_one(filter, bytes, len, max, offset)?;
         }
         if bytes.len() < len {
             let kind = FaultKind::Mismatch { expected: len as u64, found: bytes.len() as u64 };
@@ -69,7 +77,7 @@ impl Registry {
         })
     }
 
-    fn undo<'a>(
+    fn undo_one<'a>(
         &self,
         filter: &FilterDescription,
         bytes: Cow<'a, [u8]>,

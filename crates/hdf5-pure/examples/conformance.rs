@@ -1,0 +1,144 @@
+//! Our side of the conformance run: `conformance check DIR` reads the files that h5py wrote, `conformance write DIR` writes
+//! files for it (none yet: this crate only reads).
+//!
+//! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
+//! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use hdf5_pure::{Class, Dataset, ElementType, Error, File, Met, Node, Options, Outside, Range, Slab};
+use serde_json::json;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["write", folder] => match std::fs::create_dir_all(folder) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        ["check", folder] => match files(Path::new(folder)) {
+            Ok(files) => {
+                files.iter().for_each(|path| check(path));
+                ExitCode::SUCCESS
+            }
+            Err(_) => ExitCode::FAILURE,
+        },
+        _ => ExitCode::from(2),
+    }
+}
+
+fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "h5") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What is wrong with a file, or how many arrays were compared.
+type Outcome = Result<usize, String>;
+
+#[allow(clippy::print_stdout)]
+fn check(path: &Path) {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let group = name.split('_').next().unwrap_or(name);
+    let case = format!("{group}: {name}");
+    let line = match compare(path) {
+        Ok(_) => json!({"case": case, "ok": true}),
+        Err(why) => json!({"case": case, "ok": false, "why": why}),
+    };
+    println!("{line}");
+}
+
+fn compare(path: &Path) -> Outcome {
+    let options = Options { outside: Outside::SameFolder, ..Options::default() };
+    let text = |error: Error| error.to_string();
+    let file = File::open_with(path, &options).map_err(text)?;
+    let mut compared = 0;
+    for visited in file.walk() {
+        let path = String::from_utf8_lossy(&visited.path).into_owned();
+        let about = |error: Error| format!("{path}: {error}");
+        match visited.what {
+            Met::Broken(error) => return Err(about(error)),
+            Met::Object(address) => {
+                if let Node::Dataset(dataset) = file.object_at(address).map_err(about)? {
+                    compared += array(&dataset, &path).map_err(|why| format!("{path}: {why}"))?;
+                }
+                for attribute in file.attributes_at(address).map_err(about)? {
+                    attribute.canonical().map_err(about)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(compared)
+}
+
+/// The value of element `k` of the array called `name`, where the formula says it.
+fn expected(name: &str, k: u64, float: bool, signed_byte: bool) -> Option<f64> {
+    const OTHERS: [&str; 12] = [
+        "sparse",
+        "grown",
+        "shrunk",
+        "unwritten",
+        "stacked",
+        "strided",
+        "beside",
+        "scalar",
+        "vlen",
+        "zeros",
+        "noise",
+        "nbit",
+    ];
+    if OTHERS.iter().any(|other| name.contains(other)) || name.starts_with("part") {
+        return None;
+    }
+    let number = ((k * 31 + 7) % 251) as f64;
+    Some(match (float, signed_byte) {
+        (true, _) => number / 4.0,
+        (_, true) => number - 125.0,
+        _ => number,
+    })
+}
+
+fn array(dataset: &Dataset, path: &str) -> Outcome {
+    let text = |error: Error| error.to_string();
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let element = dataset.datatype().element_type().map_err(text)?;
+    let (float, byte) = match element {
+        ElementType::Float(_) => (true, false),
+        ElementType::Integer { signed, size } => (false, signed && size == 1),
+        _ => return Ok(0),
+    };
+    let Some(shape) = dataset.shape().filter(|shape| !shape.contains(&0)) else { return Ok(0) };
+    if expected(name, 0, float, byte).is_none()
+        || !matches!(dataset.datatype().class, Class::FixedPoint(_) | Class::FloatingPoint(_))
+    {
+        return Ok(0);
+    }
+    let all = dataset.all().map_err(text)?;
+    let steps: Vec<Range> = shape
+        .iter()
+        .map(|&n| Range { start: n.min(3) - 1, count: (n - (n.min(3) - 1)).div_ceil(3), step: 3 })
+        .collect();
+    let stepped = Slab::new(shape, steps).map_err(text)?;
+    let rows: Vec<Slab> = all.pieces(all.len().div_ceil(3)).collect();
+    for slab in rows.iter().chain([&all, &stepped]) {
+        let found: Vec<f64> = dataset.read_slab(slab).map_err(text)?;
+        let indices = slab.runs().flat_map(|run| (0..run.len).map(move |i| run.from + i * run.step));
+        for (value, k) in found.iter().zip(indices) {
+            if expected(name, k, float, byte) != Some(*value) {
+                return Err(format!("element {k} is {value}"));
+            }
+        }
+        if found.len() as u64 != slab.len() {
+            return Err(format!("{} elements of {}", found.len(), slab.len()));
+        }
+    }
+    Ok(1)
+}
