@@ -12,7 +12,7 @@
 //! | [`emit`] | nodes to text |
 //! | [`resolve`] | what a scalar means |
 //! | [`path`] | `a/b/0`, as in JSON pointers |
-//! | `de`, `ser` | any serde type from and to a subtree |
+//! | `de`, `ser`, `value` | any serde type from and to a subtree, `serde_yaml::Value` |
 
 #![warn(
     clippy::arithmetic_side_effects,
@@ -35,6 +35,8 @@ mod scalar;
 mod ser;
 pub mod timestamp;
 pub mod tree;
+#[cfg(feature = "serde_yaml")]
+mod value;
 
 pub use integer::Integer;
 pub use resolve::Value;
