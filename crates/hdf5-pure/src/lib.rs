@@ -33,7 +33,6 @@ mod model;
 mod spec;
 
 pub use attribute::Attribute;
-pub use codec::registry::{Filter, Registry};
 pub use dataset::Dataset;
 pub use element::{Element, Values};
 pub use element_type::ElementType;
@@ -41,6 +40,7 @@ pub use file::{CommittedDatatype, File, Met, Node, NodeKind, ObjectInfo, Visited
 pub use group::Group;
 pub use model::chunks::StoredChunk;
 pub use model::external::Outside;
+pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
 pub use model::open::Options;
 pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};

@@ -25,8 +25,11 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-/// Starts and ends of the structures that end in a checksum.
-fn sealed(bytes: &[u8]) -> Vec<(usize, usize)> {
+/// Starts and ends of structures.
+type Seals = Vec<(usize, usize)>;
+
+/// The structures that end in a checksum.
+fn sealed(bytes: &[u8]) -> Seals {
     const MARKS: [&[u8; 4]; 19] = [
         b"OHDR", b"OCHK", b"BTHD", b"BTIN", b"BTLF", b"FRHP", b"FHIB", b"FAHD", b"FADB", b"EAHD", b"EAIB",
         b"EASB", b"EADB", b"SMTB", b"SMLI", b"FSHD", b"FSSE", b"MDCI", b"\x89HDF",
@@ -57,7 +60,7 @@ impl Numbers {
 #[test]
 fn five_thousand_mutants() {
     let mut numbers = Numbers(1);
-    let files: Vec<(Vec<u8>, Vec<(usize, usize)>)> = fixtures()
+    let files: Vec<(Vec<u8>, Seals)> = fixtures()
         .iter()
         .map(|path| std::fs::read(path).unwrap())
         .map(|bytes| {

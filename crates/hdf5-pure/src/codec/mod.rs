@@ -11,7 +11,6 @@ pub(crate) mod fletcher32;
 pub(crate) mod lz4;
 pub(crate) mod lzf;
 pub(crate) mod nbit;
-pub(crate) mod registry;
 pub(crate) mod scale_offset;
 pub(crate) mod shuffle;
 pub(crate) mod szip;

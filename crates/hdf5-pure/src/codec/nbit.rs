@@ -9,7 +9,7 @@ use super::bits::Bits;
 
 /// What an element consists of.
 enum Node {
-    Atomic { size: usize, big: bool, precision: u32, offset: u32 },
+    Atomic(Atomic),
     Array { size: usize, base: Box<Node> },
     Compound { size: usize, members: Vec<(usize, Node)> },
     Bytes { size: usize },
@@ -18,12 +18,21 @@ enum Node {
 impl Node {
     fn size(&self) -> usize {
         match *self {
-            Self::Atomic { size, .. }
+            Self::Atomic(Atomic { size, .. })
             | Self::Array { size, .. }
             | Self::Compound { size, .. }
             | Self::Bytes { size } => size,
         }
     }
+}
+
+/// A number: bytes, order, significant bits and those below them.
+#[derive(Clone, Copy)]
+struct Atomic {
+    size: usize,
+    big: bool,
+    precision: u32,
+    offset: u32,
 }
 
 /// Types nested deeper than this are refused.
@@ -78,7 +87,7 @@ fn parse(rest: &mut &[u32], depth: u32) -> Result<Node, Fault> {
                 return Err(wrong(precision));
             }
             let bits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            Ok(Node::Atomic { size, big, precision: bits(precision), offset: bits(offset) })
+            Ok(Node::Atomic(Atomic { size, big, precision: bits(precision), offset: bits(offset) }))
         }
         2 => {
             let base = Box::new(parse(rest, depth + 1)?);
@@ -103,7 +112,7 @@ fn parse(rest: &mut &[u32], depth: u32) -> Result<Node, Fault> {
 
 fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault> {
     match node {
-        Node::Atomic { size, big, precision, offset } => number(bits, out, *size, *big, *precision, *offset),
+        Node::Atomic(atomic) => number(bits, out, *atomic),
         Node::Array { base, .. } => {
             out.chunks_exact_mut(base.size()).try_for_each(|element| unpack(base, bits, element))
         }
@@ -118,14 +127,8 @@ fn unpack(node: &Node, bits: &mut Bits<'_>, out: &mut [u8]) -> Result<(), Fault>
 }
 
 /// The bits of a number come from its highest byte down.
-fn number(
-    bits: &mut Bits<'_>,
-    out: &mut [u8],
-    size: usize,
-    big: bool,
-    precision: u32,
-    offset: u32,
-) -> Result<(), Fault> {
+fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fault> {
+    let Atomic { size, big, precision, offset } = atomic;
     let top = offset + precision; // one above the highest significant bit
     for byte in (0..size).rev() {
         let low = u32::try_from(byte * 8).unwrap_or(u32::MAX);

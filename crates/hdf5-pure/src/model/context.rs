@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
 use sciformats_core::{Error, Limits, ReadAt, Result};
 
-use crate::codec::registry::Registry;
+use crate::model::filters::Registry;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::shared_table::SharedIndex;
 use crate::spec::{Address, Sizes};

@@ -16,6 +16,7 @@ pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod external;
 pub(crate) mod file_set;
+pub(crate) mod filters;
 pub(crate) mod fractal_heap;
 pub(crate) mod global_heap;
 pub(crate) mod links;

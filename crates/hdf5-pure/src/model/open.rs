@@ -11,7 +11,7 @@ use super::context::Context;
 use super::external::Outside;
 use super::object::Object;
 use super::{file_set, links};
-use crate::codec::registry::Registry;
+use crate::model::filters::Registry;
 use crate::spec::btree_v1::BtreeK;
 use crate::spec::driver_info::DriverInfo;
 use crate::spec::message::file_space_info::FileSpaceInfo;

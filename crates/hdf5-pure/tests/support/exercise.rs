@@ -3,7 +3,7 @@
 use hdf5_pure::{Address, File, Limits, Met, Node, Options, Slab};
 
 /// Bounds for bytes that nobody trusts.
-pub fn options() -> Options {
+pub(crate) fn options() -> Options {
     let limits = Limits::default().with_memory(1 << 20).with_items(10_000);
     Options { limits, threads: 1, ..Options::default() }
 }
@@ -12,7 +12,7 @@ pub fn options() -> Options {
 const OBJECTS: usize = 2000;
 
 /// Walks over the file and reads what it finds. Returns the number of elements that were read without an error.
-pub fn exercise(file: &File) -> u64 {
+pub(crate) fn exercise(file: &File) -> u64 {
     let mut read = 0;
     let _ = file.free_space();
     for index in file.shared_indexes() {

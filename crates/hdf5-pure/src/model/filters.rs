@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sciformats_core::{Error, Fault, FaultKind, Result};
 
+use crate::codec;
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
 /// A filter of the caller's.
@@ -93,23 +94,23 @@ impl Registry {
         }
         let (structure, decoded): (&'static str, Result<Vec<u8>, Fault>) = match filter.id {
             #[cfg(feature = "deflate")]
-            1 => ("deflate filter", super::deflate::decode(&bytes, len, max)),
+            1 => ("deflate filter", codec::deflate::decode(&bytes, len, max)),
             2 => {
                 let size = values.first().map_or(1, |&size| usize::try_from(size).unwrap_or(usize::MAX));
-                ("shuffle filter", Ok(super::shuffle::decode(size, &bytes)))
+                ("shuffle filter", Ok(codec::shuffle::decode(size, &bytes)))
             }
-            3 => ("fletcher32 filter", super::fletcher32::decode(&bytes).map(<[u8]>::to_vec)),
-            4 => ("szip filter", super::szip::decode(values, &bytes, max)),
-            5 => ("n-bit filter", super::nbit::decode(values, &bytes, max)),
-            6 => ("scale-offset filter", super::scale_offset::decode(values, &bytes, max)),
+            3 => ("fletcher32 filter", codec::fletcher32::decode(&bytes).map(<[u8]>::to_vec)),
+            4 => ("szip filter", codec::szip::decode(values, &bytes, max)),
+            5 => ("n-bit filter", codec::nbit::decode(values, &bytes, max)),
+            6 => ("scale-offset filter", codec::scale_offset::decode(values, &bytes, max)),
             #[cfg(feature = "bzip2")]
-            307 => ("bzip2 filter", super::bzip2::decode(&bytes, max)),
-            32000 => ("lzf filter", super::lzf::decode(&bytes, len, max)),
+            307 => ("bzip2 filter", codec::bzip2::decode(&bytes, max)),
+            32000 => ("lzf filter", codec::lzf::decode(&bytes, len, max)),
             #[cfg(feature = "lz4")]
-            32004 => ("lz4 filter", super::lz4::decode(&bytes, max)),
-            32008 => ("bitshuffle filter", super::bitshuffle::decode(values, &bytes, max)),
+            32004 => ("lz4 filter", codec::lz4::decode(&bytes, max)),
+            32008 => ("bitshuffle filter", codec::bitshuffle::decode(values, &bytes, max)),
             #[cfg(feature = "zstd")]
-            32015 => ("zstd filter", super::zstd::decode(&bytes, max)),
+            32015 => ("zstd filter", codec::zstd::decode(&bytes, max)),
             // Rounding filters lose bits when they write; reading them is the identity.
             32022 | 32023 | 32032 => return Ok(bytes),
             id => return Err(unsupported(id, filter, offset)),

@@ -1,0 +1,94 @@
+//! How far virtual datasets reach whose sources may grow.
+
+use std::collections::HashMap;
+
+use sciformats_core::Result;
+
+use super::{Source, Sources, mappings, numbered, unlimited};
+use crate::model::open::Opened;
+use crate::model::read::{Content, Reader};
+use crate::model::region;
+use crate::spec::global_heap::GlobalId;
+use crate::spec::selection::{Regular, Selection};
+use crate::spec::virtual_mapping::Mapping;
+
+/// The shape of a virtual dataset whose sources may have grown: unlimited mappings follow them.
+pub(crate) fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>) -> Result<Vec<u64>> {
+    let mut shape = content.dataspace.shape().unwrap_or_default().to_vec();
+    let mappings = mappings(opened, id)?;
+    let mut extents: HashMap<usize, u64> = HashMap::new();
+    let reader = Reader { opened, content, depth: 0, threads: 1 };
+    let mut sources = Sources { reader: &reader, files: HashMap::new() };
+    for mapping in &mappings {
+        let Some(axis) = unlimited(&mapping.target) else { continue };
+        let Selection::Regular(target) = &mapping.target else { continue };
+        let Some(target) = target.get(axis) else { continue };
+        let extent = match unlimited(&mapping.source) {
+            None => printf_extent(&mut sources, mapping, target)?,
+            Some(from_axis) => match sources.open(mapping.file.as_bytes(), mapping.dataset.as_bytes())? {
+                None => 0,
+                Some(source) => unlimited_extent(mapping, &source, from_axis, target),
+            },
+        };
+        let entry = extents.entry(axis).or_default();
+        *entry = (*entry).max(extent);
+    }
+    for (axis, extent) in extents {
+        if let Some(size) = shape.get_mut(axis) {
+            *size = extent;
+        }
+    }
+    Ok(shape)
+}
+
+/// Where the last block of a numbered source that exists ends.
+fn printf_extent(sources: &mut Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
+    let mut extent = 0;
+    for block in 0u64.. {
+        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
+        let constant = file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes();
+        if sources.open(&file, &dataset)?.is_none() {
+            break;
+        }
+        let start = target.start.saturating_add(target.stride.saturating_mul(block));
+        extent = start.saturating_add(target.block.unwrap_or(1));
+        if constant {
+            break;
+        }
+    }
+    Ok(extent)
+}
+
+/// How far the target reaches when it has as many elements as the source has along its unlimited dimension.
+fn unlimited_extent(mapping: &Mapping, source: &Source, axis: usize, target: &Regular) -> u64 {
+    let Selection::Regular(from) = &mapping.source else { return 0 };
+    let size = source.content.dataspace.shape().and_then(|shape| shape.get(axis)).copied().unwrap_or(0);
+    let Some(from) = from.get(axis) else { return 0 };
+    let elements = selected(from, size);
+    if elements == 0 {
+        return 0;
+    }
+    match (target.count, target.block) {
+        (_, None) => target.start.saturating_add(elements),
+        (_, Some(block)) => {
+            let whole = elements.checked_div(block).unwrap_or(0);
+            let part = elements.checked_rem(block).unwrap_or(0);
+            let (blocks, last) = if part == 0 { (whole.saturating_sub(1), block) } else { (whole, part) };
+            target.start.saturating_add(blocks.saturating_mul(target.stride)).saturating_add(last)
+        }
+    }
+}
+
+/// Elements of one dimension that a regular selection takes from an array of `size`.
+fn selected(dimension: &Regular, size: u64) -> u64 {
+    let Regular { start, stride, count, block } = region::limit(dimension, size);
+    let (count, block) = (count.unwrap_or(0), block.unwrap_or(0));
+    let room = size.saturating_sub(start);
+    let inside = room.checked_div(stride).map_or(u64::from(room > 0), |n| n.min(count));
+    let cut = match stride {
+        0 => 0,
+        _ if inside < count => room.saturating_sub(inside.saturating_mul(stride)).min(block),
+        _ => 0,
+    };
+    if stride == 0 { block.min(room) } else { inside.saturating_mul(block).saturating_add(cut) }
+}
