@@ -49,7 +49,7 @@ pub(crate) enum Place {
     New(Arc<Vec<u8>>),
 }
 
-/// What a session of edits knows about a frame's space.
+/// What an editor knows about a frame's space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Space {
     /// Ranges below `chunks_end` that no chunk uses.
@@ -150,32 +150,16 @@ pub(crate) fn plan(
     let old_index = frame.index_range();
     let mut space = space.clone();
     let mut cursor = frame.frame_len();
-    let mut writes = Vec::new();
-    let mut offsets = Vec::with_capacity(entries.len());
     describe(&mut header, entries);
-    for entry in entries {
-        let bytes = match &entry.place {
-            Place::Stored(offset) => {
-                offsets.push(*offset);
-                continue;
-            }
-            Place::New(bytes) => bytes,
-        };
-        match stored(bytes, header.chunksize)? {
-            Stored::Nothing(offset) => offsets.push(offset),
-            Stored::Bytes(bytes) => {
-                let len = bytes.len() as u64;
-                let at = space.take(len).unwrap_or_else(|| {
-                    let at = cursor;
-                    cursor = cursor.saturating_add(len);
-                    at
-                });
-                space.chunks_end = space.chunks_end.max(at.saturating_add(len));
-                offsets.push(Offset::At(at.saturating_sub(header_len)));
-                writes.push(Step::write(at, bytes.as_slice().to_vec()));
-            }
-        }
-    }
+    let (offsets, mut writes) = place(entries, &header, header_len, |len| {
+        let at = space.take(len).unwrap_or_else(|| {
+            let at = cursor;
+            cursor = cursor.saturating_add(len);
+            at
+        });
+        space.chunks_end = space.chunks_end.max(at.saturating_add(len));
+        at
+    })?;
     let mut index = encode_offsets(&offsets, header.nbytes)?;
     index.extend(trailer.encode());
     let len = index.len() as u64;
@@ -194,20 +178,42 @@ pub(crate) fn plan(
         space.free.push(freed);
     }
     let new_header = header.encode();
-    let old_header = frame.header().encode();
-    let steps = match changed(&old_header, &new_header) {
-        None => writes,
+    match changed(&frame.header().encode(), &new_header) {
         Some(range) if in_one_sector(&range) => {
-            let bytes = part(&new_header, &range);
             writes.push(Step::write(index_at, index));
             writes.push(Step::Sync);
-            writes.push(Step::write(range.start as u64, bytes));
+            writes.push(Step::write(range.start as u64, part(&new_header, &range)));
             writes.push(Step::Sync);
-            writes
+            Ok(Plan { steps: writes, space })
         }
-        Some(_) => return journalled(frame, header, entries, trailer),
-    };
-    Ok(Plan { steps, space })
+        _ => journalled(frame, header, entries, trailer),
+    }
+}
+
+/// The places of all chunks, and the writes of the new ones; `allocate` gives the position for so many bytes.
+fn place(
+    entries: &[Entry],
+    header: &FrameHeader,
+    header_len: u64,
+    mut allocate: impl FnMut(u64) -> u64,
+) -> Result<(Vec<Offset>, Vec<Step<'static>>)> {
+    let mut offsets = Vec::with_capacity(entries.len());
+    let mut writes = Vec::new();
+    for entry in entries {
+        let stored = match &entry.place {
+            Place::Stored(offset) => Stored::Nothing(*offset),
+            Place::New(bytes) => stored(bytes, header.chunksize)?,
+        };
+        match stored {
+            Stored::Nothing(offset) => offsets.push(offset),
+            Stored::Bytes(bytes) => {
+                let at = allocate(bytes.len() as u64);
+                offsets.push(Offset::At(at.saturating_sub(header_len)));
+                writes.push(Step::write(at, bytes.as_slice().to_vec()));
+            }
+        }
+    }
+    Ok((offsets, writes))
 }
 
 /// A commit whose header changes in more than one sector: everything new behind the old frame, the header through the
@@ -216,21 +222,11 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
     let mut cursor = old_len;
-    let mut fresh = Vec::new();
-    let mut offsets = Vec::new();
-    for entry in entries {
-        match &entry.place {
-            Place::Stored(offset) => offsets.push(*offset),
-            Place::New(bytes) => match stored(bytes, header.chunksize)? {
-                Stored::Nothing(offset) => offsets.push(offset),
-                Stored::Bytes(bytes) => {
-                    offsets.push(Offset::At(cursor.saturating_sub(header_len)));
-                    fresh.push(Step::write(cursor, bytes.as_slice().to_vec()));
-                    cursor = cursor.saturating_add(bytes.len() as u64);
-                }
-            },
-        }
-    }
+    let (offsets, mut fresh) = place(entries, &header, header_len, |len| {
+        let at = cursor;
+        cursor = cursor.saturating_add(len);
+        at
+    })?;
     let mut index = encode_offsets(&offsets, header.nbytes)?;
     index.extend(trailer.encode());
     let space = Space { free: Vec::new(), chunks_end: cursor };
