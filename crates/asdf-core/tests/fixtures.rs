@@ -45,7 +45,7 @@ fn right_files_are_read_and_written_again() {
             let options = OpenOptions::default().with_external(External::Beside).with_map(map);
             let file = Asdf::open_with(&path, &options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let wrong: Vec<_> =
-                file.verify().unwrap().into_iter().filter(|finding| finding.is_error()).collect();
+                file.verify().unwrap().into_iter().filter(asdf_core::Finding::is_error).collect();
             assert!(wrong.is_empty(), "{}: {wrong:?}", path.display());
             let before = arrays(&file).unwrap();
 
