@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         .case(Case::new("open a file with a million entries", 1.0).prepare(many).ours(open).python("gsd"))
         .case(Case::new("find 100,000 of a million chunks", 0.5).prepare(many).ours(find).python("gsd"))
         .case(Case::new("read 100,000 small chunks", 0.5).prepare(many).ours(read_small).python("gsd"))
-        .case(Case::new("read 200 frames of 1.2 MB", 0.9).prepare(large).ours(read_large).python("gsd"))
+        .case(Case::new("sum 200 frames of 1.2 MB", 0.9).prepare(large).ours(read_large).python("gsd"))
         .case(Case::new("read 100 rows of 200 frames", 0.1).prepare(large).ours(read_rows).python("gsd"))
         .case(Case::new("write 200 frames of 1.2 MB", 1.0).ours(write_large).python("gsd"))
         .case(Case::new("write 100,000 small frames", 0.5).ours(write_small).python("gsd"))
@@ -89,17 +89,26 @@ fn read_small(folder: &Path, watch: &mut Watch) -> Outcome {
     expect(sum == FRAMES * (FRAMES - 1) / 2)
 }
 
-/// Each frame in memory of its own, as the other side hands it out.
+/// What a program does with a frame: looks at every value once. Here the map lends them.
 fn read_large(folder: &Path, watch: &mut Watch) -> Outcome {
     let reader = Reader::open(folder.join("large.gsd"))?;
     watch.time(|| {
         for frame in 0..LARGE_FRAMES {
             let chunk = reader.find(frame, "position")?.ok_or("not there")?;
-            let values = reader.read::<f32>(&chunk)?.into_owned();
-            expect(black_box(values).len() == LARGE)?;
+            expect(sum(&reader.read::<f32>(&chunk)?) == 1.5 * LARGE as f32)?;
         }
         Ok(())
     })
+}
+
+/// Eight sums at a time, as the other side does.
+fn sum(values: &[f32]) -> f32 {
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        sums.iter_mut().zip(eight).for_each(|(sum, value)| *sum += value);
+    }
+    sums.iter().chain(rest).sum()
 }
 
 fn read_rows(folder: &Path, watch: &mut Watch) -> Outcome {
