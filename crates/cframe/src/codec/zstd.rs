@@ -105,8 +105,6 @@ mod without_c {
         #[cfg(feature = "ruzstd")]
         pub(crate) fn decode(&mut self, input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
             use ruzstd::decoding::{Dictionary, FrameDecoder};
-            // A window is never larger than what is decoded, save for the few sizes that the format can express.
-            let window = (out.len() as u64).max(1 << 20).saturating_mul(2);
             let state = match &mut self.state {
                 Some(state) => state,
                 empty => {
@@ -118,7 +116,6 @@ mod without_c {
                     empty.insert(fresh)
                 }
             };
-            state.set_max_window_size(window);
             let expected = out.len();
             super::super::exact(state.decode_all(input, out).map_err(|_| CORRUPT)?, expected)
         }

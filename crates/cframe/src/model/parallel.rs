@@ -13,6 +13,7 @@ pub enum Threads {
 }
 
 /// Work below so many bytes is done by the calling thread: handing it over costs more than it saves.
+#[cfg(feature = "parallel")]
 const WORTH_SHARING: usize = 128 << 10;
 
 impl Threads {

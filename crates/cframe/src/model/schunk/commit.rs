@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sciformats_core::commit::{apply, journal};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Error, Result, WriteAt};
 
 use super::{Home, SChunk, open_home};
 use crate::model::compress::special;
