@@ -117,6 +117,9 @@ impl Array {
         let array = Self { schunk, b2nd, grid };
         let expected = elements(&array.grid.chunks()).ok_or_else(fault)?;
         array.chunk_bytes().map_err(|_| fault())?;
+        // A selection lists the blocks that it touches, chunk by chunk.
+        let blocks = elements(&array.grid.blocks()).ok_or_else(fault)?;
+        array.schunk.limits().items("blocks of a chunk", blocks)?;
         if expected != array.schunk.chunks() {
             let kind = FaultKind::Mismatch { expected: array.schunk.chunks(), found: expected };
             return Err(Fault::new("number of chunks", kind).at("metalayer b2nd", 0));
