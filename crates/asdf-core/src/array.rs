@@ -361,7 +361,7 @@ impl<'a> Array<'a> {
 
 fn read_block(file: &Asdf, index: usize, mut strided: Strided, out: &mut [u8], threads: usize) -> Result<()> {
     let entry = file.block(index)?.entry();
-    if Compression::from_label(entry.header.compression) == Compression::None {
+    if Compression::from_label(entry.header.compression.0) == Compression::None {
         strided.start = strided.start.saturating_add(entry.data_offset());
         return strided.read(&*file.storage, out, threads);
     }

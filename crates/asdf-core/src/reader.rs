@@ -276,7 +276,7 @@ impl<'a> Block<'a> {
 
     /// How it is compressed.
     pub fn compression(&self) -> Compression {
-        Compression::from_label(self.entry.header.compression)
+        Compression::from_label(self.entry.header.compression.0)
     }
 
     /// Bytes stored.

@@ -7,7 +7,7 @@ use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
 use crate::codec::{self, Compression, Md5Sum, in_parallel};
 use crate::document::{BlockData, Document};
-use crate::spec::block_header::{BlockHeader, MIN_SIZE, STREAMED};
+use crate::spec::block_header::{BlockHeader, Label, MIN_SIZE, STREAMED};
 use crate::spec::block_index::BlockIndex;
 
 /// Stored bytes are copied in pieces of this size.
@@ -147,7 +147,7 @@ fn new_block(
     let header = BlockHeader {
         header_size: MIN_SIZE,
         flags: 0,
-        compression: compression.label(),
+        compression: Label(compression.label()),
         allocated_size: 0,
         used_size: 0,
         data_size,
@@ -161,7 +161,7 @@ pub(crate) fn stream_header() -> BlockHeader {
     BlockHeader {
         header_size: MIN_SIZE,
         flags: STREAMED,
-        compression: crate::spec::block_header::Label::NONE,
+        compression: Label::NONE,
         allocated_size: 0,
         used_size: 0,
         data_size: 0,

@@ -21,8 +21,6 @@ use md5::{Digest, Md5};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
-use crate::spec::block_header::Label;
-
 /// How a block is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -41,13 +39,13 @@ pub enum Compression {
     /// `zstd`: a Zstandard frame.
     Zstd,
     /// A label that this library does not know, or cannot decode: Blosc (`blsc`, `bls2`), xz, private ones.
-    Unknown(Label),
+    Unknown([u8; 4]),
 }
 
 impl Compression {
     /// The compression of a label.
-    pub fn from_label(label: Label) -> Self {
-        match &label.0 {
+    pub fn from_label(label: [u8; 4]) -> Self {
+        match &label {
             [0, 0, 0, 0] => Self::None,
             b"zlib" => Self::Zlib,
             b"bzp2" => Self::Bzp2,
@@ -59,20 +57,27 @@ impl Compression {
     }
 
     /// Its label.
-    pub fn label(self) -> Label {
+    pub fn label(self) -> [u8; 4] {
         match self {
-            Self::None => Label::NONE,
-            Self::Zlib => Label(*b"zlib"),
-            Self::Bzp2 => Label(*b"bzp2"),
-            Self::Lz4 => Label(*b"lz4\0"),
-            Self::Lz4Frame => Label(*b"lz4f"),
-            Self::Zstd => Label(*b"zstd"),
+            Self::None => [0; 4],
+            Self::Zlib => *b"zlib",
+            Self::Bzp2 => *b"bzp2",
+            Self::Lz4 => *b"lz4\0",
+            Self::Lz4Frame => *b"lz4f",
+            Self::Zstd => *b"zstd",
             Self::Unknown(label) => label,
         }
     }
 
+    /// Its label as text, without the zeros at its end.
+    pub fn name(self) -> String {
+        let label = self.label();
+        let end = label.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+        label.get(..end).unwrap_or_default().escape_ascii().to_string()
+    }
+
     fn unsupported(self) -> Problem {
-        Problem::Unsupported(Error::unsupported(format!("block compression `{}`", self.label())))
+        Problem::Unsupported(Error::unsupported(format!("block compression `{}`", self.name())))
     }
 }
 
@@ -258,7 +263,7 @@ mod tests {
         for compression in ALL {
             assert_eq!(Compression::from_label(compression.label()), compression);
         }
-        let unknown = Compression::from_label(Label(*b"blsc"));
+        let unknown = Compression::from_label(*b"blsc");
         let shown = decode(unknown, &[], &mut [], 1).unwrap_err().at(9).to_string();
         assert_eq!(shown, "block compression `blsc` is not supported (at offset 0x9)");
     }

@@ -214,22 +214,25 @@ fn encode_scalar(tree: &Tree, id: NodeId, scalar: ScalarType, out: &mut Vec<u8>)
                 float(scalar, 0.0, out);
             }
         }
-        ScalarType::Ascii(length) | ScalarType::Ucs4(length) => {
+        ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let start = out.len();
-            let is_ascii = matches!(scalar, ScalarType::Ascii(_));
-            if is_ascii && !text.is_ascii() || text.chars().count() as u64 > length {
-                return Err(wrong());
-            }
-            match is_ascii {
-                true => out.extend_from_slice(text.as_bytes()),
-                false => text.chars().for_each(|c| out.extend_from_slice(&u32::from(c).to_le_bytes())),
-            }
-            let size = scalar.size().and_then(|size| usize::try_from(size).ok()).ok_or_else(wrong)?;
-            out.resize(start.saturating_add(size), 0);
+            encode_text(&text, scalar, out).ok_or_else(wrong)?;
         }
     }
     Ok(())
+}
+
+/// A text and the zeros after it; `None` if it does not fit.
+fn encode_text(text: &str, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
+    let size = usize::try_from(scalar.size()?).ok()?;
+    let start = out.len();
+    match scalar {
+        ScalarType::Ascii(_) if !text.is_ascii() => return None,
+        ScalarType::Ascii(_) => out.extend_from_slice(text.as_bytes()),
+        _ => text.chars().for_each(|c| out.extend_from_slice(&u32::from(c).to_le_bytes())),
+    }
+    let end = start.checked_add(size)?;
+    (out.len() <= end).then(|| out.resize(end, 0))
 }
 
 /// One part of a floating-point type.

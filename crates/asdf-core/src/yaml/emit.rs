@@ -133,6 +133,25 @@ enum Position {
     Value(usize),
 }
 
+impl Position {
+    /// The column of a sequence here.
+    fn sequence(self) -> usize {
+        match self {
+            Self::Document => 0,
+            Self::Value(column) => column,
+            Self::Item(column) => column.saturating_add(2),
+        }
+    }
+
+    /// The column of a mapping here.
+    fn mapping(self) -> usize {
+        match self {
+            Self::Document => 0,
+            Self::Value(column) | Self::Item(column) => column.saturating_add(2),
+        }
+    }
+}
+
 struct Emitter<'t> {
     tree: &'t Tree,
     names: HashMap<NodeId, String>,
@@ -182,47 +201,29 @@ impl Emitter<'_> {
         }
         let bare = self.out.len() == bare;
         let tree = self.tree;
+        let mut compact = bare && matches!(position, Position::Item(_));
         match &tree.node(id).content {
             Content::Sequence { items, style: CollectionStyle::Block } if !items.is_empty() => {
-                let column = match position {
-                    Position::Document => 0,
-                    Position::Value(column) => column,
-                    Position::Item(column) => column.saturating_add(2),
-                };
-                let mut compact = bare && matches!(position, Position::Item(_));
-                if !compact {
-                    self.out.push('\n');
-                }
-                for &item in items {
+                let column = position.sequence();
+                self.end_line_unless(compact);
+                items.iter().try_for_each(|&item| {
                     self.start_line(column, &mut compact);
                     self.out.push('-');
-                    self.block(item, Position::Item(column))?;
-                }
-                Ok(())
+                    self.block(item, Position::Item(column))
+                })
             }
             Content::Mapping { entries, style: CollectionStyle::Block } if !entries.is_empty() => {
-                let column = match position {
-                    Position::Document => 0,
-                    Position::Value(column) | Position::Item(column) => column.saturating_add(2),
-                };
-                let mut compact = bare && matches!(position, Position::Item(_));
-                if !compact {
-                    self.out.push('\n');
-                }
-                for &(key, value) in entries {
+                let column = position.mapping();
+                self.end_line_unless(compact);
+                entries.iter().try_for_each(|&(key, value)| {
                     self.start_line(column, &mut compact);
-                    self.block_entry(key, value, column)?;
-                }
-                Ok(())
+                    self.block_entry(key, value, column)
+                })
             }
             Content::Scalar { text, style: style @ (ScalarStyle::Literal | ScalarStyle::Folded) }
                 if is_block_text(text) =>
             {
-                let column = match position {
-                    Position::Document => 0,
-                    Position::Value(column) | Position::Item(column) => column,
-                };
-                self.block_scalar(text, *style, column, position == Position::Document);
+                self.block_scalar(text, *style, position);
                 Ok(())
             }
             Content::Scalar { text, style: ScalarStyle::Plain }
@@ -237,6 +238,12 @@ impl Emitter<'_> {
                 self.out.push('\n');
                 Ok(())
             }
+        }
+    }
+
+    fn end_line_unless(&mut self, compact: bool) {
+        if !compact {
+            self.out.push('\n');
         }
     }
 
@@ -346,7 +353,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn block_scalar(&mut self, text: &str, style: ScalarStyle, column: usize, document: bool) {
+    fn block_scalar(&mut self, text: &str, style: ScalarStyle, position: Position) {
         let folded =
             style == ScalarStyle::Folded && !text.split('\n').any(|line| line.starts_with([' ', '\t']));
         let body = text.trim_end_matches('\n');
@@ -361,7 +368,10 @@ impl Emitter<'_> {
             _ => "+",
         });
         self.out.push('\n');
-        let indent = if document { 2 } else { column.saturating_add(2) };
+        let indent = match position {
+            Position::Document => 2,
+            Position::Value(column) | Position::Item(column) => column.saturating_add(2),
+        };
         let mut before_text = false;
         for line in body.split('\n') {
             // Between two lines of text a single break would fold away.
