@@ -38,7 +38,10 @@ pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
         }
         return Some(());
     }
-    if distance >= 8 && out.len() - end >= 8 {
+    if distance < 8 && out.len() - end >= 8 {
+        return short_period(out, from, at, len);
+    }
+    if out.len() - end >= 8 {
         let mut done = 0;
         while done < len {
             let piece = *out.get(from + done..)?.first_chunk::<8>()?;
@@ -50,7 +53,23 @@ pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
     overlapping(out, from, at, len)
 }
 
-/// A period of few bytes, or the end of the output.
+/// A period of less than eight bytes, where there is room for eight behind the copy.
+fn short_period(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()> {
+    let distance = at - from;
+    let period = out.get(from..at)?;
+    let mut pattern = [0; 8];
+    pattern.iter_mut().zip(period.iter().cycle()).for_each(|(byte, value)| *byte = *value);
+    // As many whole periods as fit eight bytes, so that each copy begins like the first.
+    let step = 8 - 8 % distance;
+    let mut done = 0;
+    while done < len {
+        *out.get_mut(at + done..)?.first_chunk_mut::<8>()? = pattern;
+        done += step;
+    }
+    Some(())
+}
+
+/// The end of the output.
 fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()> {
     let distance = at - from;
     if distance == 1 {
