@@ -55,13 +55,14 @@ impl Document {
             .and_then(Asdf::path)
             .ok_or_else(|| Error::usage("document", "was not opened from a file"))?;
         let path = path.to_owned();
+        let storage = locked(&path, origin.map_or(0, |origin| origin.layout.len))?;
         let done = match self.plan()? {
             Some(plan)
                 if plan.patches.is_empty() && plan.fresh.is_empty() && plan.new_len == plan.old_len =>
             {
                 Update::Unchanged
             }
-            Some(plan) => in_place(&path, plan)?,
+            Some(plan) => in_place(storage, plan)?,
             None => {
                 // Room for the next change of the tree.
                 let padding = self.options().tree_padding;
@@ -157,15 +158,20 @@ fn steps(plan: Plan) -> Result<Vec<Step<'static>>> {
     journal::plan(plan.old_len, plan.new_len, fresh, &plan.patches)
 }
 
-fn in_place(path: &Path, plan: Plan) -> Result<Update> {
-    let patched = plan.patches.iter().map(|patch| patch.bytes.len());
-    let bytes = patched.chain(plan.fresh.iter().map(|(_, bytes)| bytes.len())).sum::<usize>() as u64;
+/// The file, locked, in plain form, and as it was when it was opened.
+fn locked(path: &Path, len: u64) -> Result<FileStorage> {
     let mut storage = FileStorage::edit(path)?;
     storage.try_lock()?;
     recover(&mut storage)?;
-    if storage.refresh()? != plan.old_len {
+    if storage.refresh()? != len {
         return Err(Error::usage("file", format!("{} has been changed since it was opened", path.display())));
     }
+    Ok(storage)
+}
+
+fn in_place(mut storage: FileStorage, plan: Plan) -> Result<Update> {
+    let patched = plan.patches.iter().map(|patch| patch.bytes.len());
+    let bytes = patched.chain(plan.fresh.iter().map(|(_, bytes)| bytes.len())).sum::<usize>() as u64;
     commit::apply(&steps(plan)?, &mut storage)?;
     Ok(Update::InPlace { bytes })
 }

@@ -207,11 +207,15 @@ fn streams_grow_and_drop_partial_rows() {
     bytes.extend([7; 5]);
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(Asdf::open(&path).unwrap().array("rows").unwrap().shape(), [1, 3]);
+    let mut other = Document::open(&path).unwrap();
+    other.set("note", &"x".repeat(900)).unwrap();
     let mut writer = StreamWriter::append_to(&path).unwrap();
     assert!(StreamWriter::append_to(&path).is_err(), "one writer at a time");
+    assert!(other.update().unwrap_err().to_string().contains("is locked by another writer"));
     writer.append(&[4i32, 5, 6, 7, 8, 9]).unwrap();
     assert_eq!(writer.rows(), 3);
     writer.finish().unwrap();
+    assert!(other.update().unwrap_err().to_string().contains("has been changed since it was opened"));
     let file = Asdf::open(&path).unwrap();
     assert_eq!(file.array("rows").unwrap().read::<i32>().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(file.array("fixed").unwrap().read::<u8>().unwrap(), [9]);
