@@ -243,8 +243,9 @@ pub(crate) fn is_writable(version: Version) -> bool {
     version == CURRENT || version == LEGACY
 }
 
-/// Frames up to which a block is made larger for readers that refuse a frame number beyond its entries.
-const SPARSE: u64 = 1 << 20;
+/// Frames up to which a block is made larger for readers that refuse a frame number beyond its entries. Few chunks in
+/// many frames then cost a mebibyte at most.
+const SPARSE: u64 = 1 << 14;
 
 /// The size of the block: doubled until an entry stays free.
 fn capacity_for(used: u64, frames: u64, capacity: u64) -> u64 {
