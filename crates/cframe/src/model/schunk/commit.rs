@@ -15,7 +15,8 @@ use crate::spec::frame_header::ChunkSize;
 use crate::spec::offset::Offset;
 
 impl SChunk {
-    /// Writes all edits to where the super-chunk lives. One in memory becomes a frame in memory.
+    /// Writes all edits to where the super-chunk lives. One in memory becomes a frame in memory. A frame without bytes has
+    /// no chunks: if all are empty, they are gone.
     ///
     /// # Errors
     /// `Io`; the frame is then the old one or the new one, and can be opened again. `Usage` if another writer holds the
