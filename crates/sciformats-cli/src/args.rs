@@ -62,12 +62,16 @@ pub(crate) enum Command {
     Info(Files),
     /// List what a file holds, or all scientific files in a folder
     #[command(after_help = "Examples:\n  sciformats ls run.gsd\n  sciformats ls -r run.gsd /frames/0\n  \
-                            sciformats ls -rl data/")]
+                            sciformats ls -rl data/\n\nNumbered members that are alike, such as frames with \
+                            the same arrays of the same types and shapes, are one line: `1…4`.\nWith --json they \
+                            are all listed.")]
     Ls(Ls),
     /// Print the values of an array
     #[command(
         after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
-                            sciformats cat a.ra --format npy > a.npy\n\nSlices are NumPy's: `0:10`, `::2`, `-1`, `...`; \
+                            sciformats cat a.ra --format npy > a.npy\n  \
+                            sciformats cat run.gsd /log --format csv\n\nIn a trajectory of HOOMD, /log is a table of \
+                            what was logged, a row a frame, and /log/NAME one quantity over all frames.\n\nSlices are NumPy's: `0:10`, `::2`, `-1`, `...`; \
                             indices drop their dimension."
     )]
     Cat(Cat),

@@ -116,9 +116,80 @@ fn a_tree() {
         Some("gsd/hoomd-log.gsd /frames/0  GSD 2.1, hoomd 2.0, 5 frames  5.3 KiB")
     );
     let members = stdout(0, &["ls", "gsd/hoomd-log.gsd", "/frames"]);
-    let expected = ["├── 0/", "├── 1/", "├── 2/", "├── 3/", "└── 4/"];
-    assert_eq!(members.lines().skip(1).collect::<Vec<_>>(), expected);
+    assert_eq!(members.lines().skip(1).collect::<Vec<_>>(), ["├── 0/", "└── 1…4/"]);
     assert!(run(&["--color", "always", "ls", "gsd"]).stdout.starts_with(b"\x1b["));
+}
+
+#[test]
+fn frames_that_are_alike() {
+    assert_eq!(
+        stdout(0, &["ls", "-rl", "gsd/frames-beyond-the-entries.gsd"]),
+        "\
+gsd/frames-beyond-the-entries.gsd  GSD 2.1, 22 frames  1.4 KiB
+└── frames/
+    ├── 0/
+    │   └── only  f4  4 × 3  48 B  of 48 B  offset 1376
+    ├── 1…20/
+    └── 21/
+        └── only  f4  4 × 3  48 B  of 48 B  offset 1424
+"
+    );
+    assert_eq!(
+        stdout(0, &["ls", "-rl", "gsd/hoomd-log.gsd"]),
+        "\
+gsd/hoomd-log.gsd  GSD 2.1, hoomd 2.0, 5 frames  5.3 KiB
+└── frames/
+    ├── 0/
+    │   ├── log/energy          f8  1    8 B   of 8 B  offset 5380
+    │   ├── log/text            u1  15  15 B  of 15 B  offset 5388, holds text
+    │   └── particles/N         u4  1    4 B   of 4 B  offset 5376
+    └── 1…4/
+        ├── configuration/step  u8  1    8 B   of 8 B
+        └── log/energy          f8  1    8 B   of 8 B
+"
+    );
+    let lines = stdout(0, &["ls", "--json", "gsd/frames-beyond-the-entries.gsd", "/frames"]);
+    let paths: Vec<String> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Json>(line).unwrap()["path"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(paths[1..], (0..22).map(|frame| format!("/frames/{frame}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_trajectory_over_all_frames() {
+    let info = stdout(0, &["info", "gsd/hoomd-log.gsd"]);
+    let expected = "  lost bytes       0
+  view             /log
+  contents         7 groups, 11 arrays
+  types            f8 (5), u8 (4), u1, u4
+  data             91 B  stored in 91 B
+  arrays by name
+    configuration/step  4 ×  u8    1   32 B
+    log/energy          5 ×  f8    1   40 B
+    log/text            1 ×  text  15  15 B
+    particles/N         1 ×  u4    1    4 B
+";
+    assert!(info.ends_with(expected), "{info}");
+    let info = stdout(0, &["info", "gsd/hoomd-single.gsd"]);
+    assert!(info.contains("\n    particles/position        3 ×  f4  5…7 × 3  204 B\n"), "{info}");
+    let json: Json = serde_json::from_str(&stdout(0, &["info", "--json", "gsd/hoomd-single.gsd"])).unwrap();
+    let names = json["names"].as_array().unwrap();
+    let position = names.iter().find(|name| name["name"] == "particles/position").unwrap();
+    assert_eq!(position["shape"], serde_json::json!([[5, 7], [3, 3]]));
+
+    let csv = "frame,configuration/step,log/energy,log/text
+0,0,0.0,only in frame 0
+1,1,0.25,only in frame 0
+2,2,0.5,only in frame 0
+3,3,0.75,only in frame 0
+4,4,1.0,only in frame 0
+";
+    assert_eq!(stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log", "--format", "csv"]), csv);
+    let last = stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log", "--format", "csv", "-s", "-1:"]);
+    assert_eq!(last.lines().nth(1), csv.lines().last());
+    assert_eq!(stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log/energy"]), "[0.0  0.25 0.5  0.75 1.0 ]\n");
+    assert!(stderr(3, &["cat", "gsd/types.gsd", "/log"]).contains("no object named \"/log\""));
 }
 
 #[test]

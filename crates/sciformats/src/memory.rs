@@ -9,7 +9,7 @@ use sciformats_core::{Error, Slab};
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, ElementType, Kind, Name, Object, ObjectId, Target, Value, spans,
 };
-use crate::source::{Attributes, Fact, Member, Members, Source, Structure};
+use crate::source::{Attributes, Fact, Listed, Listing, Member, Members, Source, Structure};
 use crate::{Format, Result};
 
 /// A tree of objects that was built in memory.
@@ -37,7 +37,12 @@ pub struct Memory {
 struct Node {
     body: Body,
     attributes: BTreeMap<Name, MemoryArray>,
+    /// Hard links that lead to it.
+    links: u32,
 }
+
+/// Groups in groups that are compared with each other.
+const DEPTH: usize = 64;
 
 #[derive(Debug)]
 enum Body {
@@ -57,7 +62,7 @@ enum Link {
 }
 
 /// An array in memory: what it is, and the canonical bytes of its elements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemoryArray {
     /// Everything about it but the elements.
     pub info: ArrayInfo,
@@ -111,13 +116,13 @@ pub fn texts(shape: &[u64], values: &[&str]) -> MemoryArray {
 impl Memory {
     /// An empty tree that passes for a file of `format`.
     pub fn new(format: Format) -> Self {
-        let root = Node { body: Body::Group(BTreeMap::new()), attributes: BTreeMap::new() };
+        let root = Node { body: Body::Group(BTreeMap::new()), attributes: BTreeMap::new(), links: 1 };
         Self { format, facts: Vec::new(), nodes: vec![root] }
     }
 
     /// A tree that is one array.
     pub fn single(format: Format, array: MemoryArray) -> Self {
-        let root = Node { body: Body::Array(array), attributes: BTreeMap::new() };
+        let root = Node { body: Body::Array(array), attributes: BTreeMap::new(), links: 1 };
         Self { format, facts: Vec::new(), nodes: vec![root] }
     }
 
@@ -194,7 +199,7 @@ impl Memory {
 
     fn add(&mut self, parent: ObjectId, name: &str, body: Body) -> ObjectId {
         let id = ObjectId(self.nodes.len() as u64);
-        self.nodes.push(Node { body, attributes: BTreeMap::new() });
+        self.nodes.push(Node { body, attributes: BTreeMap::new(), links: 0 });
         self.link(parent, name, Link::Hard(id));
         id
     }
@@ -203,7 +208,15 @@ impl Memory {
         if let Some(Node { body: Body::Group(members), .. }) =
             self.index(parent).and_then(|i| self.nodes.get_mut(i))
         {
+            let target = match link {
+                Link::Hard(id) => Some(id),
+                _ => None,
+            };
             members.insert(name.into(), link);
+            let target = target.and_then(|id| self.index(id));
+            if let Some(node) = target.and_then(|i| self.nodes.get_mut(i)) {
+                node.links = node.links.saturating_add(1);
+            }
         }
     }
 
@@ -213,6 +226,38 @@ impl Memory {
             _ => Err(Error::usage("object", "is not a group")),
         }
     }
+
+    /// Whether everything at and below two links is alike, in the sense of [`Listed::alike`].
+    fn alike(&self, a: &Link, b: &Link, depth: usize) -> bool {
+        let node = |link: &Link| match link {
+            Link::Hard(id) => self.node(*id).ok().filter(|node| node.links == 1),
+            _ => None,
+        };
+        let (Some(a), Some(b)) = (node(a), node(b)) else { return false };
+        a.attributes == b.attributes
+            && match (&a.body, &b.body) {
+                (Body::Group(a), Body::Group(b)) => {
+                    depth < DEPTH
+                        && a.len() == b.len()
+                        && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && self.alike(a.1, b.1, depth + 1))
+                }
+                (Body::Array(a), Body::Array(b)) => placeless(&a.info) == placeless(&b.info),
+                _ => false,
+            }
+    }
+}
+
+/// Everything about an array but where it stands.
+fn placeless(info: &ArrayInfo) -> ArrayInfo {
+    let mut info = info.clone();
+    info.facts.retain(|(key, _)| *key != "offset");
+    info
+}
+
+/// The number that a name is: digits without leading zeros.
+fn number(name: &Name) -> Option<u64> {
+    let text = std::str::from_utf8(name.as_bytes()).ok()?;
+    text.parse().ok().filter(|number: &u64| number.to_string() == text)
 }
 
 fn target(link: &Link) -> Target {
@@ -254,6 +299,23 @@ impl Source for Memory {
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {
         let members = self.members_of(group)?.iter();
         Ok(Box::new(members.map(|(name, link)| Ok(Member { name: name.clone(), target: target(link) }))))
+    }
+
+    /// By number if all names are numbers.
+    fn listing(&self, group: ObjectId) -> Result<Listing<'_>> {
+        let members = self.members_of(group)?;
+        let mut numbered: Vec<_> = members.iter().map(|(name, link)| (number(name), name, link)).collect();
+        if numbered.iter().all(|(number, ..)| number.is_some()) {
+            numbered.sort_by_key(|(number, ..)| *number);
+        }
+        let mut before: Option<(u64, &Link)> = None;
+        Ok(Box::new(numbered.into_iter().map(move |(number, name, link)| {
+            let last = std::mem::replace(&mut before, number.map(|number| (number, link)));
+            let alike = last.zip(number).is_some_and(|((last, other), number)| {
+                last.checked_add(1) == Some(number) && self.alike(other, link, 0)
+            });
+            Ok(Listed { member: Member { name: name.clone(), target: target(link) }, alike })
+        })))
     }
 
     fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>> {

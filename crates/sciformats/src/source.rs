@@ -1,6 +1,7 @@
 //! What a format must tell about a file.
 
 use std::borrow::Cow;
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 
 use sciformats_core::{Error, Slab};
@@ -19,6 +20,77 @@ pub struct Member {
 
 /// The members of a group, in byte order of their names. After an error nothing more comes.
 pub type Members<'a> = Box<dyn Iterator<Item = Result<Member>> + 'a>;
+
+/// A member of a group as it is shown to people.
+#[derive(Debug)]
+pub struct Listed {
+    /// The member.
+    pub member: Member,
+    /// Whether it is like the member before it. Its name is then the number after that one's; and below the two, names,
+    /// kinds, types, shapes, sizes, filters and attributes are the same. Only values of elements may differ, and the
+    /// fact `offset` of an array. Nothing below them can be reached by another hard link.
+    pub alike: bool,
+}
+
+/// The members of a group in the order that people expect. After an error nothing more comes.
+pub type Listing<'a> = Box<dyn Iterator<Item = Result<Listed>> + 'a>;
+
+/// Members of a group one after another that are alike; often only one.
+#[derive(Debug)]
+pub struct Run {
+    /// The first of them.
+    pub first: Member,
+    /// The name of the last one, if there is more than the first.
+    pub last: Option<Name>,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// The members of a group, those that are alike taken together.
+pub struct Runs<'a>(Peekable<Listing<'a>>);
+
+impl<'a> Runs<'a> {
+    /// The members of `group`.
+    ///
+    /// # Errors
+    /// As [`Source::listing`].
+    pub fn new(source: &'a dyn Source, group: ObjectId) -> Result<Self> {
+        source.listing(group).map(|listing| Self(listing.peekable()))
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Result<Run>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = match self.0.next()? {
+            Ok(listed) => listed.member,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut run = Run { first, last: None, count: 1 };
+        while let Some(Ok(next)) = self.0.next_if(|next| next.as_ref().is_ok_and(|next| next.alike)) {
+            run.last = Some(next.member.name);
+            run.count = run.count.saturating_add(1);
+        }
+        Some(Ok(run))
+    }
+}
+
+/// Arrays of one name in many groups, summed up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Their name.
+    pub name: Name,
+    /// Their types as people read them, each once, in the order they appear.
+    pub types: Vec<String>,
+    /// The smallest and the largest extent of each dimension, slowest first. Where the arrays have different numbers of
+    /// dimensions, those with fewer count as having 1 in the last ones.
+    pub shape: Vec<(u64, u64)>,
+    /// How many there are.
+    pub arrays: u64,
+    /// Bytes that are stored for them.
+    pub stored: u64,
+}
 
 /// The attributes of an object, in byte order of their names. After an error nothing more comes.
 pub type Attributes<'a> = Box<dyn Iterator<Item = Result<Attribute>> + 'a>;
@@ -75,6 +147,15 @@ pub trait Source: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// What stands in many groups under the same name, in byte order of the names: the chunks of all frames. Empty
+    /// where a format has nothing of the kind.
+    ///
+    /// # Errors
+    /// If the index of the file cannot be read.
+    fn summaries(&self) -> Result<Vec<Summary>> {
+        Ok(Vec::new())
+    }
+
     /// The object at `/`.
     fn root(&self) -> ObjectId;
 
@@ -90,7 +171,18 @@ pub trait Source: Send + Sync {
     /// If they cannot be listed.
     fn members(&self, group: ObjectId) -> Result<Members<'_>>;
 
-    /// What one member of a group leads to; `None` if there is no such member.
+    /// The members of a group as people list them: numbers by value, and those marked that are like the one before.
+    /// In byte order, none of them marked, unless the format knows better.
+    ///
+    /// # Errors
+    /// As [`members`](Self::members).
+    fn listing(&self, group: ObjectId) -> Result<Listing<'_>> {
+        let members = self.members(group)?;
+        Ok(Box::new(members.map(|member| member.map(|member| Listed { member, alike: false }))))
+    }
+
+    /// What one member of a group leads to; `None` if there is no such member. There may be names that
+    /// [`members`](Self::members) does not list: views that the schema of a file gives of many objects at once.
     ///
     /// # Errors
     /// If the group cannot be searched.
@@ -131,4 +223,60 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// The first structure that cannot be read ends the walk.
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Memory, array};
+
+    fn ranges(memory: &Memory, group: ObjectId) -> Vec<String> {
+        let runs = Runs::new(memory, group).unwrap();
+        let shown = runs.map(|run| {
+            let run = run.unwrap();
+            let last = run.last.map(|last| format!("…{last}")).unwrap_or_default();
+            format!("{}{last} {}", run.first.name, run.count)
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn numbers_in_their_order_and_equal_ones_together() {
+        let mut memory = Memory::new(Format::Gsd);
+        let frames = memory.group(memory.root(), "frames");
+        for i in 0..12u8 {
+            let frame = memory.group(frames, &i.to_string());
+            let rows: &[f32] = if i < 3 { &[0.0] } else { &[f32::from(i), 1.0] };
+            memory.array(frame, "x", array(&[rows.len() as u64], rows));
+            if i == 10 {
+                memory.attribute(frame, "note", array::<u8>(&[], &[1]));
+            }
+        }
+        assert_eq!(ranges(&memory, frames), ["0…2 3", "3…9 7", "10 1", "11 1"]);
+        assert_eq!(ranges(&memory, memory.root()), ["frames 1"]);
+    }
+
+    #[test]
+    fn what_only_looks_alike_stays_apart() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        // Not one after the other.
+        let x = memory.array(root, "1", array::<u8>(&[], &[1]));
+        memory.array(root, "3", array::<u8>(&[], &[1]));
+        // Equal but for its type; then a link to an array that has another name.
+        memory.array(root, "4", array::<i8>(&[], &[1]));
+        memory.hard_link(root, "5", x);
+        memory.damage(root, "6");
+        memory.damage(root, "7");
+        // Groups that share an array.
+        for name in ["10", "11"] {
+            let group = memory.group(root, name);
+            memory.hard_link(group, "x", x);
+        }
+        assert_eq!(ranges(&memory, root), ["1 1", "3 1", "4 1", "5 1", "6 1", "7 1", "10 1", "11 1"]);
+        // One name that is no number, and all stand in byte order.
+        memory.value(root, "a", 1u8);
+        assert_eq!(ranges(&memory, root).first().map(String::as_str), Some("1 1"));
+        assert_eq!(ranges(&memory, root).get(1).map(String::as_str), Some("10 1"));
+    }
 }

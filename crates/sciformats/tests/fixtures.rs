@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sciformats::compare::{Options, compare};
-use sciformats::{File, Limits, OpenOptions, Selection, manifest, verify};
+use sciformats::source::Listed;
+use sciformats::{File, Limits, Object, ObjectId, OpenOptions, Selection, Source, Target, manifest, verify};
 
 const FORMATS: [&str; 2] = ["gsd", "rawarray"];
 
@@ -67,6 +68,62 @@ fn sound_files_are_sound_and_the_same_as_themselves() {
     }
 }
 
+/// What is at and below an object, without values and places; `None` if some of it cannot be told.
+fn structure(source: &dyn Source, id: ObjectId) -> Option<String> {
+    match source.object(id).ok()? {
+        Object::Array(info) => Some(format!("{} {:?} {:?}", info.element, info.shape, info.stored)),
+        Object::Group => {
+            let mut text = String::new();
+            for member in source.members(id).ok()? {
+                let member = member.ok()?;
+                let Target::Object(id) = member.target else { return None };
+                text += &format!("{}: {}; ", member.name, structure(source, id)?);
+            }
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Checks that the listing of `/frames` has the frames in their order, and that those that it calls alike are alike.
+fn frames_in_ranges(file: &File) -> (u64, u64) {
+    let source = file.source();
+    let Ok(frames) = file.resolve("/frames") else { return (0, 0) };
+    let Ok(listing) = source.listing(frames) else { return (0, 0) };
+    let (mut number, mut ranges, mut before) = (0, 0, None);
+    for listed in listing {
+        let Listed { member, alike } = listed.unwrap();
+        assert_eq!(member.name.to_string(), number.to_string());
+        let Target::Object(id) = member.target else { panic!("{member:?}") };
+        let now = structure(source, id);
+        if alike {
+            assert!(now.is_some());
+            assert_eq!(now, before, "frame {number}");
+        } else {
+            ranges += 1;
+        }
+        before = now;
+        number += 1;
+    }
+    assert_eq!(number, source.members(frames).unwrap().count() as u64);
+    (number, ranges)
+}
+
+#[test]
+fn frames_in_one_range_are_alike() {
+    let folders = [folder("gsd"), folder("gsd").join("hostile")];
+    let (mut frames, mut ranges) = (0, 0);
+    for path in folders.iter().flat_map(|folder| files(folder)) {
+        let Ok(file) = sciformats::open(&path) else { continue };
+        let (listed, apart) = frames_in_ranges(&file);
+        (frames, ranges) = (frames + listed, ranges + apart);
+    }
+    println!("{frames} frames in {ranges} ranges");
+    assert!(ranges > 50 && frames > ranges);
+    let file = sciformats::open(folder("gsd").join("hoomd-log.gsd")).unwrap();
+    assert_eq!(frames_in_ranges(&file), (5, 2));
+}
+
 /// Everything that the library does with a file whose bytes may be anything.
 fn everything(bytes: Vec<u8>, sound: &File) {
     let options =
@@ -78,7 +135,8 @@ fn everything(bytes: Vec<u8>, sound: &File) {
     compare(&file, sound, &Options::exact(), &mut |_| ControlFlow::Continue(()));
     let _ = file.source().structures(&mut |_| ControlFlow::Continue(()));
     let _ = (file.source().facts(), file.source().measures(), file.source().headline());
-    for path in ["/", "/frames/0/particles/position", "/frames/1"] {
+    let _ = (frames_in_ranges(&file), file.source().summaries());
+    for path in ["/", "/frames/0/particles/position", "/frames/1", "/log", "/log/energy"] {
         let Ok(array) = file.array(path) else { continue };
         let Ok(selection) = Selection::parse("::-1", array.shape().unwrap_or_default()) else { continue };
         let mut elements = 0;

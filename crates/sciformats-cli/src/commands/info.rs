@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use sciformats::walk::{Entry, Found, breadth_first};
-use sciformats::{File, Object, Value};
+use sciformats::source::{Member, Run, Runs, Summary};
+use sciformats::walk::{Seen, join};
+use sciformats::{File, Object, ObjectId, Target, Value};
 
 use super::json::JsonObject;
 use crate::args::Files;
 use crate::failure::{Answer, Failure, Outcome};
-use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, TYPE, Table, WRONG};
+use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
 use crate::session::Session;
 
 pub(super) fn run(args: &Files, session: &Session) -> Outcome {
@@ -21,13 +21,15 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
         let counts = session.watched("counting", &[file], || count(file));
         let mut facts = file.source().facts();
         facts.extend(file.source().measures().map_err(|error| Failure::of(path, &error))?);
+        let summaries = file.source().summaries().map_err(|error| Failure::of(path, &error))?;
         if session.json {
-            writeln!(out, "{}", json(path, file, &facts, &counts))?;
+            writeln!(out, "{}", json(path, file, (&facts, &summaries), &counts))?;
         } else {
             if !std::mem::take(&mut first) {
                 writeln!(out)?;
             }
             text(&mut out, path, file, (&facts, &counts))?;
+            summed_up(&mut out, &summaries)?;
         }
         Ok(Answer::Yes)
     });
@@ -53,46 +55,85 @@ struct Counts {
     filters: BTreeMap<String, u64>,
 }
 
+/// Counts what is at and below the root. Of members that are alike only the first is looked at.
 fn count(file: &File) -> Counts {
     let mut counts = Counts { stored: Some(0), ..Counts::default() };
-    let source = file.source();
-    let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
-        counts.entry(file, entry);
-        ControlFlow::Continue(())
-    });
+    let root = file.source().root();
+    let mut count = Count { file, counts: &mut counts, seen: Seen::default() };
+    count.object("/", root, 1, 0);
     counts
 }
 
-impl Counts {
-    fn entry(&mut self, file: &File, entry: Entry) {
-        let (id, object) = match entry.what {
-            Found::Object(id, object) => (id, object),
-            Found::Unreadable(_) | Found::Unlisted(_) => {
-                self.damaged += 1;
-                return;
-            }
-            _ => {
-                self.links += 1;
-                return;
-            }
+struct Count<'a> {
+    file: &'a File,
+    counts: &'a mut Counts,
+    seen: Seen,
+}
+
+impl Count<'_> {
+    /// Counts an object and what is below it, `times` over.
+    fn object(&mut self, path: &str, id: ObjectId, times: u64, depth: usize) {
+        let source = self.file.source();
+        if self.seen.first(source, id, path).is_some() {
+            add(&mut self.counts.links, times);
+            return;
+        }
+        let Ok(object) = source.object(id) else {
+            add(&mut self.counts.damaged, times);
+            return;
         };
-        match object {
-            Object::Group => self.groups += 1,
-            Object::Datatype(_) => self.datatypes += 1,
-            Object::Value(_) => self.values += 1,
-            Object::Damaged { .. } => self.damaged += 1,
-            Object::Array(info) => {
-                self.arrays += 1;
-                self.logical = self.logical.saturating_add(info.logical().unwrap_or(0));
-                self.stored = self.stored.zip(info.stored).map(|(sum, stored)| sum.saturating_add(stored));
-                *self.types.entry(info.element.to_string()).or_default() += 1;
-                for filter in info.filters {
-                    *self.filters.entry(filter).or_default() += 1;
+        let group = matches!(object, Object::Group);
+        self.counts.add(object, times);
+        if let Ok(attributes) = source.attributes(id) {
+            add(&mut self.counts.attributes, times.saturating_mul(attributes.count() as u64));
+        }
+        if group {
+            self.members(path, id, times, depth);
+        }
+    }
+
+    fn members(&mut self, path: &str, group: ObjectId, times: u64, depth: usize) {
+        let deep = self.file.limits().depth("levels of groups", depth);
+        let Ok(runs) = deep.and_then(|()| Runs::new(self.file.source(), group)) else {
+            add(&mut self.counts.damaged, times);
+            return;
+        };
+        for run in runs {
+            match run {
+                Ok(Run { first: Member { name, target: Target::Object(id) }, count, .. }) => {
+                    self.object(&join(path, &name), id, times.saturating_mul(count), depth + 1);
                 }
+                Ok(Run { first: Member { target: Target::Damaged(_), .. }, .. }) | Err(_) => {
+                    add(&mut self.counts.damaged, times);
+                }
+                Ok(_) => add(&mut self.counts.links, times),
             }
         }
-        if let Ok(attributes) = file.source().attributes(id) {
-            self.attributes += attributes.count() as u64;
+    }
+}
+
+fn add(sum: &mut u64, times: u64) {
+    *sum = sum.saturating_add(times);
+}
+
+impl Counts {
+    fn add(&mut self, object: Object, times: u64) {
+        let all = |bytes: u64| bytes.saturating_mul(times);
+        match object {
+            Object::Group => add(&mut self.groups, times),
+            Object::Datatype(_) => add(&mut self.datatypes, times),
+            Object::Value(_) => add(&mut self.values, times),
+            Object::Damaged { .. } => add(&mut self.damaged, times),
+            Object::Array(info) => {
+                add(&mut self.arrays, times);
+                add(&mut self.logical, all(info.logical().unwrap_or(0)));
+                self.stored =
+                    self.stored.zip(info.stored).map(|(sum, stored)| sum.saturating_add(all(stored)));
+                add(self.types.entry(info.element.to_string()).or_default(), times);
+                for filter in info.filters {
+                    add(self.filters.entry(filter).or_default(), times);
+                }
+            }
         }
     }
 
@@ -169,7 +210,41 @@ fn text(
     Ok(())
 }
 
-fn json(path: &Path, file: &File, facts: &[(&'static str, Value)], counts: &Counts) -> String {
+/// What stands in many groups by the same name: a line each.
+fn summed_up(out: &mut impl Write, summaries: &[Summary]) -> Outcome<()> {
+    if summaries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {FAINT}arrays by name{FAINT:#}")?;
+    let columns = [Align::Left, Align::Right, Align::Left, Align::Left, Align::Right];
+    let mut table = Table::new(columns).indented(4);
+    for summary in summaries {
+        let count = format!("{} ×", look::grouped(summary.arrays));
+        let row = vec![
+            Cell::new(PLAIN, look::safe(&summary.name.shown())),
+            Cell::new(FAINT, count),
+            Cell::new(TYPE, look::safe(&summary.types.join(", "))),
+            Cell::new(SHAPE, extents(&summary.shape)),
+            Cell::new(PLAIN, look::size(summary.stored)),
+        ];
+        table.row(out, row)?;
+    }
+    Ok(table.flush(out)?)
+}
+
+/// `10…20 × 3`.
+fn extents(shape: &[(u64, u64)]) -> String {
+    let extents =
+        shape.iter().map(|(low, high)| if low == high { low.to_string() } else { format!("{low}…{high}") });
+    extents.collect::<Vec<_>>().join(" × ")
+}
+
+fn json(
+    path: &Path,
+    file: &File,
+    (facts, summaries): (&[(&'static str, Value)], &[Summary]),
+    counts: &Counts,
+) -> String {
     let mut object = JsonObject::new();
     object.value("file", path.display().to_string()).value("format", file.format().word());
     object.value("size", file.size());
@@ -200,5 +275,18 @@ fn json(path: &Path, file: &File, facts: &[(&'static str, Value)], counts: &Coun
         }
         object.raw(key, &inner.finish());
     }
+    if !summaries.is_empty() {
+        let lines: Vec<String> = summaries.iter().map(summary_json).collect();
+        object.raw("names", &format!("[{}]", lines.join(",")));
+    }
     object.finish()
+}
+
+fn summary_json(summary: &Summary) -> String {
+    let mut object = JsonObject::new();
+    let types = summary.types.iter().map(|name| name.as_str().into()).collect();
+    let extent = |&(low, high): &(u64, u64)| Value::List(vec![low.into(), high.into()]);
+    object.value("name", summary.name.shown().as_ref()).value("types", Value::List(types));
+    object.value("shape", Value::List(summary.shape.iter().map(extent).collect()));
+    object.value("arrays", summary.arrays).value("stored", summary.stored).finish()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use sciformats::source::{Member, Source};
+use sciformats::source::{Listed, Run, Runs, Source};
 use sciformats::walk::{Seen, join};
 use sciformats::{ArrayInfo, Error, File, Format, Object, ObjectId, Target};
 
@@ -72,6 +72,8 @@ struct Position<'a> {
     lead: &'a str,
     path: &'a str,
     name: &'a str,
+    /// Whether it stands for several that are alike.
+    several: bool,
 }
 
 impl<W: Write> List<'_, W> {
@@ -162,9 +164,9 @@ impl<W: Write> List<'_, W> {
             self.heading(path, file, (at, &object), tree)?;
         }
         let lead = if tree { "│   " } else { "    " };
-        self.attributes(source, &Position { file: path, lead, path: at, name: "" }, id)?;
+        self.attributes(source, &Position { file: path, lead, path: at, name: "", several: false }, id)?;
         if tree {
-            let mut walk = Walk { path, file, seen: Seen::default() };
+            let mut walk = Walk { path, file, seen: Seen::default(), several: false };
             let _ = walk.seen.first(source, id, at);
             self.group(&mut walk, (at, id), "", 0)?;
             self.table.flush(&mut self.out)?;
@@ -200,12 +202,12 @@ impl<W: Write> List<'_, W> {
             return Ok(self.table.flush(&mut self.out)?);
         };
         let mut row = vec![name, Cell::new(FAINT, format)];
-        row.extend(self.array_cells(info));
+        row.extend(self.array_cells(info, false));
         Ok(self.files.row(&mut self.out, row)?)
     }
 
-    /// The cells after the name of an array.
-    fn array_cells(&self, info: &ArrayInfo) -> Vec<Cell> {
+    /// The cells after the name of an array; without its place if it stands for several.
+    fn array_cells(&self, info: &ArrayInfo, several: bool) -> Vec<Cell> {
         let element = look::clipped(&info.element.to_string(), 40);
         let element = Cell::new(TYPE, look::safe(&element));
         let size = |bytes: Option<u64>| bytes.map(look::size).unwrap_or_default();
@@ -216,7 +218,8 @@ impl<W: Write> List<'_, W> {
             return cells;
         }
         let chunks = info.chunks.as_deref().map(|chunks| format!("chunks {}", look::shape(Some(chunks))));
-        let facts = info.facts.iter().map(|(key, value)| match *key {
+        let facts = info.facts.iter().filter(|(key, _)| !several || *key != "offset");
+        let facts = facts.map(|(key, value)| match *key {
             "byte order" => value.to_string(),
             key => format!("{key} {value}"),
         });
@@ -237,11 +240,16 @@ impl<W: Write> List<'_, W> {
     }
 }
 
+/// Members of a group, line by line.
+type Members<'a> = Box<dyn Iterator<Item = Result<Run, Error>> + 'a>;
+
 /// A walk through one file, depth first.
 struct Walk<'a> {
     path: &'a Path,
     file: &'a File,
     seen: Seen,
+    /// Whether what is listed at present stands for several groups that are alike.
+    several: bool,
 }
 
 impl<W: Write> List<'_, W> {
@@ -255,7 +263,7 @@ impl<W: Write> List<'_, W> {
     ) -> Outcome<()> {
         let file = walk.file;
         let deep = file.limits().depth("levels of groups", depth);
-        let members = match deep.and_then(|()| file.source().members(id)) {
+        let members = match deep.and_then(|()| self.runs(file.source(), id)) {
             Ok(members) => members,
             Err(error) => return self.broken(walk.path, (at, lead), &error),
         };
@@ -272,18 +280,32 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    /// Lists one member; `lead` stands before its name and `below` before those of its members.
+    /// The members of a group. Those that are alike are one line for people, and one each for programs.
+    fn runs<'s>(&self, source: &'s dyn Source, group: ObjectId) -> Result<Members<'s>, Error> {
+        if !self.session.json {
+            return Ok(Box::new(Runs::new(source, group)?));
+        }
+        let alone = |listed: Listed| Run { first: listed.member, last: None, count: 1 };
+        Ok(Box::new(source.listing(group)?.map(move |listed| listed.map(alone))))
+    }
+
+    /// Lists one member, or several that are alike; `lead` stands before its name and `below` before those of its
+    /// members.
     fn member(
         &mut self,
         walk: &mut Walk<'_>,
         (at, lead, below): (&str, &str, &str),
-        member: Member,
+        Run { first, last, .. }: Run,
         depth: usize,
     ) -> Outcome<()> {
-        let path = join(at, &member.name);
-        let name = member.name.shown();
-        let position = Position { file: walk.path, lead, path: &path, name: &name };
-        let id = match member.target {
+        let path = join(at, &first.name);
+        let several = walk.several || last.is_some();
+        let name = match &last {
+            Some(last) => format!("{}…{}", first.name.shown(), last.shown()).into(),
+            None => first.name.shown(),
+        };
+        let position = Position { file: walk.path, lead, path: &path, name: &name, several };
+        let id = match first.target {
             Target::Object(id) => id,
             Target::Soft(target) => return self.link(&position, "softlink", &[("target", &target.shown())]),
             Target::External { file, target } => {
@@ -308,7 +330,9 @@ impl<W: Write> List<'_, W> {
         self.object(&position, &object)?;
         self.attributes(source, &Position { lead: below, ..position }, id)?;
         if matches!(object, Object::Group) && self.args.recursive {
+            let outside = std::mem::replace(&mut walk.several, several);
             self.group(walk, (&path, id), below, depth + 1)?;
+            walk.several = outside;
         }
         Ok(())
     }
@@ -323,7 +347,7 @@ impl<W: Write> List<'_, W> {
             Object::Group => vec![lead.and(GROUP, name).and(FAINT, "/")],
             Object::Array(info) => {
                 let mut row = vec![lead.and(PLAIN, name)];
-                row.extend(self.array_cells(info));
+                row.extend(self.array_cells(info, at.several));
                 row
             }
             other => vec![lead.and(PLAIN, name), described(other)],
@@ -480,13 +504,17 @@ mod tests {
     }
 
     fn listed(flags: [bool; 3], json: bool) -> String {
+        listed_of(sample(), flags, json)
+    }
+
+    fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
         let [recursive, long, attrs] = flags;
         let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs };
         let global = Global { json, threads: 1, limit_memory: None, quiet: true, color: Color::Auto };
         let session = Session::new(&global).unwrap();
         let (files, table) = (Table::new(columns(2, long)), Table::new(columns(1, long)));
         let mut list = List { args: &args, session: &session, out: Vec::new(), files, table, blocks: false };
-        let file = File::from(sample());
+        let file = File::from(memory);
         let root = file.source().root();
         list.file(Path::new("data/run.h5"), &file, ("/", root)).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(list.out).unwrap()).to_string()
@@ -529,6 +557,47 @@ data/run.h5  HDF5 1.10  0 B
 └── user → class 187
 "
         );
+    }
+
+    fn frames() -> Memory {
+        let mut memory = Memory::new(Format::Gsd);
+        let frames = memory.group(memory.root(), "frames");
+        for i in 0..12u8 {
+            let frame = memory.group(frames, &i.to_string());
+            let mut x = array::<f32>(&[2], &[f32::from(i), 0.0]);
+            x.info.facts = vec![("offset", Value::from(8 * i)), ("byte order", "little-endian".into())];
+            if i == 0 {
+                memory.array(frame, "n", array::<u32>(&[1], &[2]));
+                x.info.facts.clear();
+            }
+            memory.array(frame, "x", x);
+        }
+        memory
+    }
+
+    #[test]
+    fn members_that_are_alike_are_one_line() {
+        assert_eq!(
+            listed_of(frames(), [true, true, false], false),
+            "\
+data/run.h5  GSD  0 B
+└── frames/
+    ├── 0/
+    │   ├── n  u4  1    of 4 B
+    │   └── x  f4  2    of 8 B
+    └── 1…11/
+        └── x  f4  2    of 8 B  little-endian
+"
+        );
+        // Programs get them all, in the same order.
+        let text = listed_of(frames(), [true, false, false], true);
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let groups: Vec<String> = lines
+            .filter(|line| line["kind"] == "group")
+            .map(|line| line["path"].as_str().unwrap().replace("/frames/", ""))
+            .collect();
+        assert_eq!(groups[2..], ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
+        assert_eq!(text.lines().count(), 2 + 12 + 13);
     }
 
     #[test]

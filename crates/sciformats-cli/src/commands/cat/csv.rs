@@ -1,5 +1,6 @@
 //! Comma-separated values (RFC 4180, lines ended by LF): one row of the last dimension a line; a list of compounds has
-//! a line of field names first, and one compound a line.
+//! a line of field names first, and one compound a line. A field that is a small array has a column an element; one
+//! that is a sequence is empty where it holds nothing, and plain where it holds one element.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -11,13 +12,14 @@ use super::{Part, Printed};
 
 pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     if let ElementType::Compound(fields) = part.array.element() {
-        let names: Vec<_> = fields.iter().map(|(name, _)| name.shown()).collect();
+        let names: Vec<_> = fields.iter().flat_map(|(name, field)| columns(&name.shown(), field)).collect();
         let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
         writeln!(out, "{}", names.join(","))?;
         part.for_each(|datum| {
-            let Datum::Record(fields) = datum else { return Ok(()) };
-            let fields: Vec<_> = fields.iter().map(|(_, field)| value(field)).collect();
-            writeln!(out, "{}", fields.join(","))
+            let Datum::Record(values) = datum else { return Ok(()) };
+            let values: Vec<_> =
+                values.iter().zip(fields).flat_map(|((_, value), (_, field))| cells(value, field)).collect();
+            writeln!(out, "{}", values.join(","))
         })?;
         return Ok(out.flush()?);
     }
@@ -31,6 +33,38 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
         write!(out, "{}{end}", value(&datum))
     })?;
     Ok(out.flush()?)
+}
+
+/// Arrays with more elements than this are one cell.
+const SPREAD: u64 = 64;
+
+/// The shape of a field that is spread over columns.
+fn spread(field: &ElementType) -> Option<&[u64]> {
+    let ElementType::Array { shape, .. } = field else { return None };
+    let elements = shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n));
+    elements.is_some_and(|n| (1..=SPREAD).contains(&n)).then_some(shape)
+}
+
+/// The names of a field's columns: its own, or `name[0][1]` for each element.
+fn columns(name: &str, field: &ElementType) -> Vec<String> {
+    let mut names = vec![name.to_owned()];
+    for &count in spread(field).unwrap_or_default() {
+        names = names.iter().flat_map(|name| (0..count).map(move |i| format!("{name}[{i}]"))).collect();
+    }
+    names
+}
+
+/// What a field has in its columns.
+fn cells(datum: &Datum<'_>, field: &ElementType) -> Vec<String> {
+    match (datum, field) {
+        (Datum::List(elements), _) if spread(field).is_some() => elements.iter().map(value).collect(),
+        (Datum::List(elements), ElementType::Vlen(_)) => vec![match elements.as_slice() {
+            [] => String::new(),
+            [one] => value(one),
+            _ => value(datum),
+        }],
+        _ => vec![value(datum)],
+    }
 }
 
 fn value(datum: &Datum<'_>) -> String {
@@ -48,6 +82,24 @@ fn quoted(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arrays_are_spread_and_sequences_as_short_as_they_can_be() {
+        let array = |shape: &[u64]| ElementType::Array {
+            element: Box::new(ElementType::UInt(1)),
+            shape: shape.to_vec(),
+        };
+        assert_eq!(columns("s", &array(&[2, 2])), ["s[0][0]", "s[0][1]", "s[1][0]", "s[1][1]"]);
+        assert_eq!(columns("long", &array(&[65])), ["long"]);
+        assert_eq!(columns("none", &array(&[0])), ["none"]);
+        let list = |count: u128| Datum::List((0..count).map(Datum::UInt).collect());
+        assert_eq!(cells(&list(2), &array(&[2])), ["0", "1"]);
+        assert_eq!(cells(&list(0), &array(&[0])), ["[]"]);
+        let sequence = ElementType::Vlen(Box::new(ElementType::UInt(1)));
+        assert_eq!(cells(&list(0), &sequence), [""]);
+        assert_eq!(cells(&list(1), &sequence), ["0"]);
+        assert_eq!(cells(&list(2), &sequence), ["\"[0, 1]\""]);
+    }
 
     #[test]
     fn quotes_where_they_are_needed() {

@@ -1,14 +1,21 @@
 //! GSD: chunk `name` of frame *i* is the array `/frames/i/name`. Names keep their slashes, so `particles/N` is one name.
+//!
+//! In a trajectory of HOOMD, `/log` is a view of what was logged: a list of compounds, one a frame. `/log/NAME` is the
+//! array of one quantity over all frames.
+
+mod frames;
+mod log;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
 use gsd_rs::{Chunk, Reader};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab, limits};
 
 use crate::file::{OpenOptions, Storage};
 use crate::model::{ArrayInfo, ElementType, Kind, Name, Object, ObjectId, Target, Value};
-use crate::source::{Fact, Finding, Member, Members, Source, Structure};
+use crate::source::{Fact, Finding, Listed, Listing, Member, Members, Source, Structure, Summary};
 use crate::{Format, Result};
 
 /// Bits of an object id that hold the position of a name.
@@ -18,15 +25,20 @@ const EMPTY: u64 = 1024;
 /// Frames above this have no object id.
 const FRAMES: u64 = 1 << 46;
 
+/// The bit of an object id that marks a view.
+const VIEW: u64 = 1 << 63;
+
 struct Adapter {
     reader: Reader,
     limits: Limits,
+    /// What is logged, once it was asked for.
+    log: OnceLock<log::Log>,
 }
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
     let read = gsd_rs::ReadOptions::default().with_limits(options.limits);
     let reader = Reader::with_options(storage, &read)?;
-    Ok(Box::new(Adapter { reader, limits: options.limits }))
+    Ok(Box::new(Adapter { reader, limits: options.limits, log: OnceLock::new() }))
 }
 
 /// What an object is. Ids are even for groups, odd for chunks.
@@ -37,6 +49,8 @@ enum Place {
     Frame(u64),
     /// A frame and the position of a name.
     Chunk(u64, u16),
+    /// The logged quantities, or one of them by its position.
+    Log(Option<u32>),
 }
 
 impl Place {
@@ -45,11 +59,16 @@ impl Place {
             Self::Root => 0,
             Self::Frames => 2,
             Self::Frame(frame) => (frame << 1).saturating_add(4),
+            Self::Log(None) => VIEW,
+            Self::Log(Some(column)) => VIEW | u64::from(column).saturating_add(1),
             Self::Chunk(frame, name) => (frame << (NAME_BITS + 1)) | (u64::from(name) << 1) | 1,
         })
     }
 
     fn of(ObjectId(id): ObjectId) -> Self {
+        if id & VIEW != 0 {
+            return Self::Log(u32::try_from((id ^ VIEW).wrapping_sub(1)).ok());
+        }
         if id & 1 == 1 {
             let name = u16::try_from((id >> 1) & u64::from(u16::MAX)).unwrap_or(u16::MAX);
             return Self::Chunk(id >> (NAME_BITS + 1), name);
@@ -80,6 +99,30 @@ impl Adapter {
         let limit = self.reader.entries().saturating_add(64).saturating_mul(EMPTY);
         limits::within("frames", frames, limit.min(self.limits.items))?;
         Ok(frames.min(FRAMES))
+    }
+
+    /// The logged quantities; none if the file is no trajectory of HOOMD.
+    fn log(&self) -> Result<&log::Log> {
+        if let Some(log) = self.log.get() {
+            return Ok(log);
+        }
+        let log = log::Log::new(&self.reader, self.frames()?)?;
+        Ok(self.log.get_or_init(|| log))
+    }
+
+    /// The view that a name of a member of the root stands for.
+    fn view(&self, name: &Name) -> Result<Option<Place>> {
+        let Ok(name) = std::str::from_utf8(name.as_bytes()) else { return Ok(None) };
+        if self.reader.header().schema.as_bytes() != b"hoomd"
+            || !(name == "log" || name.starts_with(log::PREFIX))
+        {
+            return Ok(None);
+        }
+        let log = self.log()?;
+        Ok(match name {
+            "log" => (!log.is_empty()).then_some(Place::Log(None)),
+            name => log.position(name).map(|column| Place::Log(Some(column))),
+        })
     }
 
     fn chunks(&self, frame: u64) -> Members<'_> {
@@ -221,11 +264,20 @@ impl Source for Adapter {
 
     fn measures(&self) -> Result<Vec<Fact>> {
         let space = self.reader.space()?;
-        Ok(vec![
+        let mut facts: Vec<Fact> = vec![
             ("index bytes", space.index.into()),
             ("name list bytes", space.names.into()),
-            ("unused bytes", space.unused().into()),
-        ])
+            ("lost bytes", space.unused().into()),
+        ];
+        // What keeps the view from being made is told when it is asked for.
+        if matches!(self.view(&"log".into()), Ok(Some(_))) {
+            facts.push(("view", "/log".into()));
+        }
+        Ok(facts)
+    }
+
+    fn summaries(&self) -> Result<Vec<Summary>> {
+        frames::summaries(&self.reader)
     }
 
     fn root(&self) -> ObjectId {
@@ -235,6 +287,7 @@ impl Source for Adapter {
     fn object(&self, id: ObjectId) -> Result<Object> {
         match Place::of(id) {
             Place::Chunk(frame, name) => self.chunk(frame, name).map(|chunk| array(&self.reader, &chunk)),
+            Place::Log(column) => Ok(Object::Array(Box::new(self.log()?.info(column)?))),
             _ => Ok(Object::Group),
         }
     }
@@ -247,26 +300,44 @@ impl Source for Adapter {
                 Ok(Box::new(frames.map(|frame| group(frame.to_string(), Place::Frame(frame)))))
             }
             Place::Frame(frame) => Ok(self.chunks(frame)),
-            Place::Chunk(..) => Err(Error::usage("object", "is not a group")),
+            Place::Chunk(..) | Place::Log(_) => Err(Error::usage("object", "is not a group")),
         }
+    }
+
+    fn listing(&self, id: ObjectId) -> Result<Listing<'_>> {
+        if Place::of(id) != Place::Frames {
+            let members = self.members(id)?;
+            return Ok(Box::new(members.map(|member| member.map(|member| Listed { member, alike: false }))));
+        }
+        let frames = self.frames()?;
+        // Where the index is damaged, what is told of one frame may not hold for the next.
+        let mut changes = frames::changes(&self.reader).ok().map(|changes| changes.into_iter().peekable());
+        Ok(Box::new((0..frames).map(move |frame| {
+            let changed = changes.as_mut().is_none_or(|changes| changes.next_if_eq(&frame).is_some());
+            let member = group(frame.to_string(), Place::Frame(frame))?;
+            Ok(Listed { member, alike: frame > 0 && !changed })
+        })))
     }
 
     fn member(&self, id: ObjectId, name: &Name) -> Result<Option<Target>> {
         let place = match Place::of(id) {
-            Place::Root => (name.as_bytes() == b"frames").then_some(Place::Frames),
+            Place::Root if name.as_bytes() == b"frames" => Some(Place::Frames),
+            Place::Root => self.view(name)?,
             Place::Frames => {
                 let frames = self.reader.frames().min(FRAMES);
                 number(name).filter(|&frame| frame < frames).map(Place::Frame)
             }
             Place::Frame(frame) => self.named(frame, name)?.map(|chunk| Place::Chunk(frame, chunk.id)),
-            Place::Chunk(..) => None,
+            Place::Chunk(..) | Place::Log(_) => None,
         };
         Ok(place.map(|place| Target::Object(place.id())))
     }
 
     fn read(&self, id: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
-        let Place::Chunk(frame, name) = Place::of(id) else {
-            return Err(Error::usage("object", "is not an array"));
+        let (frame, name) = match Place::of(id) {
+            Place::Chunk(frame, name) => (frame, name),
+            Place::Log(column) => return self.log()?.read(&self.reader, column, slab, out),
+            _ => return Err(Error::usage("object", "is not an array")),
         };
         let chunk = self.chunk(frame, name)?;
         let unknown = || Error::unsupported(format!("element type {}", chunk.element.code()));
@@ -378,6 +449,9 @@ mod tests {
             Place::Frame(FRAMES - 1),
             Place::Chunk(0, 0),
             Place::Chunk(FRAMES - 1, u16::MAX),
+            Place::Log(None),
+            Place::Log(Some(0)),
+            Place::Log(Some(u32::MAX)),
         ];
         for place in places {
             assert_eq!(Place::of(place.id()), place);
