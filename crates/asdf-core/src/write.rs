@@ -13,6 +13,9 @@ use crate::spec::block_index::BlockIndex;
 /// Stored bytes are copied in pieces of this size.
 const PIECE: u64 = 4 << 20;
 
+/// Blocks up to this size are written in one call with their headers.
+const SMALL: usize = 64 << 10;
+
 /// A block ready to be written.
 pub(crate) struct Prepared<'a> {
     /// The header; its checksum is zero if it is to be computed while the bytes are written.
@@ -69,6 +72,12 @@ pub(crate) fn prepare<'a>(
     let jobs: Vec<(usize, &BlockData)> =
         document.blocks.iter().enumerate().skip(range.start).take(range.len()).collect();
     let within = if jobs.len() > 1 { 1 } else { threads };
+    // Threads are for compression; everything else is only looked up.
+    let is_plain = |block: &BlockData| match block {
+        BlockData::New { compression, .. } => *compression == Compression::None,
+        BlockData::Stored(_) | BlockData::Encoded { .. } => true,
+    };
+    let threads = if jobs.iter().all(|(_, block)| is_plain(block)) { 1 } else { threads };
     in_parallel(jobs, threads, |(index, block)| prepare_one(document, index, block, within))
         .into_iter()
         .collect()
@@ -173,6 +182,20 @@ pub(crate) fn stream_header() -> BlockHeader {
 pub(crate) fn block(prepared: &Prepared<'_>, at: u64, out: &mut dyn WriteAt) -> Result<u64> {
     let start = at.saturating_add(prepared.header.size());
     let mut header = prepared.header;
+    let padding = header.allocated_size.saturating_sub(header.used_size);
+    if let Payload::Memory(stored) = &prepared.payload
+        && stored.len() <= SMALL
+        && padding == 0
+    {
+        if prepared.needs_checksum {
+            header.checksum = codec::md5(stored);
+        }
+        let mut bytes = Vec::with_capacity(stored.len().saturating_add(BlockHeader::SIZE));
+        header.encode(&mut bytes);
+        bytes.extend_from_slice(stored);
+        out.write_at(at, &bytes)?;
+        return Ok(at.saturating_add(bytes.len() as u64));
+    }
     let mut sum = prepared.needs_checksum.then(Md5Sum::default);
     prepared.payload.for_each_piece(|position, piece| {
         if let Some(sum) = &mut sum {
@@ -186,7 +209,6 @@ pub(crate) fn block(prepared: &Prepared<'_>, at: u64, out: &mut dyn WriteAt) -> 
     let mut bytes = Vec::new();
     header.encode(&mut bytes);
     out.write_at(at, &bytes)?;
-    let padding = header.allocated_size.saturating_sub(header.used_size);
     let end = start.saturating_add(prepared.payload.len());
     if padding > 0 {
         out.set_size(end.saturating_add(padding))?;
