@@ -28,6 +28,12 @@ def read(folder, watch):
     check(array)
 
 
+def load(folder, watch):
+    with watch:
+        array = numpy.load(folder / "array.npy")
+    check(array)
+
+
 def read_big(folder, watch):
     with watch:
         array = numpy.fromfile(folder / "array.raw", ">f4").astype("<f4")
@@ -62,11 +68,14 @@ def append(folder, watch):
     (folder / "longer.raw").unlink()
 
 
-serve({"numpy": {
-    "read 1 GiB into a used buffer": read_into,
-    "read 1 GiB": read,
-    "read 1 GiB big-endian": read_big,
-    "write 1 GiB": write,
-    "write 1 GiB row by row": stream,
-    "append 1 MiB to 1 GiB": append,
-}})
+serve({
+    "numpy": {
+        "read 1 GiB into a used buffer": read_into,
+        "read 1 GiB big-endian": read_big,
+        "write 1 GiB": write,
+        "write 1 GiB row by row": stream,
+        "append 1 MiB to 1 GiB": append,
+    },
+    "numpy.fromfile": {"read 1 GiB": read},
+    "numpy.load": {"read 1 GiB": load},
+})

@@ -25,7 +25,8 @@ fn main() -> ExitCode {
             Case::new("read 1 GiB", 0.95)
                 .prepare(|folder| prepare(folder, ByteOrder::Little))
                 .ours(read)
-                .python("numpy")
+                .python("numpy.fromfile")
+                .python("numpy.load")
                 .rust("rawarray 0.1.4", published_read),
         )
         .case(
@@ -78,9 +79,18 @@ fn prepare(folder: &Path, order: ByteOrder) -> Outcome {
     // What NumPy reads: the elements alone.
     let bytes = Reader::open(folder.join("array.ra"))?;
     let start = 48 + 8 * DIMS.len();
-    let file = std::fs::read(folder.join("array.ra"))?;
+    let mut file = std::fs::read(folder.join("array.ra"))?;
     assert_eq!(bytes.stored_size() as usize + start, file.len());
-    Ok(std::fs::write(folder.join("array.raw"), &file[start..])?)
+    std::fs::write(folder.join("array.raw"), &file[start..])?;
+    file.splice(..start, npy_header(order));
+    Ok(std::fs::write(folder.join("array.npy"), &file)?)
+}
+
+/// The header of the array as an .npy file, padded to 128 bytes.
+fn npy_header(order: ByteOrder) -> Vec<u8> {
+    let order = if order == ByteOrder::Big { '>' } else { '<' };
+    let description = format!("{{'descr': '{order}f4', 'fortran_order': False, 'shape': ({COUNT},), }}");
+    [b"\x93NUMPY\x01\x00\x76\x00", format!("{description:<117}\n").as_bytes()].concat()
 }
 
 fn check(elements: &[f32]) -> Outcome {
