@@ -201,6 +201,10 @@ impl Dataset {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        let len = self.raw_size(slab)?.checked_div(size_of::<T>()).unwrap_or(0);
+        if let Some(read) = T::read_direct(self.datatype(), len, &mut |out| self.read_raw_into(slab, out)) {
+            return read;
+        }
         let raw = self.read_raw(slab)?;
         T::read(&Values::new(&self.file, &self.content.datatype, &raw, self.data_offset()))
     }

@@ -58,6 +58,16 @@ pub trait Element: Sized {
     /// [`Error::Usage`] if the elements are of another kind, and what is wrong with what they lead to.
     fn read(values: &Values<'_>) -> Result<Vec<Self>>;
 
+    /// Reads elements straight into their place, where they are stored as this machine has them: `fill` writes the bytes
+    /// of `len` elements. `None` if they need to be converted.
+    fn read_direct(
+        _: &Datatype,
+        _: usize,
+        _: &mut dyn FnMut(&mut [u8]) -> Result<()>,
+    ) -> Option<Result<Vec<Self>>> {
+        None
+    }
+
     /// Whether elements are stored exactly as this machine has values of the type.
     fn is_stored_as(_: &Datatype) -> bool {
         false
@@ -92,6 +102,17 @@ macro_rules! integers {
                         Number::Float(value) => value as Self,
                     })
                     .collect())
+            }
+
+            fn read_direct(
+                datatype: &Datatype,
+                len: usize,
+                fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
+            ) -> Option<Result<Vec<Self>>> {
+                Self::is_stored_as(datatype).then(|| {
+                    let mut out = sciformats_core::storage::zeroed::<Self>(len);
+                    fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
+                })
             }
 
             fn is_stored_as(datatype: &Datatype) -> bool {
@@ -130,6 +151,17 @@ macro_rules! floats {
                     Number::Float(value) => value as Self,
                 };
                 Ok(numbers.into_iter().map(convert).collect())
+            }
+
+            fn read_direct(
+                datatype: &Datatype,
+                len: usize,
+                fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
+            ) -> Option<Result<Vec<Self>>> {
+                Self::is_stored_as(datatype).then(|| {
+                    let mut out = sciformats_core::storage::zeroed::<Self>(len);
+                    fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
+                })
             }
 
             fn is_stored_as(datatype: &Datatype) -> bool {

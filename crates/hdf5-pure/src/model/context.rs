@@ -1,7 +1,8 @@
 //! What every reader of a file's structures needs: its bytes, its widths, its limits.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, RwLock};
 
 use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
 use sciformats_core::{Error, Limits, ReadAt, Result};
@@ -21,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) registry: Registry,
     /// Indexes of shared messages.
     pub(crate) shared: Vec<SharedIndex>,
+    /// Blocks of fractal heaps whose checksums were found right: every lookup of a name in a large group reads one.
+    pub(crate) verified: RwLock<HashSet<Address>>,
 }
 
 impl Context {

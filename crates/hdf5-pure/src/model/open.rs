@@ -1,7 +1,7 @@
 //! Opening: finding the superblock, putting the parts of a file together, and looking up paths.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::storage::{FileStorage, Mapped, Overlay, Patch};
@@ -70,6 +70,7 @@ impl Opened {
             limits: options.limits,
             registry: options.filters.clone(),
             shared: Vec::new(),
+            verified: RwLock::default(),
         };
         let whole = match driver_info(&context, &superblock)? {
             Some((info, at)) => file_set::assemble(&context.storage, path, &info, at, &open)?,
