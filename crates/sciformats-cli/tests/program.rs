@@ -193,6 +193,32 @@ fn a_trajectory_over_all_frames() {
 }
 
 #[test]
+fn a_log_with_gaps_and_small_arrays() {
+    use sciformats::gsd_rs::{CreateOptions, Version, Writer};
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.gsd");
+    let mut writer = Writer::create(&path, &CreateOptions::new("test", "hoomd", Version::new(1, 4))).unwrap();
+    for frame in 0..3u8 {
+        writer.write("log/stress", 1, &[f32::from(frame), 0.5]).unwrap();
+        if frame == 1 {
+            writer.write("log/late", 1, &[7u8]).unwrap();
+            writer.write_text("log/note", "a, b").unwrap();
+        }
+        writer.end_frame().unwrap();
+    }
+    writer.finish().unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(
+        stdout(0, &["cat", path, "/log", "--format", "csv"]),
+        "frame,log/late,log/note,log/stress[0],log/stress[1]\n0,,,0.0,0.5\n1,7,\"a, b\",1.0,0.5\n2,,,2.0,0.5\n"
+    );
+    assert_eq!(stdout(0, &["cat", path, "/log/stress", "-s", "1:"]), "[[1.0 0.5]\n [2.0 0.5]]\n");
+    let text = stdout(0, &["ls", path, "/frames"]);
+    assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), ["├── 0/", "├── 1/", "└── 2/"]);
+}
+
+#[test]
 fn values_as_text_csv_and_json() {
     let dir = tempfile::tempdir().unwrap();
     let path = raw_array(dir.path(), "a.ra", &[3, 2], &[1.0, -2.5, 3.0, 4.0, f64::NAN, 6.0]);

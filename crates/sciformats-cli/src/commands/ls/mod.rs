@@ -1,17 +1,20 @@
 //! `ls`: the tree of a file, or the scientific files in a folder.
 
+mod cells;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use sciformats::source::{Listed, Run, Runs, Source};
 use sciformats::walk::{Seen, join};
-use sciformats::{ArrayInfo, Error, File, Format, Object, ObjectId, Target};
+use sciformats::{Error, File, Format, Object, ObjectId, Target};
 
+use self::cells::{describe, described, title, wrong};
 use super::json::JsonObject;
 use crate::args::Ls;
 use crate::failure::{Answer, Failure, Outcome};
-use crate::look::{self, Align, Cell, FAINT, GROUP, LINK, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
+use crate::look::{self, Align, Cell, FAINT, GROUP, LINK, PLAIN, TYPE, Table, WRONG};
 use crate::session::Session;
 
 pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
@@ -202,33 +205,8 @@ impl<W: Write> List<'_, W> {
             return Ok(self.table.flush(&mut self.out)?);
         };
         let mut row = vec![name, Cell::new(FAINT, format)];
-        row.extend(self.array_cells(info, false));
+        row.extend(cells::array(info, self.args.long, false));
         Ok(self.files.row(&mut self.out, row)?)
-    }
-
-    /// The cells after the name of an array; without its place if it stands for several.
-    fn array_cells(&self, info: &ArrayInfo, several: bool) -> Vec<Cell> {
-        let element = look::clipped(&info.element.to_string(), 40);
-        let element = Cell::new(TYPE, look::safe(&element));
-        let size = |bytes: Option<u64>| bytes.map(look::size).unwrap_or_default();
-        let mut cells = vec![element, Cell::new(SHAPE, look::shape(info.shape.as_deref()))];
-        if !self.args.long {
-            cells.push(Cell::new(PLAIN, size(info.stored.or(info.logical()))));
-            cells.push(Cell::new(FAINT, look::safe(&info.filters.join(", "))));
-            return cells;
-        }
-        let chunks = info.chunks.as_deref().map(|chunks| format!("chunks {}", look::shape(Some(chunks))));
-        let facts = info.facts.iter().filter(|(key, _)| !several || *key != "offset");
-        let facts = facts.map(|(key, value)| match *key {
-            "byte order" => value.to_string(),
-            key => format!("{key} {value}"),
-        });
-        let notes: Vec<String> = chunks.into_iter().chain(info.filters.clone()).chain(facts).collect();
-        cells.push(Cell::new(PLAIN, size(info.stored)));
-        let logical = info.logical().map(|bytes| format!("of {}", look::size(bytes)));
-        cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
-        cells.push(Cell::new(FAINT, look::safe(&notes.join(", "))));
-        cells
     }
 
     fn json(&mut self, file: &Path, path: &str, fill: impl FnOnce(&mut JsonObject)) -> Outcome<()> {
@@ -347,7 +325,7 @@ impl<W: Write> List<'_, W> {
             Object::Group => vec![lead.and(GROUP, name).and(FAINT, "/")],
             Object::Array(info) => {
                 let mut row = vec![lead.and(PLAIN, name)];
-                row.extend(self.array_cells(info, at.several));
+                row.extend(cells::array(info, self.args.long, at.several));
                 row
             }
             other => vec![lead.and(PLAIN, name), described(other)],
@@ -420,55 +398,6 @@ impl<W: Write> List<'_, W> {
             }
         }
         Ok(())
-    }
-}
-
-/// The path of a file, its name standing out.
-fn title(path: &Path) -> Cell {
-    let text = path.display().to_string();
-    let name = path.file_name().map(|name| name.to_string_lossy().len()).unwrap_or(0);
-    let at = text.len().checked_sub(name).filter(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let (folder, name) = text.split_at(at);
-    Cell::new(FAINT, look::safe(folder)).and(TITLE, look::safe(name))
-}
-
-fn wrong(error: &Error) -> Cell {
-    Cell::new(WRONG, look::safe(&error.to_string()))
-}
-
-/// The cell after the name of what is neither group nor array.
-fn described(object: &Object) -> Cell {
-    match object {
-        Object::Datatype(element) => {
-            let text = element.to_string();
-            Cell::new(FAINT, "type ").and(TYPE, look::safe(&look::clipped(&text, 60)))
-        }
-        Object::Value(value) => {
-            let text = value.to_string();
-            Cell::new(PLAIN, look::safe(&look::clipped(&text, 60)))
-        }
-        Object::Damaged { error, .. } => wrong(error),
-        Object::Group | Object::Array(_) => Cell::default(),
-    }
-}
-
-/// Adds what an object is to its line.
-fn describe(line: &mut JsonObject, object: &Object) {
-    line.value("kind", object.kind().word());
-    match object {
-        Object::Group => {}
-        Object::Array(info) => {
-            line.array(info);
-        }
-        Object::Datatype(element) => {
-            line.raw("type", &element.to_json().to_string());
-        }
-        Object::Value(value) => {
-            line.value("value", value.clone());
-        }
-        Object::Damaged { error, .. } => {
-            line.value("error", error.to_string());
-        }
     }
 }
 
