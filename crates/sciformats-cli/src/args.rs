@@ -142,6 +142,9 @@ pub(crate) struct Ls {
     /// Show attributes
     #[arg(long)]
     pub(crate) attrs: bool,
+    /// List numbered members to the last, however many ranges of them there are
+    #[arg(long, short)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]

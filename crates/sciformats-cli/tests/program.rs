@@ -193,6 +193,19 @@ fn a_trajectory_over_all_frames() {
 }
 
 #[test]
+fn frames_that_all_differ() {
+    let text = stdout(0, &["ls", "gsd/grown.gsd", "/frames"]);
+    let lines: Vec<&str> = text.lines().skip(16).collect();
+    let expected = ["├── 15/", "├── … 21 more; --all lists them", "├── 37/", "├── 38/", "└── 39/"];
+    assert_eq!(lines, expected);
+    for args in
+        [&["ls", "--all", "gsd/grown.gsd", "/frames"][..], &["ls", "--json", "gsd/grown.gsd", "/frames"]]
+    {
+        assert_eq!(stdout(0, args).lines().count(), 41);
+    }
+}
+
+#[test]
 fn a_log_with_gaps_and_small_arrays() {
     use sciformats::gsd_rs::{CreateOptions, Version, Writer};
 

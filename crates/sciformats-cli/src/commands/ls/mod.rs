@@ -1,6 +1,7 @@
 //! `ls`: the tree of a file, or the scientific files in a folder.
 
 mod cells;
+mod shorten;
 
 use std::fs;
 use std::io::Write;
@@ -11,6 +12,7 @@ use sciformats::walk::{Seen, join};
 use sciformats::{Error, File, Format, Object, ObjectId, Target};
 
 use self::cells::{describe, described, title, wrong};
+use self::shorten::{Line, Shortened};
 use super::json::JsonObject;
 use crate::args::Ls;
 use crate::failure::{Answer, Failure, Outcome};
@@ -245,13 +247,20 @@ impl<W: Write> List<'_, W> {
             Ok(members) => members,
             Err(error) => return self.broken(walk.path, (at, lead), &error),
         };
-        let mut members = members.peekable();
+        let all = self.args.all || self.session.json;
+        let mut members = Shortened::new(members, all).peekable();
         while let Some(member) = members.next() {
             let last = members.peek().is_none();
             let (branch, below) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
             let branch = format!("{lead}{branch}");
             match member {
-                Ok(member) => self.member(walk, (at, &branch, &format!("{lead}{below}")), member, depth)?,
+                Ok(Line::Run(run)) => {
+                    self.member(walk, (at, &branch, &format!("{lead}{below}")), run, depth)?;
+                }
+                Ok(Line::LeftOut(members)) => {
+                    let left_out = format!("… {} more; --all lists them", look::grouped(members));
+                    self.table.row(&mut self.out, vec![Cell::new(FAINT, branch + &left_out)])?;
+                }
                 Err(error) => self.broken(walk.path, (at, &branch), &error)?,
             }
         }
@@ -438,7 +447,7 @@ mod tests {
 
     fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
         let [recursive, long, attrs] = flags;
-        let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs };
+        let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs, all: false };
         let global = Global { json, threads: 1, limit_memory: None, quiet: true, color: Color::Auto };
         let session = Session::new(&global).unwrap();
         let (files, table) = (Table::new(columns(2, long)), Table::new(columns(1, long)));
