@@ -104,9 +104,7 @@ impl File {
         }
         let storage: Storage =
             if options.mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) };
-        let mut file = Self::from_storage(storage, options)?;
-        file.path = Some(path.into());
-        Ok(file)
+        Self::new(storage, Some(path), options)
     }
 
     /// Opens the bytes of a file that are somewhere else: in memory, in a part of another file.
@@ -114,12 +112,17 @@ impl File {
     /// # Errors
     /// As [`crate::open_with`].
     pub fn from_storage(storage: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
+        Self::new(storage, None, options)
+    }
+
+    fn new(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         let format = Format::detect(&*storage)?.ok_or_else(|| {
             Error::unsupported("a file that is none of HDF5, ASDF, Blosc2, GSD and RawArray")
         })?;
         let size = storage.len();
-        let source = formats::open(format, storage, options)?;
-        Ok(Self { source, path: None, size, options: *options, read: AtomicU64::new(0) })
+        let source = formats::open(format, storage, path, options)?;
+        let path = path.map(Path::to_path_buf);
+        Ok(Self { source, path, size, options: *options, read: AtomicU64::new(0) })
     }
 
     /// The same file with other options. Limits of the format's own reader stay those it was opened with.

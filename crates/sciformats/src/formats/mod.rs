@@ -5,15 +5,22 @@ mod gsd;
 #[cfg(feature = "rawarray")]
 mod rawarray;
 
+use std::path::Path;
+
 use sciformats_core::Error;
 
 use crate::file::{OpenOptions, Storage};
 use crate::source::Source;
 use crate::{Format, Result};
 
-/// Opens bytes that are of `format`.
+/// Opens bytes that are of `format`; `path` is that of their file, if they are one.
 #[allow(unused_variables, reason = "without any format built in, nothing is opened")]
-pub(crate) fn open(format: Format, storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
+pub(crate) fn open(
+    format: Format,
+    storage: Storage,
+    path: Option<&Path>,
+    options: &OpenOptions,
+) -> Result<Box<dyn Source>> {
     match format {
         #[cfg(feature = "gsd")]
         Format::Gsd => gsd::open(storage, options),
