@@ -15,6 +15,13 @@ const MAX_MERGED: u64 = 1 << 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(super) u32);
 
+impl NodeId {
+    /// Its number: those of one tree are the numbers below [`Tree::len`], and [`Tree::id`] takes them back.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarStyle {
@@ -191,6 +198,11 @@ impl Tree {
     /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// The id of a number; `None` from [`len`](Self::len) on.
+    pub fn id(&self, number: u32) -> Option<NodeId> {
+        ((number as usize) < self.nodes.len()).then_some(NodeId(number))
     }
 
     /// The node of an id.
