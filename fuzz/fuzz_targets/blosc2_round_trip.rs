@@ -7,7 +7,9 @@ use libfuzzer_sys::fuzz_target;
 const CODECS: [Codec; 5] = [Codec::BloscLz, Codec::Lz4, Codec::Lz4Hc, Codec::Zlib, Codec::Zstd];
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&[codec, level, typesize, filters, blocksize], rest)) = data.split_first_chunk() else { return };
+    let Some((&[codec, level, typesize, filters, blocksize], rest)) = data.split_first_chunk() else {
+        return;
+    };
     let list: Vec<Filter> = (0..4)
         .map(|bit| [Filter::DELTA, Filter::SHUFFLE, Filter::BITSHUFFLE, Filter::BYTEDELTA][bit])
         .zip(0..)
@@ -58,6 +60,8 @@ fn edits(params: Params, operations: &[u8]) {
     schunk.commit().expect("memory does not fail");
     assert_eq!(schunk.chunks(), expected.len() as u64);
     for (index, content) in expected.iter().enumerate() {
-        assert!(&schunk.chunk(index as u64).and_then(|chunk| chunk.decode()).expect("it was written") == content);
+        assert!(
+            &schunk.chunk(index as u64).and_then(|chunk| chunk.decode()).expect("it was written") == content
+        );
     }
 }

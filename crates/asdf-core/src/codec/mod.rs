@@ -3,11 +3,11 @@
 //! | label | stored as | module |
 //! |---|---|---|
 //! | zeros | as it is | |
-//! | `zlib` | one zlib stream | [`stream`] |
-//! | `bzp2` | one bzip2 stream | [`stream`] |
-//! | `lz4` | chunks of LZ4 blocks with their lengths, or an LZ4 frame | [`lz4`] |
-//! | `lz4f` | one LZ4 frame | [`stream`] |
-//! | `zstd` | one Zstandard frame | [`stream`] |
+//! | `zlib` | one zlib stream | `stream` |
+//! | `bzp2` | one bzip2 stream | `stream` |
+//! | `lz4` | chunks of LZ4 blocks with their lengths, or an LZ4 frame | `lz4` |
+//! | `lz4f` | one LZ4 frame | `stream` |
+//! | `zstd` | one Zstandard frame | `stream` |
 //!
 //! A decoder fills exactly the bytes it is given: a stream that holds fewer or more is a fault. Bytes after the end of
 //! the compressed stream are passed over, as other readers do.

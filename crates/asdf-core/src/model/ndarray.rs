@@ -177,7 +177,7 @@ impl NdArray {
         }
     }
 
-    /// The dimensions, given how many bytes there are, and the strides: what [`Strided`](super::strided::Strided) needs.
+    /// The dimensions, given how many bytes there are, and the strides: what a strided walk needs.
     ///
     /// # Errors
     /// `Malformed` for a size or an extent that leaves the bytes or 64 bits.
