@@ -303,7 +303,8 @@ impl File {
             modified: times.map(|[_, modified, ..]| modified).or(modified),
             comment: object.parse(context, MessageType::Comment, small::comment)?,
             group: object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?,
-            messages: object.messages().iter().map(|message| (message.kind, message.offset)).collect(),
+            messages: object.messages().iter().map(|m| (m.kind, m.offset, m.len())).collect(),
+            blocks: object.blocks,
         })
     }
 
@@ -421,8 +422,10 @@ pub struct ObjectInfo {
     pub comment: Option<Name>,
     /// When a group's links move to dense storage, where the group says it.
     pub group: Option<GroupInfo>,
-    /// All messages and their absolute offsets.
-    pub messages: Vec<(MessageType, u64)>,
+    /// All messages, the absolute offsets of their bodies, and the bytes of these.
+    pub messages: Vec<(MessageType, u64, u64)>,
+    /// Absolute offsets and bytes of the header's parts: the first one, and those where it continues.
+    pub blocks: Vec<(u64, u64)>,
 }
 
 /// A step of a [`Walk`].

@@ -41,6 +41,8 @@ use std::path::Path;
 
 #[cfg(feature = "gsd")]
 pub use gsd_rs;
+#[cfg(feature = "hdf5")]
+pub use hdf5_pure;
 #[cfg(feature = "rawarray")]
 pub use rawarray;
 

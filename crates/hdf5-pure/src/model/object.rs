@@ -16,6 +16,8 @@ pub(crate) struct Object<'a> {
     pub(crate) address: Address,
     pub(crate) prefix: Prefix,
     chunks: Vec<Cow<'a, [u8]>>,
+    /// Absolute offsets and lengths of the chunks.
+    pub(crate) blocks: Vec<(u64, u64)>,
     messages: Vec<Message>,
 }
 
@@ -33,6 +35,11 @@ pub(crate) struct Message {
 }
 
 impl Message {
+    /// Bytes of the body.
+    pub(crate) fn len(&self) -> u64 {
+        self.len as u64
+    }
+
     pub(crate) fn is_shared(&self) -> bool {
         self.flags & object_header::SHARED != 0
     }
@@ -45,7 +52,8 @@ impl<'a> Object<'a> {
     pub(crate) fn read(context: &'a Context, address: Address) -> Result<Self> {
         let start = context.read_some(STRUCTURE, address, Prefix::MAX_SIZE)?;
         let prefix = locate(STRUCTURE, context.offset(address), &start, Prefix::parse)?;
-        let mut object = Self { address, prefix, chunks: Vec::new(), messages: Vec::new() };
+        let mut object =
+            Self { address, prefix, chunks: Vec::new(), blocks: Vec::new(), messages: Vec::new() };
         let tail = match prefix.version {
             Version::V1 { .. } => 0,
             Version::V2 { .. } => 4,
@@ -84,6 +92,7 @@ impl<'a> Object<'a> {
             at: raw.at,
             len: raw.body.len(),
         }));
+        self.blocks.push((base, bytes.len() as u64));
         self.chunks.push(bytes);
         Ok(())
     }

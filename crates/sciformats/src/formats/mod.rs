@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gsd")]
 mod gsd;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 #[cfg(feature = "rawarray")]
 mod rawarray;
 
@@ -24,6 +26,8 @@ pub(crate) fn open(
     match format {
         #[cfg(feature = "gsd")]
         Format::Gsd => gsd::open(storage, options),
+        #[cfg(feature = "hdf5")]
+        Format::Hdf5 => hdf5::open(storage, path, options),
         #[cfg(feature = "rawarray")]
         Format::RawArray => rawarray::open(storage, options),
         absent => Err(self::absent(absent)),
@@ -36,7 +40,7 @@ pub(crate) fn absent(format: Format) -> Error {
 }
 
 /// Appends `size` zeroed bytes to `out` and returns them, to be read into.
-#[cfg(feature = "rawarray")]
+#[cfg(any(feature = "hdf5", feature = "rawarray"))]
 fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
     let before = out.len();
     if before == 0 && out.capacity() < size {

@@ -1,0 +1,256 @@
+//! What HDF5's own descriptions of types, storage and files are in the common view.
+
+use hdf5_pure::structure::{
+    Chunked, Dataspace, FileSpaceInfo, FilterDescription, FloatOrder, IndexKind, Layout, MessageType, Rest,
+};
+use hdf5_pure::{Class, Dataset, Datatype, File};
+use sciformats_core::endian::ByteOrder;
+
+use super::name;
+use crate::Result;
+use crate::model::{ArrayInfo, ElementType, Value};
+use crate::source::Fact;
+
+/// Chunks that are counted to tell how many bytes are stored: more of them take time that a look at an array is not
+/// expected to take.
+const COUNTED: u64 = 1 << 18;
+
+/// The type of elements.
+pub(super) fn element(of: &hdf5_pure::ElementType) -> ElementType {
+    use hdf5_pure::ElementType as Stored;
+    match of {
+        Stored::Integer { signed, size } => match u16::try_from(*size) {
+            Ok(size) if *signed => ElementType::Int(size),
+            Ok(size) => ElementType::UInt(size),
+            Err(_) => ElementType::Opaque((*size).into()),
+        },
+        Stored::Float(2) => ElementType::F16,
+        Stored::Float(4) => ElementType::F32,
+        Stored::Float(_) => ElementType::F64,
+        Stored::BFloat16 => ElementType::BF16,
+        Stored::OtherFloat => ElementType::FloatOther,
+        Stored::Complex(size) => ElementType::Complex(u8::try_from(*size).unwrap_or(16)),
+        Stored::String => ElementType::Text,
+        Stored::Opaque(size) => ElementType::Opaque((*size).into()),
+        Stored::Bits(size) => ElementType::Bits((*size).into()),
+        Stored::Time(size) => ElementType::Time((*size).into()),
+        Stored::Enumeration { base, members } => ElementType::Enum {
+            base: Box::new(element(base)),
+            members: members.iter().map(|(of, value)| (name(of), *value)).collect(),
+        },
+        Stored::Compound(members) => {
+            ElementType::Compound(members.iter().map(|(of, member)| (name(of), element(member))).collect())
+        }
+        Stored::Array { base, shape } => ElementType::Array {
+            element: Box::new(element(base)),
+            shape: shape.iter().copied().map(u64::from).collect(),
+        },
+        Stored::Sequence(base) => ElementType::Vlen(Box::new(element(base))),
+        Stored::Reference => ElementType::Reference,
+        Stored::RegionReference => ElementType::Region,
+        // A meaning that was added later: the bytes are all that is known.
+        _ => ElementType::Opaque(0),
+    }
+}
+
+/// Whether elements are stored as their canonical bytes.
+pub(super) fn is_canonical(datatype: &Datatype) -> bool {
+    match &datatype.class {
+        Class::FixedPoint(fixed) => {
+            let full = u32::from(fixed.precision) == datatype.size.saturating_mul(8);
+            full && fixed.bit_offset == 0 && fixed.order == ByteOrder::Little
+        }
+        Class::FloatingPoint(float) => {
+            use hdf5_pure::ElementType::{BFloat16, Float};
+            float.order == FloatOrder::Little && matches!(datatype.element_type(), Ok(Float(_) | BFloat16))
+        }
+        Class::Opaque { .. } => true,
+        _ => false,
+    }
+}
+
+/// What is known of a dataset.
+pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
+    let datatype = dataset.datatype();
+    let mut info = ArrayInfo::new(element(&datatype.element_type()?), Vec::new());
+    info.shape = dataset.shape().map(<[u64]>::to_vec);
+    // What is wrong with the storage is told when elements are read.
+    let Ok(layout) = dataset.layout() else { return Ok(info) };
+    let external = file
+        .object_info(dataset.address())
+        .is_ok_and(|header| header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles));
+    info.facts.extend(byte_order(datatype).map(|order| ("byte order", order.into())));
+    info.facts.push(("layout", layout_word(layout, external).into()));
+    match layout {
+        Layout::Compact(data) => info.stored = Some(data.len() as u64),
+        Layout::Contiguous { .. } if external => {}
+        Layout::Contiguous { address: None } => info.stored = Some(0),
+        Layout::Contiguous { address: Some(address) } => {
+            info.stored = info.elements().and_then(|count| count.checked_mul(datatype.size.into()));
+            info.facts.push(("offset", file.base().saturating_add(address.0).into()));
+        }
+        Layout::Chunked(chunked) => {
+            info.chunks = Some(chunked.dimensions.clone());
+            info.facts.push(("index", index_word(chunked.index).into()));
+            stored_chunks(dataset, chunked, &mut info);
+        }
+        Layout::Virtual(_) => {
+            let sources = dataset.mappings().map(|mappings| mappings.len());
+            info.facts.extend(sources.ok().map(|count| ("sources", count.into())));
+        }
+    }
+    info.filters.extend(dataset.filters().into_iter().flat_map(|pipeline| &pipeline.filters).map(filter));
+    info.facts.extend(maximum(dataset.dataspace()).map(|sizes| ("maximum", sizes)));
+    Ok(info)
+}
+
+/// Sums up the chunks that are stored, unless there may be too many.
+fn stored_chunks(dataset: &Dataset, chunked: &Chunked, info: &mut ArrayInfo) {
+    let shape = info.shape.as_deref().unwrap_or_default();
+    let counts = shape.iter().zip(&chunked.dimensions).map(|(size, chunk)| size.div_ceil((*chunk).max(1)));
+    let possible = counts.into_iter().try_fold(1u64, u64::checked_mul);
+    if possible.is_none_or(|possible| possible > COUNTED) {
+        return;
+    }
+    let chunks: Result<Vec<_>> = dataset.chunks().and_then(|chunks| chunks.into_iter().collect());
+    if let Ok(chunks) = chunks {
+        info.stored = chunks.iter().try_fold(0u64, |sum, chunk| sum.checked_add(chunk.size));
+        info.facts.push(("chunks stored", chunks.len().into()));
+    }
+}
+
+fn layout_word(layout: &Layout, external: bool) -> &'static str {
+    match layout {
+        _ if external => "external",
+        Layout::Compact(_) => "compact",
+        Layout::Contiguous { .. } => "contiguous",
+        Layout::Chunked(_) => "chunked",
+        Layout::Virtual(_) => "virtual",
+    }
+}
+
+pub(super) fn index_word(index: IndexKind) -> &'static str {
+    match index {
+        IndexKind::BtreeV1 => "B-tree v1",
+        IndexKind::Single(_) => "single chunk",
+        IndexKind::Implicit => "implicit",
+        IndexKind::FixedArray => "fixed array",
+        IndexKind::ExtensibleArray => "extensible array",
+        IndexKind::BtreeV2 => "B-tree v2",
+    }
+}
+
+/// The byte order of numbers of more than one byte.
+fn byte_order(datatype: &Datatype) -> Option<&'static str> {
+    let order = match &datatype.class {
+        _ if datatype.size < 2 => return None,
+        Class::FixedPoint(fixed) => fixed.order,
+        Class::BitField(field) => field.order,
+        Class::FloatingPoint(float) => match float.order {
+            FloatOrder::Little => ByteOrder::Little,
+            FloatOrder::Big => ByteOrder::Big,
+            FloatOrder::Vax => return Some("VAX order"),
+        },
+        Class::Enumeration { base, .. } | Class::Array { base, .. } | Class::Complex { base } => {
+            return byte_order(base);
+        }
+        _ => return None,
+    };
+    Some(match order {
+        ByteOrder::Little => "little-endian",
+        ByteOrder::Big => "big-endian",
+    })
+}
+
+/// What the dimensions may grow to, where that is more than they have.
+fn maximum(dataspace: &Dataspace) -> Option<Value> {
+    let Dataspace::Simple { dimensions, maximum } = dataspace else { return None };
+    let fixed = dimensions.iter().zip(maximum).all(|(size, most)| Some(size) == most.as_ref());
+    let size = |most: &Option<u64>| most.map_or_else(|| Value::from("unlimited"), Value::from);
+    (!fixed).then(|| Value::List(maximum.iter().map(size).collect()))
+}
+
+/// A filter and the parameter that people know it by: `deflate 6`.
+pub(super) fn filter(of: &FilterDescription) -> String {
+    let first =
+        |name: &str| of.values.first().map_or_else(|| name.to_owned(), |value| format!("{name} {value}"));
+    match of.id {
+        1 => first("deflate"),
+        2 => "shuffle".into(),
+        3 => "fletcher32".into(),
+        4 => "szip".into(),
+        5 => "n-bit".into(),
+        6 => "scale-offset".into(),
+        305 => "lzo".into(),
+        307 => first("bzip2"),
+        32000 => "lzf".into(),
+        32001 => "blosc".into(),
+        32002 => "mafisc".into(),
+        32003 => "snappy".into(),
+        32004 => "lz4".into(),
+        32008 => "bitshuffle".into(),
+        32013 => "zfp".into(),
+        32014 => "fpzip".into(),
+        32015 => first("zstd"),
+        32017 => "sz".into(),
+        32019 => "jpeg".into(),
+        32022 => "granular bit round".into(),
+        32023 => "bit round".into(),
+        32026 => "blosc2".into(),
+        32027 => "flac".into(),
+        id => of.name.as_ref().map_or_else(|| format!("filter {id}"), |name| format!("{name} (filter {id})")),
+    }
+}
+
+/// What is known of a file as a whole.
+pub(super) fn file(file: &File) -> Vec<Fact> {
+    let superblock = file.superblock();
+    let mut facts: Vec<Fact> = vec![("superblock", superblock.version.into())];
+    facts.push(("library", written_for(superblock.version).into()));
+    if file.base() > 0 {
+        facts.push(("user block", file.base().into()));
+    }
+    let sizes = superblock.sizes;
+    if (sizes.offsets, sizes.lengths) != (8, 8) {
+        facts.push(("size of offsets", sizes.offsets.into()));
+        facts.push(("size of lengths", sizes.lengths.into()));
+    }
+    if matches!(superblock.rest, Rest::Old { driver_info: Some(_), .. }) {
+        facts.push(("driver information", "present".into()));
+    }
+    facts.extend(file.file_space().map(|info| ("file space", file_space(info).into())));
+    facts.extend(file.file_space().and_then(|info| info.page_size).map(|size| ("page size", size.into())));
+    let shared = file.shared_indexes().len();
+    if shared > 0 {
+        facts.push(("shared message indexes", shared.into()));
+    }
+    let flags = superblock.consistency_flags;
+    if superblock.version >= 2 && flags & 5 != 0 {
+        let mode = if flags & 4 != 0 { "for one writer and many readers" } else { "or not closed well" };
+        facts.push(("open for writing", mode.into()));
+    }
+    if file.is_truncated() {
+        facts.push(("truncated", true.into()));
+    }
+    facts
+}
+
+/// The first library that reads a file with such a superblock.
+fn written_for(version: u8) -> &'static str {
+    match version {
+        0 => "1.0 and later",
+        1 => "1.6 and later",
+        2 => "1.8 and later",
+        _ => "1.10 and later",
+    }
+}
+
+fn file_space(info: &FileSpaceInfo) -> String {
+    let strategy = match info.strategy {
+        0 => "free-space managers",
+        1 => "pages",
+        2 => "aggregators",
+        _ => "not managed",
+    };
+    if info.persist { format!("{strategy}, kept when closed") } else { strategy.into() }
+}

@@ -1,0 +1,131 @@
+//! The structures of an HDF5 file: the superblock, then each object with its messages and the data it leads to.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use hdf5_pure::structure::{Layout, Rest};
+use hdf5_pure::{Address, Dataset, File, Met, Node};
+
+use crate::Result;
+use crate::model::{Name, Value};
+use crate::source::Structure;
+
+type Visit<'v> = dyn FnMut(Structure) -> ControlFlow<()> + 'v;
+type Fields = Vec<(Cow<'static, str>, Value)>;
+
+/// Goes through the structures, objects in the order of a walk from the root.
+pub(super) fn all(file: &File, visit: &mut Visit<'_>) -> Result<()> {
+    if visit(superblock(file)).is_break() {
+        return Ok(());
+    }
+    for visited in file.walk() {
+        let address = match visited.what {
+            Met::Object(address) => address,
+            Met::Broken(error) => return Err(error),
+            _ => continue,
+        };
+        let path = Name::from(visited.path).shown().into_owned();
+        if object(file, address, path, visit)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn superblock(file: &File) -> Structure {
+    let superblock = file.superblock();
+    let optional = |at: Option<Address>| at.map_or(Value::Null, |at| at.0.into());
+    let width = u64::from(superblock.sizes.offsets);
+    let mut fields: Fields = vec![
+        ("version".into(), superblock.version.into()),
+        ("size of offsets".into(), superblock.sizes.offsets.into()),
+        ("size of lengths".into(), superblock.sizes.lengths.into()),
+        ("consistency flags".into(), superblock.consistency_flags.into()),
+        ("base address".into(), superblock.base.into()),
+        ("end of file address".into(), superblock.end_of_file.into()),
+    ];
+    let size = match &superblock.rest {
+        Rest::Old { group_leaf_k, group_internal_k, chunk_k, driver_info, root, .. } => {
+            fields.push(("group leaf node K".into(), (*group_leaf_k).into()));
+            fields.push(("group internal node K".into(), (*group_internal_k).into()));
+            fields.push(("indexed storage internal node K".into(), (*chunk_k).into()));
+            fields.push(("driver information block address".into(), optional(*driver_info)));
+            fields.push(("root group object header address".into(), optional(root.header)));
+            // Fixed fields, four addresses, and the entry of the root group with two more.
+            let fixed = if superblock.version == 0 { 24 + 24 } else { 28 + 24 };
+            width.saturating_mul(6).saturating_add(fixed)
+        }
+        Rest::New { extension, root } => {
+            fields.push(("superblock extension address".into(), optional(*extension)));
+            fields.push(("root group object header address".into(), root.0.into()));
+            width.saturating_mul(4).saturating_add(16)
+        }
+    };
+    Structure { name: "superblock".into(), offset: file.base(), size, depth: 0, fields }
+}
+
+fn object(file: &File, address: Address, path: String, visit: &mut Visit<'_>) -> Result<ControlFlow<()>> {
+    let info = file.object_info(address)?;
+    let mut blocks = info.blocks.iter();
+    let (offset, size) = blocks.next().copied().unwrap_or((file.base().saturating_add(address.0), 0));
+    let mut fields: Fields = vec![
+        ("path".into(), path.into()),
+        ("version".into(), info.header_version.into()),
+        ("references".into(), info.references.into()),
+        ("messages".into(), info.messages.len().into()),
+    ];
+    fields.extend(info.modified.map(|time| ("modified".into(), time.into())));
+    fields.extend(info.comment.map(|comment| ("comment".into(), comment.to_text().into_owned().into())));
+    let header = Structure { name: "object header".into(), offset, size, depth: 0, fields };
+    let continued = blocks.map(|&(offset, size)| Structure {
+        name: "object header continuation".into(),
+        offset,
+        size,
+        depth: 1,
+        fields: Vec::new(),
+    });
+    let messages = info.messages.iter().map(|(kind, offset, size)| Structure {
+        name: kind.name().into(),
+        offset: *offset,
+        size: *size,
+        depth: 1,
+        fields: vec![("type".into(), kind.number().into())],
+    });
+    if std::iter::once(header).chain(messages).chain(continued).try_for_each(&mut *visit).is_break() {
+        return Ok(ControlFlow::Break(()));
+    }
+    match file.object_at(address)? {
+        Node::Dataset(dataset) => data(file, &dataset, visit),
+        _ => Ok(ControlFlow::Continue(())),
+    }
+}
+
+/// The elements of a dataset, as far as they are in pieces of their own.
+fn data(file: &File, dataset: &Dataset, visit: &mut Visit<'_>) -> Result<ControlFlow<()>> {
+    let at = |address: Address| file.base().saturating_add(address.0);
+    match dataset.layout()? {
+        Layout::Contiguous { address: Some(address) } => {
+            let count = dataset.shape().and_then(sciformats_core::slab::elements).unwrap_or(0);
+            let size = count.saturating_mul(dataset.datatype().size.into());
+            let (name, offset) = ("contiguous data".into(), at(*address));
+            Ok(visit(Structure { name, offset, size, depth: 1, fields: Vec::new() }))
+        }
+        Layout::Chunked(chunked) => {
+            for chunk in dataset.chunks()? {
+                let chunk = chunk?;
+                let first =
+                    chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
+                let fields = vec![
+                    ("first element".into(), Value::List(first.map(Value::from).collect())),
+                    ("filters skipped".into(), chunk.filter_mask.into()),
+                ];
+                let (offset, size) = (at(chunk.address), chunk.size);
+                if visit(Structure { name: "chunk".into(), offset, size, depth: 1, fields }).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        }
+        _ => Ok(ControlFlow::Continue(())),
+    }
+}
