@@ -39,6 +39,8 @@ pub mod walk;
 
 use std::path::Path;
 
+#[cfg(feature = "asdf")]
+pub use asdf_core;
 #[cfg(feature = "gsd")]
 pub use gsd_rs;
 #[cfg(feature = "hdf5")]

@@ -1,9 +1,13 @@
 //! The adapters: one file a format, each built with the cargo feature of its name.
 
+#[cfg(feature = "asdf")]
+mod asdf;
 #[cfg(feature = "gsd")]
 mod gsd;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+#[cfg(any(feature = "asdf", feature = "gsd"))]
+mod numbers;
 #[cfg(feature = "rawarray")]
 mod rawarray;
 
@@ -24,6 +28,8 @@ pub(crate) fn open(
     options: &OpenOptions,
 ) -> Result<Box<dyn Source>> {
     match format {
+        #[cfg(feature = "asdf")]
+        Format::Asdf => asdf::open(storage, path, options),
         #[cfg(feature = "gsd")]
         Format::Gsd => gsd::open(storage, options),
         #[cfg(feature = "hdf5")]
@@ -40,7 +46,7 @@ pub(crate) fn absent(format: Format) -> Error {
 }
 
 /// Appends `size` zeroed bytes to `out` and returns them, to be read into.
-#[cfg(any(feature = "hdf5", feature = "rawarray"))]
+#[cfg(any(feature = "asdf", feature = "hdf5", feature = "rawarray"))]
 fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
     let before = out.len();
     if before == 0 && out.capacity() < size {
@@ -52,7 +58,7 @@ fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
 }
 
 /// Appends the elements of `slab` to `out`; `bytes` holds the whole array that it selects from, `size` bytes an element.
-#[cfg(feature = "gsd")]
+#[cfg(any(feature = "asdf", feature = "gsd"))]
 fn gather(bytes: &[u8], size: usize, slab: &sciformats_core::Slab, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::usage("selection", "leaves the bytes of its array");
     let at = |index: u64| usize::try_from(index).ok()?.checked_mul(size);
