@@ -13,23 +13,29 @@ use crate::source::Structure;
 type Visit<'v> = dyn FnMut(Structure) -> ControlFlow<()> + 'v;
 type Fields = Vec<(Cow<'static, str>, Value)>;
 
-/// Goes through the structures, objects in the order of a walk from the root.
+/// Goes through the structures, objects in the order of a walk from the root. What cannot be read is left out; the first
+/// error is told once everything else was shown.
 pub(super) fn all(file: &File, visit: &mut Visit<'_>) -> Result<()> {
     if visit(superblock(file)).is_break() {
         return Ok(());
     }
+    let mut failure = None;
     for visited in file.walk() {
-        let address = match visited.what {
-            Met::Object(address) => address,
-            Met::Broken(error) => return Err(error),
+        let shown = match visited.what {
+            Met::Object(address) => {
+                let path = Name::from(visited.path).shown().into_owned();
+                object(file, address, path, visit)
+            }
+            Met::Broken(error) => Err(error),
             _ => continue,
         };
-        let path = Name::from(visited.path).shown().into_owned();
-        if object(file, address, path, visit)?.is_break() {
-            break;
+        match shown {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => return Ok(()),
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 fn superblock(file: &File) -> Structure {

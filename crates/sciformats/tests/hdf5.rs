@@ -1,0 +1,125 @@
+//! What the common view tells of HDF5 files beside their contents.
+
+#![cfg(feature = "hdf5")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sciformats::source::Fact;
+use sciformats::{File, Format, Kind, Name, Object, OpenOptions, Target, Value, verify};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
+}
+
+fn fact<'a>(facts: &'a [Fact], key: &str) -> Option<&'a Value> {
+    facts.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+/// The names of all structures, and how many bytes of chunks and data there are.
+fn structures(file: &File) -> (Vec<String>, u64) {
+    let (mut names, mut data) = (Vec::new(), 0);
+    let mut visit = |structure: sciformats::source::Structure| {
+        let end = structure.offset.checked_add(structure.size).unwrap();
+        assert!(structure.size > 0 || structure.depth == 1, "{structure:?}");
+        assert!(end <= file.size(), "{structure:?}");
+        if matches!(&*structure.name, "chunk" | "contiguous data") {
+            data += structure.size;
+        }
+        names.push(structure.name.into_owned());
+        ControlFlow::Continue(())
+    };
+    file.source().structures(&mut visit).unwrap();
+    (names, data)
+}
+
+#[test]
+fn a_user_block_moves_every_offset() {
+    let file = sciformats::open(fixture("user-block.h5")).unwrap();
+    assert_eq!(file.format(), Format::Hdf5);
+    let facts = file.source().facts();
+    let Some(Value::Integer(digits)) = fact(&facts, "user block") else { panic!("{facts:?}") };
+    let base: usize = digits.parse().unwrap();
+    assert!(fs::read(fixture("user-block.h5")).unwrap()[base..].starts_with(b"\x89HDF"));
+    assert_eq!(structures(&file).0.first().map(String::as_str), Some("superblock"));
+}
+
+#[test]
+fn stored_bytes_are_those_of_the_chunks() {
+    for name in ["filters.h5", "indexes-earliest.h5", "indexes-latest.h5"] {
+        let file = sciformats::open(fixture(name)).unwrap();
+        let source = file.source();
+        let (mut stored, mut filters) = (0, Vec::new());
+        let mut groups = vec![source.root()];
+        while let Some(group) = groups.pop() {
+            for member in source.members(group).unwrap() {
+                let Target::Object(id) = member.unwrap().target else { continue };
+                match source.object(id).unwrap() {
+                    Object::Group => groups.push(id),
+                    Object::Array(info) => {
+                        let compact = info.facts.contains(&("layout", "compact".into()));
+                        stored += if compact { 0 } else { info.stored.unwrap() };
+                        filters.extend(info.filters.clone());
+                        assert_eq!(info.chunks.is_some(), info.facts.iter().any(|(key, _)| *key == "index"));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let (names, data) = structures(&file);
+        assert_eq!(stored, data, "{name}");
+        assert!(names.iter().any(|name| name == "object header"));
+        assert!(filters.iter().any(|filter| filter.starts_with("deflate ")), "{name}: {filters:?}");
+    }
+}
+
+#[test]
+fn names_find_what_is_listed() {
+    for name in ["links-earliest.h5", "links-latest.h5"] {
+        let file = sciformats::open(fixture(name)).unwrap();
+        let source = file.source();
+        let mut kinds = Vec::new();
+        for member in source.members(source.root()).unwrap() {
+            let member = member.unwrap();
+            let found = source.member(source.root(), &member.name).unwrap().unwrap();
+            assert_eq!(format!("{found:?}"), format!("{:?}", member.target));
+            kinds.push(std::mem::discriminant(&found));
+        }
+        kinds.dedup();
+        assert!(kinds.len() > 1, "{name}");
+        assert!(source.member(source.root(), &"no such member".into()).unwrap().is_none());
+        assert!(source.member(source.root(), &Name::from(&b"\xff"[..])).unwrap().is_none());
+    }
+}
+
+#[test]
+fn what_is_cut_off_is_told() {
+    let bytes = fs::read(fixture("types-latest.h5")).unwrap();
+    let cut = bytes[..bytes.len() - 1].to_vec();
+    let file = File::from_storage(Arc::new(cut), &OpenOptions::default()).unwrap();
+    assert_eq!(fact(&file.source().facts(), "truncated"), Some(&true.into()));
+    let mut told = Vec::new();
+    verify::verify(&file, &mut |finding| told.push(finding.error.to_string()));
+    assert!(told.iter().any(|error| error.contains("end of file address")), "{told:?}");
+}
+
+#[test]
+fn an_object_that_cannot_be_read_keeps_its_place() {
+    let bytes = fs::read(fixture("types-latest.h5")).unwrap();
+    let sound = File::from_storage(Arc::new(bytes.clone()), &OpenOptions::default()).unwrap();
+    let source = sound.source();
+    let member = source.members(source.root()).unwrap().next().unwrap().unwrap();
+    let Target::Object(id) = member.target else { panic!("{member:?}") };
+    let mut broken = bytes;
+    broken[usize::try_from(id.0).unwrap()] ^= 1;
+    let file = File::from_storage(Arc::new(broken), &OpenOptions::default()).unwrap();
+    assert!(matches!(file.source().object(id).unwrap(), Object::Damaged { kind: Kind::Unknown, .. }));
+    let summary = verify::verify(&file, &mut |finding| {
+        assert_eq!(finding.path.as_deref(), Some(&*format!("/{}", member.name)));
+    });
+    assert!(summary.findings > 0 && summary.objects > 2);
+    assert!(file.source().structures(&mut |_| ControlFlow::Continue(())).is_err());
+}
