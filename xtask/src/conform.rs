@@ -68,8 +68,10 @@ fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
     let example = build(&["--package", format.package, "--example", "conformance"], "conformance", &place)?;
     let peer = || python.script(&format.script("peer"));
 
-    step(Command::new(&example).arg("write").arg(&ours), Column::TheyReadOurs, Lines::Optional, matrix);
-    step(peer().arg("check").arg(&ours), Column::TheyReadOurs, Lines::Required, matrix);
+    if format.writes {
+        step(Command::new(&example).arg("write").arg(&ours), Column::TheyReadOurs, Lines::Optional, matrix);
+        step(peer().arg("check").arg(&ours), Column::TheyReadOurs, Lines::Required, matrix);
+    }
     step(peer().arg("write").arg(&theirs), Column::WeReadTheirs, Lines::Optional, matrix);
     step(Command::new(&example).arg("check").arg(&theirs), Column::WeReadTheirs, Lines::Required, matrix);
     for check in manifest::check_all(&program, &theirs)? {
@@ -124,12 +126,12 @@ fn read_line(line: &str) -> Check {
     Check { case: case.to_owned(), outcome }
 }
 
-/// Builds one target in release and copies it into `place`: a later build of the same name (each format has an
-/// example `conformance`) must not change the program under test.
+/// Builds one target with the profile `conform` and copies it into `place`: a later build of the same name (each
+/// format has an example `conformance`) must not change the program under test.
 fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf> {
     let mut command = cargo();
     command
-        .args(["build", "--release", "--all-features", "--message-format=json-render-diagnostics"])
+        .args(["build", "--profile", "conform", "--all-features", "--message-format=json-render-diagnostics"])
         .args(which);
     eprintln!("$ {}", shown(&command));
     let text = crate::sh::output(&mut command)?;

@@ -11,15 +11,17 @@ pub(crate) struct Format {
     pub(crate) name: &'static str,
     /// The crate that reads and writes it.
     pub(crate) package: &'static str,
+    /// Whether that crate writes files, so that others can be asked to read them.
+    pub(crate) writes: bool,
 }
 
 /// All formats of the project.
 pub(crate) const FORMATS: &[Format] = &[
-    Format { name: "hdf5", package: "hdf5-pure" },
-    Format { name: "asdf", package: "asdf-core" },
-    Format { name: "blosc2", package: "cframe" },
-    Format { name: "gsd", package: "gsd-rs" },
-    Format { name: "rawarray", package: "rawarray" },
+    Format { name: "hdf5", package: "hdf5-pure", writes: false },
+    Format { name: "asdf", package: "asdf-core", writes: true },
+    Format { name: "blosc2", package: "cframe", writes: true },
+    Format { name: "gsd", package: "gsd-rs", writes: true },
+    Format { name: "rawarray", package: "rawarray", writes: true },
 ];
 
 impl Format {
