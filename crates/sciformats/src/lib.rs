@@ -76,3 +76,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<File> {
     File::open(path, options)
 }
+
+/// The examples of the project's README.
+#[cfg(all(doctest, feature = "rawarray"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

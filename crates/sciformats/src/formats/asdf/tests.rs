@@ -1,3 +1,5 @@
+//! The adapter, on small files made here.
+
 use std::sync::Arc;
 
 use super::*;
