@@ -1,10 +1,11 @@
-//! Prints what is in a GSD file: `info FILE`.
+//! Prints what is in a GSD file: `info FILE`, or in one of the fixtures.
 #![allow(clippy::print_stdout, reason = "that is what it is for")]
 
-use gsd_rs::{Error, Reader, Result};
+use gsd_rs::{Reader, Result};
 
 fn main() -> Result<()> {
-    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "are a file"))?;
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gsd/hoomd-log.gsd");
+    let path = std::env::args_os().nth(1).unwrap_or_else(|| fixture.into());
     let reader = Reader::open(path)?;
     let header = reader.header();
     println!("layer {}, schema {} {}", header.version, header.schema, header.schema_version);
