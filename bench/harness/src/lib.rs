@@ -32,7 +32,7 @@ mod worker;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use table::Row;
@@ -77,19 +77,28 @@ pub struct Case {
     name: &'static str,
     goal: f64,
     prepare: Option<Prepare>,
+    fresh: usize,
     implementations: Vec<(&'static str, Implementation)>,
 }
 
 impl Case {
     /// A case; the goal is the largest ratio ours ÷ peer, in time, that is good enough against every peer.
     pub fn new(name: &'static str, goal: f64) -> Self {
-        Self { name, goal, prepare: None, implementations: Vec::new() }
+        Self { name, goal, prepare: None, fresh: 0, implementations: Vec::new() }
     }
 
     /// Runs once, before the workers start: writes what they read.
     #[must_use]
     pub fn prepare(mut self, work: impl Fn(&Path) -> Outcome + 'static) -> Self {
         self.prepare = Some(Box::new(work));
+        self
+    }
+
+    /// The bytes of memory, for files or for results, that a round takes from the system. Before each round that much is
+    /// made ready, so that no round pays for what the one before it gave back.
+    #[must_use]
+    pub fn fresh(mut self, bytes: usize) -> Self {
+        self.fresh = bytes;
         self
     }
 
@@ -201,13 +210,22 @@ impl Bench {
         };
         let mut pairs = Vec::new();
         for _ in 0..=ROUNDS {
+            settle(case.fresh);
             let ours = ours.run(case.name).map_err(|error| format!("ours: {error}"))?;
+            settle(case.fresh);
             let peer = peer.run(case.name).map_err(|error| format!("{name}: {error}"))?;
             pairs.push(table::Pair { ours, peer });
         }
         pairs.remove(0);
         Ok(pairs)
     }
+}
+
+/// What was written before has reached the device, and memory is ready: nobody pays for the work of another.
+fn settle(fresh: usize) {
+    // Where there is no program of that name the device is as it is.
+    let _ = Command::new("sync").status();
+    memory::touch(fresh);
 }
 
 /// A folder for the files of one run: in `SCIFORMATS_BENCH_DIR`, or where temporary files go.

@@ -53,9 +53,8 @@ impl Worker {
         }
     }
 
-    /// Has the case run once, after what others wrote has reached the device: nobody pays for the writes of another.
+    /// Has the case run once.
     pub(crate) fn run(&mut self, case: &str) -> Result<Measured, String> {
-        settle();
         let sent = writeln!(self.ask, "run {case}").and_then(|()| self.ask.flush());
         sent.map_err(|error| format!("the worker is gone: {error}"))?;
         let mut answer = String::new();
@@ -73,11 +72,6 @@ impl Drop for Worker {
         let _ = writeln!(self.ask, "quit").and_then(|()| self.ask.flush());
         let _ = self.process.wait();
     }
-}
-
-/// Where there is no program of that name the device is as it is.
-fn settle() {
-    let _ = Command::new("sync").status();
 }
 
 fn understand(answer: &str) -> Result<Measured, String> {
