@@ -99,6 +99,14 @@ impl Array {
         Self::from_schunk(SChunk::open_with(path, options)?)
     }
 
+    /// The array in a frame that is open already. Edits stay in memory, as those of [`SChunk::from_frame`].
+    ///
+    /// # Errors
+    /// As [`from_schunk`](Self::from_schunk).
+    pub fn from_frame(frame: crate::Frame) -> Result<Self> {
+        Self::from_schunk(SChunk::from_frame(frame))
+    }
+
     /// The array that a super-chunk is.
     ///
     /// # Errors

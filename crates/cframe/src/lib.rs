@@ -42,6 +42,7 @@ mod spec;
 pub use array::Array;
 pub use array_params::ArrayParams;
 pub use codec::registry::{Registry, UserCodec, UserFilter};
+pub use model::anatomy::{Anatomy, ChunkPlace};
 pub use model::chunk::Chunk;
 pub use model::dtype::{DType, Field, Kind};
 pub use model::frame::Frame;
@@ -52,8 +53,9 @@ pub use model::schunk::SChunk;
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab};
 pub use spec::chunk_header::Special;
-pub use spec::frame_header::{ChunkSize, FrameType};
+pub use spec::frame_header::{ChunkSize, FrameHeader, FrameType};
 pub use spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
+pub use spec::value::Value;
 
 use model::chunk::PLAIN;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::storage::{Mapped, Window};
+use sciformats_core::storage::{FileStorage, Mapped, Window};
 use sciformats_core::{Error, ReadAt, Result};
 
 use super::chunk::{Chunk, Context, PLAIN, read_header};
@@ -37,6 +37,8 @@ pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 pub struct Frame {
     storage: Arc<dyn ReadAt>,
     folder: Option<PathBuf>,
+    /// Whether chunk files are mapped.
+    mapped: bool,
     header: FrameHeader,
     trailer: Trailer,
     /// Where the offsets chunk and the trailer begin.
@@ -49,7 +51,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Opens a file, which is mapped, or the folder of a sparse frame.
+    /// Opens a file or the folder of a sparse frame; files are mapped.
     ///
     /// # Errors
     /// `Io`; `Malformed`; `Unsupported` for a type of frame that is not known.
@@ -64,10 +66,10 @@ impl Frame {
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
-            let index = Mapped::open(path.join(SPARSE_INDEX))?;
+            let index = open_file(&path.join(SPARSE_INDEX), options.mapped)?;
             return Self::read(plain_view(index)?, Some(path.into()), options);
         }
-        Self::read(plain_view(Mapped::open(path)?)?, None, options)
+        Self::read(plain_view(open_file(path, options.mapped)?)?, None, options)
     }
 
     /// Opens a frame in any storage, which begins at `offset`; bytes after it are ignored.
@@ -121,6 +123,7 @@ impl Frame {
         let mut frame = Self {
             storage,
             folder,
+            mapped: options.mapped,
             header,
             trailer,
             offsets_at,
@@ -149,6 +152,11 @@ impl Frame {
         let len = self.trailer_at.saturating_sub(self.offsets_at);
         let source = Source::shared(self.storage.clone(), self.offsets_at, len);
         Offsets::new(Chunk::open(source, &PLAIN)?, self.offsets_at, expected, &self.context.limits)
+    }
+
+    /// The header as stored.
+    pub fn header(&self) -> &FrameHeader {
+        &self.header
     }
 
     /// Size of an element in bytes.
@@ -314,7 +322,8 @@ impl Frame {
         })
     }
 
-    /// Decodes every chunk and every metalayer, and returns how many chunks there are.
+    /// Decodes every chunk and every metalayer, and returns how many chunks there are. [`check`](Self::check) goes on after
+    /// a fault.
     ///
     /// # Errors
     /// The first fault.
@@ -336,13 +345,18 @@ impl Frame {
         self.storage.len()
     }
 
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// The first byte of the trailer.
+    pub(crate) fn trailer_start(&self) -> u64 {
+        self.trailer_at
+    }
+
     /// Whether it is the sparse frame of this folder.
     pub(crate) fn is_in(&self, folder: &Path) -> bool {
         self.folder.as_deref() == Some(folder)
-    }
-
-    pub(crate) fn header(&self) -> &FrameHeader {
-        &self.header
     }
 
     pub(crate) fn trailer(&self) -> &Trailer {
@@ -374,7 +388,7 @@ impl Frame {
     /// The bytes of the chunk at a position, or in the file of that number, and what follows them.
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
-            let storage = Arc::new(Mapped::open(folder.join(chunk_file(position)))?);
+            let storage = open_file(&folder.join(chunk_file(position)), self.mapped)?;
             let len = storage.len();
             return Ok(Source::shared(storage, 0, len));
         }
@@ -444,6 +458,10 @@ impl std::fmt::Debug for Frame {
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
+}
+
+fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn ReadAt>> {
+    Ok(if mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) })
 }
 
 /// The name of the file of a chunk in a sparse frame.

@@ -17,6 +17,7 @@
     )
 )]
 
+pub(crate) mod anatomy;
 pub(crate) mod chunk;
 pub(crate) mod coder;
 pub(crate) mod compress;

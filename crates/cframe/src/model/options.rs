@@ -7,11 +7,23 @@ use super::parallel::Threads;
 use crate::codec::registry::Registry;
 
 /// How a frame, an array or a chunk is to be read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     limits: Limits,
     threads: Threads,
     registry: Registry,
+    pub(crate) mapped: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            threads: Threads::default(),
+            registry: Registry::default(),
+            mapped: true,
+        }
+    }
 }
 
 impl Options {
@@ -31,6 +43,13 @@ impl Options {
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
+    }
+
+    /// Whether files are mapped into memory, so that stored bytes need not be copied; they are, unless told otherwise. A
+    /// mapped file must not be cut shorter by another process while it is open.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
     }
 
     pub(crate) fn context(&self) -> Context {

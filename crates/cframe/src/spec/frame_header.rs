@@ -68,29 +68,48 @@ pub enum ChunkSize {
     Unknown,
 }
 
-/// The header of a frame.
+/// The header of a frame, as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FrameHeader {
-    /// Length of the header itself; set by [`encode`](Self::encode).
-    pub(crate) header_len: u32,
-    pub(crate) frame_len: u64,
-    pub(crate) general_flags: u8,
-    pub(crate) frame_type: u8,
-    pub(crate) codec_flags: u8,
-    pub(crate) other_flags: u8,
-    pub(crate) nbytes: u64,
-    pub(crate) cbytes: u64,
-    pub(crate) typesize: u32,
-    pub(crate) blocksize: u32,
-    pub(crate) chunksize: ChunkSize,
-    pub(crate) threads: [i16; 2],
-    pub(crate) has_vlmeta: bool,
-    pub(crate) filter_slots: u8,
-    pub(crate) pipeline: Pipeline,
-    pub(crate) codec: u8,
-    pub(crate) codec_meta: u8,
-    pub(crate) other_flags2: u8,
-    pub(crate) reserved: u8,
+#[non_exhaustive]
+pub struct FrameHeader {
+    /// Length of the header itself; what is written has its own.
+    pub header_len: u32,
+    /// Length of the frame, in bytes.
+    pub frame_len: u64,
+    /// Bits 0–3 version, 4–5 width of offsets, 6 chunks vary in length, 7 blocks do.
+    pub general_flags: u8,
+    /// Bits 0–3: 0 contiguous, 1 directory.
+    pub frame_type: u8,
+    /// Bits 0–3 codec format, 4–7 level.
+    pub codec_flags: u8,
+    /// Bits 0–1 split mode, less one.
+    pub other_flags: u8,
+    /// Size of all chunks decoded, in bytes.
+    pub nbytes: u64,
+    /// Size of all chunks as stored, in bytes, holes between them included.
+    pub cbytes: u64,
+    /// Size of an element, in bytes.
+    pub typesize: u32,
+    /// Size of a block in bytes; 0 if each chunk has its own.
+    pub blocksize: u32,
+    /// Sizes of the chunks.
+    pub chunksize: ChunkSize,
+    /// Threads that compressed, and that should decompress; nobody minds.
+    pub threads: [i16; 2],
+    /// Whether the trailer has metalayers.
+    pub has_vlmeta: bool,
+    /// Number of filter slots.
+    pub filter_slots: u8,
+    /// The filters that new chunks are written with by default.
+    pub pipeline: Pipeline,
+    /// The number of the codec.
+    pub codec: u8,
+    /// The parameter of the codec.
+    pub codec_meta: u8,
+    /// Bit 0: dictionaries.
+    pub other_flags2: u8,
+    /// Nothing yet.
+    pub reserved: u8,
     pub(crate) layers: Vec<Layer>,
 }
 

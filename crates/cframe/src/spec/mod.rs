@@ -8,6 +8,7 @@
 //! | [`offset`] | little | content of the offsets chunk |
 //! | [`trailer`] | big (`MessagePack`) | end of a frame |
 //! | [`b2nd`] | big (`MessagePack`) | the metalayer `b2nd` |
+//! | [`value`] | big (`MessagePack`) | metalayers of Python's |
 #![warn(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -36,3 +37,4 @@ pub(crate) mod offset;
 pub(crate) mod pipeline;
 pub(crate) mod stream;
 pub(crate) mod trailer;
+pub(crate) mod value;

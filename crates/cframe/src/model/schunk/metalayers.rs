@@ -9,6 +9,7 @@ use crate::model::frame::shape_of;
 use crate::model::params::Params;
 use crate::model::source::Source;
 use crate::spec::metalayers::{Layer, MAX_NAME};
+use crate::spec::value::Value;
 
 /// The most metalayers that other readers accept.
 const MAX_METALAYERS: usize = 16;
@@ -39,6 +40,22 @@ impl SChunk {
         Ok(())
     }
 
+    /// The value that a metalayer holds as `MessagePack`.
+    ///
+    /// # Errors
+    /// `NotFound`; `Malformed` if its bytes are no such value.
+    pub fn metalayer_value(&self, name: &str) -> Result<Value> {
+        Value::from_msgpack(self.metalayer(name).ok_or_else(|| Error::not_found("metalayer", name))?)
+    }
+
+    /// Sets a metalayer to a value as `MessagePack`.
+    ///
+    /// # Errors
+    /// As [`set_metalayer`](Self::set_metalayer) and [`Value::to_msgpack`].
+    pub fn set_metalayer_value(&mut self, name: &str, value: &Value) -> Result<()> {
+        self.set_metalayer(name, &value.to_msgpack()?)
+    }
+
     /// Names of the metalayers of variable length, in stored order.
     pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.trailer.layers.iter().map(|layer| layer.name.as_str())
@@ -65,6 +82,35 @@ impl SChunk {
         set_layer(&mut self.trailer.layers, name, chunk, MAX_VLMETA)?;
         self.changed = true;
         Ok(())
+    }
+
+    /// The value that a metalayer of variable length holds as `MessagePack`, as Python programs write it.
+    ///
+    /// # Errors
+    /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
+    pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
+        Value::from_msgpack(&self.vlmeta(name)?)
+    }
+
+    /// Sets a metalayer of variable length to a value as `MessagePack`.
+    ///
+    /// # Errors
+    /// As [`set_vlmeta`](Self::set_vlmeta) and [`Value::to_msgpack`].
+    pub fn set_vlmeta_value(&mut self, name: &str, value: &Value) -> Result<()> {
+        self.set_vlmeta(name, &value.to_msgpack()?)
+    }
+
+    /// The metalayers of variable length as a dictionary, in stored order. What is no `MessagePack` is bytes.
+    ///
+    /// # Errors
+    /// As [`vlmeta`](Self::vlmeta).
+    pub fn vlmeta_values(&self) -> Result<Vec<(String, Value)>> {
+        self.vlmeta_names()
+            .map(|name| {
+                let bytes = self.vlmeta(name)?;
+                Ok((name.to_owned(), Value::from_msgpack(&bytes).unwrap_or(Value::Bytes(bytes))))
+            })
+            .collect()
     }
 
     /// Removes a metalayer of variable length.

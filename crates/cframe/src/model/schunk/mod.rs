@@ -134,6 +134,12 @@ impl SChunk {
         Ok(Self::over(Frame::from_bytes_with(bytes, options)?, Home::Memory))
     }
 
+    /// A frame that is open already, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
+    /// makes a frame there, and [`save`](Self::save) writes a file.
+    pub fn from_frame(frame: Frame) -> Self {
+        Self::over(frame, Home::Memory)
+    }
+
     fn over(frame: Frame, home: Home) -> Self {
         Self {
             entries: None,
@@ -218,6 +224,11 @@ impl SChunk {
             (Place::Stored(offset), Some(base)) => base.chunk_of(*offset, Some(entry.nbytes)),
             (Place::Stored(_), None) => Err(self.past_the_end(index)),
         }
+    }
+
+    /// All chunks in order.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Chunk<'_>>> {
+        (0..self.chunks()).map(|index| self.chunk(index))
     }
 
     /// The decoded bytes that a chunk holds.

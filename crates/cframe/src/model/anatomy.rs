@@ -1,0 +1,109 @@
+//! What a frame consists of, for those who look into it or check it.
+
+use std::ops::Range;
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result};
+
+use super::chunk::Chunk;
+use super::frame::{Frame, chunk_file};
+use super::frame_parts::FRAME_HEADER;
+use crate::spec::chunk_header::Special;
+use crate::spec::offset::Offset;
+use crate::spec::value::Value;
+
+/// The byte ranges of a frame, counted from its first byte. In a sparse frame they are those of the index file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anatomy {
+    /// The header, with the metalayers.
+    pub header: Range<u64>,
+    /// The chunks and the holes between them; empty in a sparse frame.
+    pub chunks: Range<u64>,
+    /// The offsets chunk; empty if there are no chunks.
+    pub offsets: Range<u64>,
+    /// The trailer, with the metalayers of variable length.
+    pub trailer: Range<u64>,
+    /// Bytes of the storage behind the frame, which are none of its own.
+    pub behind: Range<u64>,
+}
+
+/// Where a chunk is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChunkPlace {
+    /// In the frame, from this byte on.
+    At(u64),
+    /// In a file of this name, in the folder of a sparse frame.
+    File(String),
+    /// Nowhere: nothing is stored but its kind.
+    Nowhere(Special),
+}
+
+impl Frame {
+    /// The byte ranges of the frame's parts.
+    pub fn anatomy(&self) -> Anatomy {
+        let header_end = u64::from(self.header().header_len);
+        let index = self.index_range();
+        let trailer_at = self.trailer_start();
+        let offsets = if self.chunks() == 0 { trailer_at..trailer_at } else { index.start..trailer_at };
+        Anatomy {
+            header: 0..header_end,
+            chunks: header_end.min(offsets.start)..offsets.start,
+            offsets,
+            trailer: trailer_at..index.end,
+            behind: index.end..self.storage_len().max(index.end),
+        }
+    }
+
+    /// Where a chunk is.
+    ///
+    /// # Errors
+    /// `Usage` past the last chunk; those of the offsets chunk.
+    pub fn chunk_place(&self, index: u64) -> Result<ChunkPlace> {
+        Ok(match self.offset(index)? {
+            Offset::Special(kind) => ChunkPlace::Nowhere(kind),
+            Offset::At(number) if self.is_sparse() => ChunkPlace::File(chunk_file(number)),
+            Offset::At(position) => ChunkPlace::At(position.saturating_add(self.header().header_len.into())),
+        })
+    }
+
+    /// All chunks in order.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Chunk<'_>>> {
+        (0..self.chunks()).map(|index| self.chunk(index))
+    }
+
+    /// The value that a metalayer holds as `MessagePack`.
+    ///
+    /// # Errors
+    /// `NotFound`; `Malformed` if its bytes are no such value.
+    pub fn metalayer_value(&self, name: &str) -> Result<Value> {
+        Value::from_msgpack(self.metalayer(name).ok_or_else(|| Error::not_found("metalayer", name))?)
+    }
+
+    /// The value that a metalayer of variable length holds as `MessagePack`.
+    ///
+    /// # Errors
+    /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
+    pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
+        Value::from_msgpack(&self.vlmeta(name)?)
+    }
+
+    /// Decodes every block of every chunk and every metalayer, checks all sizes, and tells each fault.
+    pub fn check(&self, visit: &mut dyn FnMut(Error)) {
+        let names: Vec<&str> = self.vlmeta_names().collect();
+        names.into_iter().filter_map(|name| self.vlmeta(name).err()).for_each(&mut *visit);
+        let (mut total, mut known) = (0u64, true);
+        for index in 0..self.chunks() {
+            match self.chunk(index).and_then(|chunk| chunk.decode()) {
+                Ok(bytes) => total = total.saturating_add(bytes.len() as u64),
+                Err(error) => {
+                    known = false;
+                    visit(error);
+                }
+            }
+        }
+        if known && total != self.nbytes() {
+            let kind = FaultKind::Mismatch { expected: total, found: self.nbytes() };
+            visit(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29));
+        }
+    }
+}
