@@ -128,7 +128,7 @@ fn read_line(line: &str) -> Check {
 
 /// Builds one target with the profile `conform` and copies it into `place`: a later build of the same name (each
 /// format has an example `conformance`) must not change the program under test.
-fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf> {
+pub(crate) fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf> {
     let mut command = cargo();
     command
         .args(["build", "--profile", "conform", "--all-features", "--message-format=json-render-diagnostics"])

@@ -14,6 +14,7 @@ mod formats;
 mod fuzz;
 mod lint;
 mod msrv;
+mod mutate;
 mod python;
 mod sh;
 mod test;
@@ -74,6 +75,12 @@ const TASKS: &[Task] = &[
         usage: "[TARGET] [--seconds N]",
         run: fuzz::task,
         help: "run the fuzz targets, each 60 seconds unless told otherwise",
+    },
+    Task {
+        name: "mutate",
+        usage: "[FORMAT] [--count N] [--seed N]",
+        run: mutate::task,
+        help: "damage fixtures at random and have the program read them, in bounded time and memory",
     },
     Task {
         name: "cross",

@@ -1,0 +1,197 @@
+//! Damages fixtures at random and has the program read them: it may refuse, but not crash, hang or take memory without
+//! end.
+//!
+//! The damage follows from the seed and the number of the mutant alone, so a mutant that is reported can be made again.
+//! Mutants that did harm stay in `target/mutants/FORMAT`.
+
+mod damage;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::args::Args;
+use crate::conform::build;
+use crate::counts::Counts;
+use crate::fixtures::files_below;
+use crate::formats::{FORMATS, Format, name_of};
+use crate::sh::{About, Failure, Result, root, target_folder};
+
+/// Mutants for each format unless `--count` says otherwise.
+const COUNT: u64 = 1000;
+
+/// How long one mutant may be read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The address space that the program may take, in KiB.
+const KIBIBYTES: u64 = 1 << 20;
+
+/// The highest exit status that the program documents; a panic has another.
+const HIGHEST_STATUS: i32 = 4;
+
+/// The verb. The last line is `N passed, N failed, N skipped`.
+pub(crate) fn task(mut args: Args) -> Result {
+    let count = args.number("--count")?.unwrap_or(COUNT);
+    let seed = args.number("--seed")?.unwrap_or(1);
+    let asked = args.word().map(|word| name_of(&word).to_owned());
+    args.end()?;
+    let counts = mutate(asked.as_deref(), count, seed)?;
+    println!("{counts}");
+    counts.verdict(false)
+}
+
+/// Reads `count` mutants of each format (or of one).
+pub(crate) fn mutate(asked: Option<&str>, count: u64, seed: u64) -> Result<Counts> {
+    let chosen: Vec<&Format> =
+        FORMATS.iter().filter(|format| asked.is_none_or(|asked| asked == format.name)).collect();
+    if chosen.is_empty() {
+        return Err(Failure::setup(format!("no format {}", asked.unwrap_or_default())));
+    }
+    let place = target_folder()?.join("mutants");
+    fs::create_dir_all(&place).about(&place)?;
+    let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
+    let mut counts = Counts::default();
+    for format in chosen {
+        let begin = Instant::now();
+        let harm = sweep(format.name, &program, &place.join(format.name), count, seed)?;
+        let failed = u64::try_from(harm.len()).unwrap_or(u64::MAX);
+        counts += Counts { passed: count.saturating_sub(failed), failed, skipped: 0 };
+        println!("{:8}  {count} mutants, {failed} did harm, {:.0?}", format.name, begin.elapsed());
+        harm.iter().for_each(|line| println!("  {line}"));
+    }
+    Ok(counts)
+}
+
+/// The mutants of one format; what did harm is told, a line each.
+fn sweep(format: &str, program: &Path, place: &Path, count: u64, seed: u64) -> Result<Vec<String>> {
+    let originals = originals(format)?;
+    if originals.is_empty() {
+        return Err(format!("fixtures/{format} holds no file").into());
+    }
+    if place.exists() {
+        fs::remove_dir_all(place).about(place)?;
+    }
+    fs::create_dir_all(place).about(place)?;
+    let (next, harm) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let worker = || -> Result {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(());
+            }
+            let mutant = damage::mutant(&originals, seed, number);
+            let path = place.join(format!("{number}"));
+            fs::write(&path, mutant).about(&path)?;
+            match read(program, &path, number)? {
+                None => fs::remove_file(&path).about(&path)?,
+                Some(what) => {
+                    harm.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(format!("{}: {what}", path.display()));
+                }
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(outcome) => outcome,
+            Err(_) => Err("a thread of the sweep panicked".into()),
+        })
+    })?;
+    let mut harm = harm.into_inner().unwrap_or_else(PoisonError::into_inner);
+    harm.sort();
+    Ok(harm)
+}
+
+/// The bytes of a format's fixtures, the hostile ones too.
+fn originals(format: &str) -> Result<Vec<Vec<u8>>> {
+    let folder = root().join("fixtures").join(format);
+    let files: Vec<PathBuf> = files_below(&folder)?
+        .iter()
+        .filter(|file| !file.starts_with("expected/"))
+        .map(|file| folder.join(file))
+        .collect();
+    files.iter().map(|path| fs::read(path).about(path)).collect()
+}
+
+/// Has the program read one file. `None` if it did well, else what it did.
+fn read(program: &Path, file: &Path, number: u64) -> Result<Option<String>> {
+    let command = if number.is_multiple_of(2) { "manifest" } else { "verify" };
+    let mut child = limited(program)
+        .arg(command)
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .about(program)?;
+    let begin = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait().about(program)? {
+            return Ok(harm(status).map(|what| format!("`{command}` {what}")));
+        }
+        if begin.elapsed() > PATIENCE {
+            // It may have ended meanwhile, which does not change that it was late.
+            let _ = child.kill();
+            child.wait().about(program)?;
+            return Ok(Some(format!("`{command}` took longer than {PATIENCE:?}")));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// What is wrong with an exit status, if something is.
+fn harm(status: ExitStatus) -> Option<String> {
+    match status.code() {
+        Some(0..=HIGHEST_STATUS) => None,
+        _ => Some(format!("ended with {status}")),
+    }
+}
+
+/// The program, with bounded memory where the system has a shell that can say so.
+fn limited(program: &Path) -> Command {
+    if cfg!(unix) {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {KIBIBYTES} && exec \"$@\""), "sh"]).arg(program);
+        return command;
+    }
+    Command::new(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn documented_ends_are_no_harm_and_others_are() {
+        let run = |script: &str| Command::new("sh").args(["-c", script]).status().unwrap();
+        for status in 0..=HIGHEST_STATUS {
+            assert_eq!(harm(run(&format!("exit {status}"))), None);
+        }
+        assert!(harm(run("exit 101")).unwrap().contains("101"));
+        assert!(harm(run("kill -ABRT $$")).unwrap().contains("signal"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn memory_is_bounded() {
+        let output = limited(Path::new("sh")).args(["-c", "ulimit -v"]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), KIBIBYTES.to_string());
+    }
+
+    #[test]
+    fn each_format_has_originals() {
+        for format in FORMATS {
+            assert!(!originals(format.name).unwrap().is_empty(), "{}", format.name);
+        }
+    }
+}
