@@ -97,10 +97,12 @@ impl File {
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
-            return Err(match Format::of_path(path)? {
-                Some(format) => formats::absent(format),
-                None => Error::io("open", std::io::ErrorKind::IsADirectory.into()).in_file(path, None),
-            });
+            let Some(format) = Format::of_path(path)? else {
+                return Err(Error::io("open", std::io::ErrorKind::IsADirectory.into()).in_file(path, None));
+            };
+            let (source, size) = formats::open_folder(format, path, options)?;
+            let path = Some(path.to_path_buf());
+            return Ok(Self { source, path, size, options: *options, read: AtomicU64::new(0) });
         }
         let storage: Storage =
             if options.mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) };

@@ -196,6 +196,11 @@ pub trait Source: Send + Sync {
         Ok(Box::new(std::iter::empty()))
     }
 
+    /// What an attribute of an object means, as JSON, where its elements are the bytes of an encoding.
+    fn attribute_json(&self, _id: ObjectId, _attribute: &Attribute) -> Option<String> {
+        None
+    }
+
     /// Appends the canonical bytes of the selected elements of an array to `out`, in C order;
     /// see [`ElementType`](crate::ElementType).
     ///

@@ -12,7 +12,7 @@ use sciformats::compare::{Options, compare};
 use sciformats::source::Listed;
 use sciformats::{File, Limits, Object, ObjectId, OpenOptions, Selection, Source, Target, manifest, verify};
 
-const FORMATS: [&str; 4] = ["asdf", "gsd", "hdf5", "rawarray"];
+const FORMATS: [&str; 5] = ["asdf", "blosc2", "gsd", "hdf5", "rawarray"];
 
 fn folder(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format)

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "asdf")]
 mod asdf;
+#[cfg(feature = "blosc2")]
+mod blosc2;
 #[cfg(feature = "gsd")]
 mod gsd;
 #[cfg(feature = "hdf5")]
@@ -30,6 +32,8 @@ pub(crate) fn open(
     match format {
         #[cfg(feature = "asdf")]
         Format::Asdf => asdf::open(storage, path, options),
+        #[cfg(feature = "blosc2")]
+        Format::Blosc2 => blosc2::open(storage, options),
         #[cfg(feature = "gsd")]
         Format::Gsd => gsd::open(storage, options),
         #[cfg(feature = "hdf5")]
@@ -40,13 +44,27 @@ pub(crate) fn open(
     }
 }
 
+/// Opens a folder that is one file of `format`; the answer has the bytes of the files in it too.
+#[allow(unused_variables, reason = "without the format built in, nothing is opened")]
+pub(crate) fn open_folder(
+    format: Format,
+    folder: &Path,
+    options: &OpenOptions,
+) -> Result<(Box<dyn Source>, u64)> {
+    match format {
+        #[cfg(feature = "blosc2")]
+        Format::Blosc2 => blosc2::open_folder(folder, options),
+        absent => Err(self::absent(absent)),
+    }
+}
+
 /// The error for a format that is not built in.
 pub(crate) fn absent(format: Format) -> Error {
     Error::missing_feature(format!("the format {format}"), format.word())
 }
 
 /// Appends `size` zeroed bytes to `out` and returns them, to be read into.
-#[cfg(any(feature = "asdf", feature = "hdf5", feature = "rawarray"))]
+#[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5", feature = "rawarray"))]
 fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
     let before = out.len();
     if before == 0 && out.capacity() < size {

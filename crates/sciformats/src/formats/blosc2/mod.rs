@@ -1,0 +1,246 @@
+//! Blosc2: one array at `/`. An array of the metalayer `b2nd` has its shape and type; the items of any other frame are
+//! opaque bytes of its type size in one dimension. Metalayers are attributes, `meta:NAME`, and those of variable length
+//! `vlmeta:NAME`: their bytes as they are.
+//!
+//! Where a frame's bytes are no whole number of items, single bytes are the items, so that none is lost. Where the text
+//! of an element type is none that is known here, elements are opaque.
+
+mod canonical;
+mod inspect;
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use cframe::{Array, ChunkSize, DType, Frame, Options, Threads};
+use sciformats_core::{Error, Limits, Slab};
+
+use crate::file::{OpenOptions, Storage};
+use crate::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
+use crate::source::{Attributes, Fact, Finding, Members, Source, Structure};
+use crate::{Format, Result};
+
+/// Bytes that are read at once where items are apart.
+const SPAN: u64 = 1 << 20;
+
+struct Adapter {
+    content: Content,
+    limits: Limits,
+}
+
+enum Content {
+    Array {
+        array: Array,
+        /// `None` where elements are opaque.
+        dtype: Option<DType>,
+    },
+    Items {
+        frame: Frame,
+        /// Bytes of an item.
+        size: u64,
+    },
+}
+
+fn options(options: &OpenOptions) -> Options {
+    let threads = if options.threads() == 1 { Threads::One } else { Threads::Pool };
+    Options::default().with_limits(options.limits).with_threads(threads).with_mapped(options.mapped)
+}
+
+/// Opens a contiguous frame.
+pub(super) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
+    let frame = Frame::in_storage(storage, 0, &options(with))?;
+    Ok(Box::new(Adapter::new(frame, with.limits)?))
+}
+
+/// Opens the folder of a sparse frame; the answer has the bytes of its files too.
+pub(super) fn open_folder(folder: &Path, with: &OpenOptions) -> Result<(Box<dyn Source>, u64)> {
+    let frame = Frame::open_with(folder, &options(with))?;
+    let io = |e| Error::io("list", e).in_file(folder, None);
+    let mut size = 0u64;
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        size = size.saturating_add(entry.and_then(|entry| entry.metadata()).map_err(io)?.len());
+    }
+    Ok((Box::new(Adapter::new(frame, with.limits)?), size))
+}
+
+impl Adapter {
+    fn new(frame: Frame, limits: Limits) -> Result<Self> {
+        let typesize = u64::from(frame.typesize());
+        let content = if frame.metalayer("b2nd").or_else(|| frame.metalayer("caterva")).is_some() {
+            let array = Array::from_frame(frame)?;
+            // A frame from before element types says nothing of them, and no more does a type of another size.
+            let known = array.dtype().and_then(|_| array.element().ok());
+            let dtype = known.filter(|dtype| !matches!(dtype, DType::Scalar { kind: cframe::Kind::Raw, .. }));
+            Content::Array { array, dtype }
+        } else {
+            let whole = frame.nbytes().checked_rem(typesize) == Some(0);
+            Content::Items { frame, size: if whole { typesize } else { 1 } }
+        };
+        Ok(Self { content, limits })
+    }
+
+    fn frame(&self) -> Result<&Frame> {
+        match &self.content {
+            Content::Array { array, .. } => {
+                array.schunk().frame().ok_or_else(|| Error::not_found("frame", "of the array"))
+            }
+            Content::Items { frame, .. } => Ok(frame),
+        }
+    }
+
+    fn info(&self) -> Result<ArrayInfo> {
+        let frame = self.frame()?;
+        let mut info = match &self.content {
+            Content::Array { array, dtype } => {
+                let opaque = || ElementType::Opaque(array.typesize().into());
+                let element = dtype.as_ref().map_or_else(opaque, canonical::element);
+                let mut info = ArrayInfo::new(element, array.shape());
+                info.chunks = Some(array.chunk_shape().iter().map(|&n| n.into()).collect());
+                info.facts.extend(array.dtype().map(|text| ("dtype", text.into())));
+                info
+            }
+            Content::Items { frame, size } => {
+                let count = frame.nbytes().checked_div(*size).unwrap_or(0);
+                let mut info = ArrayInfo::new(ElementType::Opaque(*size), [count]);
+                if let ChunkSize::Fixed(bytes) = frame.chunk_size() {
+                    let items = u64::from(bytes).checked_div(*size).filter(|&items| items > 0);
+                    info.chunks = items.map(|items| vec![items]);
+                }
+                info
+            }
+        };
+        info.filters = inspect::pipeline(frame);
+        info.stored = Some(frame.cbytes());
+        Ok(info)
+    }
+
+    /// Appends items that may be apart.
+    fn items(&self, frame: &Frame, size: u64, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        let Some(range) = slab.ranges().first() else {
+            return Err(Error::usage("selection", "has no dimension"));
+        };
+        let too_much = || Error::usage("selection", "has more than 2^64 bytes");
+        let bytes = range.count.checked_mul(size).ok_or_else(too_much)?;
+        let bytes = self.limits.memory("bytes of the selected elements", bytes)?;
+        let start = range.start.checked_mul(size).ok_or_else(too_much)?;
+        if range.step == 1 || range.count <= 1 {
+            return frame.read_bytes(start, super::grow(out, bytes));
+        }
+        let stride = range.step.checked_mul(size).ok_or_else(too_much)?;
+        let (step, width) =
+            (usize::try_from(stride).unwrap_or(usize::MAX), usize::try_from(size).unwrap_or(1));
+        let most = SPAN.checked_div(stride).unwrap_or(1).max(1);
+        let (mut at, mut left) = (start, range.count);
+        let mut span = Vec::new();
+        while left > 0 {
+            let count = left.min(most);
+            let len = count.saturating_sub(1).saturating_mul(stride).saturating_add(size);
+            span.resize(self.limits.memory("bytes of the selected elements", len)?, 0);
+            frame.read_bytes(at, &mut span)?;
+            span.chunks(step)
+                .filter_map(|item| item.get(..width))
+                .for_each(|item| out.extend_from_slice(item));
+            left = left.saturating_sub(count);
+            at = at.saturating_add(count.saturating_mul(stride));
+        }
+        Ok(())
+    }
+}
+
+/// An attribute of bytes.
+fn bytes(name: String, data: Result<Vec<u8>>) -> Attribute {
+    let value = data.map(|data| AttributeValue {
+        element: ElementType::UInt(1),
+        shape: Some(vec![data.len() as u64]),
+        data: Ok(data),
+    });
+    Attribute { name: name.into(), value }
+}
+
+impl Source for Adapter {
+    fn format(&self) -> Format {
+        Format::Blosc2
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let array = if let Content::Array { array, .. } = &self.content { Some(array) } else { None };
+        self.frame().map(|frame| inspect::facts(frame, array)).unwrap_or_default()
+    }
+
+    fn headline(&self) -> String {
+        self.frame().map(inspect::headline).unwrap_or_default()
+    }
+
+    fn measures(&self) -> Result<Vec<Fact>> {
+        inspect::measures(self.frame()?)
+    }
+
+    fn root(&self) -> ObjectId {
+        ObjectId(0)
+    }
+
+    fn object(&self, _id: ObjectId) -> Result<Object> {
+        Ok(Object::Array(Box::new(self.info()?)))
+    }
+
+    fn members(&self, _group: ObjectId) -> Result<Members<'_>> {
+        Ok(Box::new(std::iter::empty()))
+    }
+
+    fn member(&self, _group: ObjectId, _name: &Name) -> Result<Option<Target>> {
+        Ok(None)
+    }
+
+    fn attributes(&self, _id: ObjectId) -> Result<Attributes<'_>> {
+        let frame = self.frame()?;
+        let mut fixed: Vec<(&str, &[u8])> = frame.metalayers().collect();
+        let mut variable: Vec<&str> = frame.vlmeta_names().collect();
+        fixed.sort_by_key(|(name, _)| *name);
+        variable.sort_unstable();
+        let fixed = fixed.into_iter().map(|(name, data)| bytes(format!("meta:{name}"), Ok(data.to_vec())));
+        let variable = variable.into_iter().map(|name| bytes(format!("vlmeta:{name}"), frame.vlmeta(name)));
+        Ok(Box::new(fixed.chain(variable).map(Ok)))
+    }
+
+    fn attribute_json(&self, _id: ObjectId, attribute: &Attribute) -> Option<String> {
+        let name = std::str::from_utf8(attribute.name.as_bytes()).ok()?;
+        if let (Content::Array { array, .. }, "meta:b2nd" | "meta:caterva") = (&self.content, name) {
+            return Some(inspect::shapes(array));
+        }
+        let data = attribute.value.as_ref().ok()?.data.as_ref().ok()?;
+        cframe::Value::from_msgpack(data).ok().map(|value| value.to_string())
+    }
+
+    fn read(&self, _array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        let (array, dtype) = match &self.content {
+            Content::Array { array, dtype } => (array, dtype),
+            Content::Items { frame, size } => return self.items(frame, *size, slab, out),
+        };
+        let total = |one: Option<u64>| one.and_then(|one| one.checked_mul(slab.len())).unwrap_or(u64::MAX);
+        let stored = total(Some(array.typesize().into()));
+        let stored = self.limits.memory("bytes of the selected elements", stored)?;
+        match dtype.as_ref().filter(|dtype| !canonical::is_packed(dtype)) {
+            None => array.read_slab_into(slab, super::grow(out, stored)),
+            Some(dtype) => {
+                self.limits.memory("bytes of the selected elements", total(canonical::most(dtype)))?;
+                canonical::append(dtype, &array.read_slab(slab)?, out)
+            }
+        }
+    }
+
+    fn may_be_shared(&self, _id: ObjectId) -> bool {
+        false
+    }
+
+    fn check(&self, visit: &mut dyn FnMut(Finding)) {
+        // What reading the elements leaves out: blocks of nothing but padding.
+        if let (Content::Array { .. }, Ok(frame)) = (&self.content, self.frame()) {
+            frame.check(&mut |error| visit(Finding { path: None, error }));
+        }
+    }
+
+    fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
+        inspect::structures(self.frame()?, &self.limits, visit)
+    }
+}
