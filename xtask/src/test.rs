@@ -18,37 +18,79 @@ pub(crate) fn task(args: Args) -> Result {
     counts.verdict(true)
 }
 
-/// Runs everything, also after a failure.
+/// Runs everything, also after a failure. What tests printed that passed, such as how many crashes they tried, is shown
+/// at the end.
 pub(crate) fn test() -> Result<Counts> {
     let mut counts = Counts::default();
+    let mut told = Vec::new();
     for features in ["--all-features", "--no-default-features"] {
-        counts += harness(cargo().args(["test", "--workspace", "--tests", "--no-fail-fast", features]))?;
+        let mut command = cargo();
+        command.args(["test", "--workspace", "--tests", "--no-fail-fast", features, "--", "--show-output"]);
+        let (of_these, lines) = harness(&mut command)?;
+        counts += of_these;
+        told.extend(std::iter::once(format!("with {features}:")).chain(lines));
     }
-    counts += harness(cargo().args(["test", "--workspace", "--doc", "--no-fail-fast", "--all-features"]))?;
-    counts += harness(cargo().args(["test", "--lib"]).current_dir(root().join("fuzz")))?;
-    counts += harness(cargo().args(["test", "--package", "harness"]).current_dir(root().join("bench")))?;
+    counts += harness(cargo().args(["test", "--workspace", "--doc", "--no-fail-fast", "--all-features"]))?.0;
+    counts += harness(cargo().args(["test", "--lib"]).current_dir(root().join("fuzz")))?.0;
+    counts += harness(cargo().args(["test", "--package", "harness"]).current_dir(root().join("bench")))?.0;
     counts += examples()?;
+    println!("\nWhat the tests tell, {}\n", told.join("\n  "));
     Ok(counts)
 }
 
-/// Runs `cargo test …`, shows what it prints and counts the results. An end without a failed test and without success
-/// (it did not compile) is an error.
-fn harness(command: &mut Command) -> Result<Counts> {
+/// Runs `cargo test …`, shows what it prints and counts the results; also gives what passed tests printed. An end
+/// without a failed test and without success (it did not compile) is an error.
+fn harness(command: &mut Command) -> Result<(Counts, Vec<String>)> {
     eprintln!("$ {}", shown(command));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut counts = Counts::default();
+    let mut successes = Successes::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines() {
             let line = line?;
             counts += Counts::from_harness(&line).unwrap_or_default();
-            println!("{line}");
+            if !successes.takes(&line) {
+                println!("{line}");
+            }
         }
     }
     let status = child.wait()?;
     if !status.success() && counts.failed == 0 {
         return Err(format!("`{}` failed ({status})", shown(command)).into());
     }
-    Ok(counts)
+    Ok((counts, successes.told))
+}
+
+/// The part of the output of `--show-output` that is about tests that passed.
+#[derive(Debug, Default)]
+struct Successes {
+    is_open: bool,
+    /// The test whose output follows.
+    name: Option<String>,
+    /// Names and lines.
+    told: Vec<String>,
+}
+
+impl Successes {
+    /// Whether a line belongs to it.
+    fn takes(&mut self, line: &str) -> bool {
+        match line {
+            // There are two parts of this name: the output, and a list of names.
+            "successes:" => (self.is_open, self.name) = (true, None),
+            "failures:" => self.is_open = false,
+            _ if line.starts_with("test result: ") => self.is_open = false,
+            _ if !self.is_open => {}
+            _ => {
+                let head = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+                match (head, &self.name) {
+                    (Some(name), _) => self.name = Some(name.to_owned()),
+                    (None, Some(name)) if !line.is_empty() => self.told.push(format!("{name}: {line}")),
+                    (None, _) => {}
+                }
+            }
+        }
+        self.is_open
+    }
 }
 
 /// Builds the examples of each package (one package at a time: names may be the same in two of them), and runs
@@ -92,4 +134,20 @@ fn examples_by_package() -> Result<Vec<(String, Vec<String>)>> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_tests_print_is_kept_and_the_rest_is_shown() {
+        let output = "test a ... ok\ntest b ... FAILED\n\nsuccesses:\n\n---- a stdout ----\n7 cuts\n\n\nsuccesses:\n    a\n\
+                      \nfailures:\n\n---- b stdout ----\nwrong\n\nfailures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed";
+        let mut successes = Successes::default();
+        let shown: Vec<&str> = output.lines().filter(|line| !successes.takes(line)).collect();
+        assert_eq!(successes.told, ["a: 7 cuts"]);
+        assert!(shown.contains(&"wrong") && shown.contains(&"    b") && !shown.contains(&"    a"));
+        assert_eq!(shown.last(), Some(&"test result: FAILED. 1 passed; 1 failed"));
+    }
 }

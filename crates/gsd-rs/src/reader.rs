@@ -148,10 +148,11 @@ impl Reader {
 
     /// The chunks of a frame, in the order of the index: by id since layer 2.0, as written before.
     pub fn chunks(&self, frame: u64) -> impl Iterator<Item = Result<Chunk<'_>>> {
-        let (entries, error) = match self.opened.index.of_frame(&*self.storage, frame) {
-            Ok(entries) => (Some(entries), None),
-            Err(error) => (None, Some(Err(error))),
-        };
+        let (entries, error) =
+            match self.opened.index.of_frame(&*self.storage, frame, self.opened.near(frame)) {
+                Ok(entries) => (Some(entries), None),
+                Err(error) => (None, Some(Err(error))),
+            };
         let chunks = entries.into_iter().flatten();
         chunks.map(|item| item.and_then(|(position, entry)| self.chunk(position, &entry))).chain(error)
     }
@@ -184,7 +185,7 @@ impl Reader {
         if ids.is_empty() || frame >= self.opened.frames {
             return Ok(None);
         }
-        let found = self.opened.index.find(&*self.storage, frame, ids)?;
+        let found = self.opened.index.find(&*self.storage, frame, ids, self.opened.near(frame))?;
         found.map(|(position, entry)| self.chunk(position, &entry)).transpose()
     }
 

@@ -135,7 +135,7 @@ fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     let opened = open(storage)?;
     let mut copy = Writer::create_on(Vec::new(), &CreateOptions::new("", "hoomd", CURRENT))?;
     let mut names = HashSet::new();
-    for item in opened.index.of_frame(storage, 0)? {
+    for item in opened.index.of_frame(storage, 0, 0)? {
         let (position, entry) = item?;
         let chunk = Chunk::new(&opened, position, &entry)?;
         // Of two chunks with the same name the first counts, as in a look-up.

@@ -11,6 +11,10 @@
 //! | 3 | header: the new number of entries (and a new name block), sync | header: the new block, sync |
 //! | 4, at the end | header: all that is allocated, the rest of it zeros, sync | the same |
 //!
+//! Where the first entries of a session lie in one sector, a sync less will do: the seal goes with the data and the
+//! names, and the entries go with the header of step 3. They arrive all or not at all, and in the place of those that
+//! did not there are zeros.
+//!
 //! Cut anywhere, in any part and order of the sectors between two syncs, the file has the entries of step 1 or all
 //! those of step 3: no frame is ever there by half, for any reader, as each stops at the declared number. An index
 //! cannot be sealed at no entries, as some readers look at the first entry unasked; an empty one is sealed by
@@ -19,6 +23,7 @@
 //! A writer that was killed leaves the file sealed. The next one finds the index full and moves it once; how much
 //! room was behind it is not written anywhere. Names behind those in use harm nobody.
 
+use sciformats_core::commit::SECTOR;
 use sciformats_core::{Error, ReadAt, Result, Step};
 
 use super::index::{Index, Order};
@@ -116,14 +121,22 @@ impl State {
         let capacity = capacity_for(next.index.used, next.frames, self.capacity);
         let entries = self.encode(pending.entries);
         let mut declared = self.header.clone();
+        let mut in_one_sector = None;
         if entries.is_empty() {
             // The index stays as it is.
         } else if capacity == self.capacity {
-            if self.uncertain || self.header.index != self.sealed() {
-                declared.index = self.sealed();
+            let at = self.index.offset(self.index.used);
+            let is_sealed = !self.uncertain && self.header.index == self.sealed();
+            declared.index = if is_sealed { declared.index } else { self.sealed() };
+            if is_sealed {
+                steps.push(Step::write(at, entries));
+            } else if sectors(at, entries.len()) == 1 {
+                steps.splice(0..0, [Step::write(0, encode(&declared))]);
+                in_one_sector = Some(Step::write(at, entries));
+            } else {
                 steps.splice(0..0, [Step::write(0, encode(&declared)), Step::Sync]);
+                steps.push(Step::write(at, entries));
             }
-            steps.push(Step::write(self.index.offset(self.index.used), entries));
         } else {
             next.capacity = capacity;
             next.index.location = align(end);
@@ -138,6 +151,7 @@ impl State {
         if !steps.is_empty() {
             steps.push(Step::Sync);
         }
+        steps.extend(in_one_sector);
         next.header.index = if last { next.whole() } else { next.sealed() };
         if self.uncertain || next.header != declared {
             steps.extend([Step::write(0, encode(&next.header)), Step::Sync]);
@@ -278,14 +292,24 @@ fn block_steps(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Vec<Step<'s
 
 fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
     const PART: usize = 1 << 16;
+    let mut buffer = sciformats_core::storage::zeroed::<u8>(PART);
     while at < end {
         let size = usize::try_from(end.saturating_sub(at)).unwrap_or(PART).min(PART);
-        if storage.read_at(at, size)?.iter().any(|&byte| byte != 0) {
+        let part = buffer.get_mut(..size).unwrap_or_default();
+        storage.read_into(at, part)?;
+        // Without a way out in the middle, many bytes are looked at at a time.
+        if part.iter().fold(0, |all, &byte| all | byte) != 0 {
             return Ok(false);
         }
         at = at.saturating_add(size as u64);
     }
     Ok(true)
+}
+
+/// The number of sectors that a write touches.
+fn sectors(at: u64, size: usize) -> u64 {
+    let end = at.saturating_add(size as u64).div_ceil(SECTOR);
+    end.saturating_sub(at.checked_div(SECTOR).unwrap_or(0))
 }
 
 fn stored_entries(index: &Index, storage: &dyn ReadAt) -> Result<Vec<u8>> {
@@ -396,7 +420,7 @@ mod tests {
     fn the_first_commit_seals_and_the_next_does_not() {
         let mut file = blank();
         let seal = "header with 1 at 4320"; // the last entry of the block alone
-        let first = [seal, "sync", "data", "names", "entries 3", "sync", "header with 3 at 256", "sync"];
+        let first = [seal, "data", "names", "sync", "entries 3", "header with 3 at 256", "sync"];
         assert_eq!(commit(&mut file, 3, false), first);
         assert_eq!(
             commit(&mut file, 2, false),
@@ -405,9 +429,12 @@ mod tests {
         assert_eq!(commit(&mut file, 0, false), [""; 0]);
         assert_eq!(commit(&mut file, 0, true), ["header with 128 at 256", "sync"]);
         assert_eq!(commit(&mut file, 0, true), [""; 0]);
-        let again =
-            ["header with 5 at 256", "sync", "data", "entries 1", "sync", "header with 128 at 256", "sync"];
+        let again = ["header with 5 at 256", "data", "sync", "entries 1", "header with 128 at 256", "sync"];
         assert_eq!(commit(&mut file, 1, true), again);
+        // These entries reach into the next sector, and could arrive by half.
+        let across =
+            ["header with 6 at 256", "sync", "data", "entries 3", "sync", "header with 9 at 256", "sync"];
+        assert_eq!(commit(&mut file, 3, false), across);
     }
 
     #[test]

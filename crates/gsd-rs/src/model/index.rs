@@ -46,7 +46,7 @@ impl Index {
             Some(_) => {}
         }
         let mut index = Self { location: block.location, used: block.allocated, order: header.order() };
-        index.used = bisect(block.allocated, |position| {
+        index.used = bisect(0..block.allocated, |position| {
             let at = index.offset(position);
             let bytes = storage.read_at(at, IndexEntry::SIZE)?;
             Ok(locate("index entry", at, &bytes, IndexEntry::parse_location)? != 0)
@@ -74,12 +74,13 @@ impl Index {
         self.entry(storage, last)?.frame.checked_add(1).ok_or_else(overflow)
     }
 
-    /// The position of the first entry that is not before `frame` and, where ids are sorted, `id`.
-    pub(crate) fn lower_bound(&self, storage: &dyn ReadAt, frame: u64, id: u16) -> Result<u64> {
+    /// The position of the first entry that is not before `frame` and, where ids are sorted, `id`. The search begins at
+    /// `near`, so that it is short if that is a good guess.
+    fn lower_bound(&self, storage: &dyn ReadAt, frame: u64, id: u16, near: u64) -> Result<u64> {
         let target = self.key(frame, id);
         let block = self.block(storage);
         let (mut low, mut high) = (None, None);
-        bisect(self.used, |position| {
+        search(self.used, near, |position| {
             let at = self.offset(position);
             let within = usize::try_from(position.saturating_mul(SIZE)).unwrap_or(usize::MAX);
             let bytes = match block.and_then(|block| block.get(within..)) {
@@ -113,10 +114,11 @@ impl Index {
         storage: &dyn ReadAt,
         frame: u64,
         ids: &[u16],
+        near: u64,
     ) -> Result<Option<(u64, IndexEntry)>> {
         if self.order == Order::FrameAndId {
             for &id in ids {
-                let position = self.lower_bound(storage, frame, id)?;
+                let position = self.lower_bound(storage, frame, id, near)?;
                 if position < self.used {
                     let entry = self.entry(storage, position)?;
                     if (entry.frame, entry.id) == (frame, id) {
@@ -126,7 +128,7 @@ impl Index {
             }
             return Ok(None);
         }
-        self.of_frame(storage, frame)?
+        self.of_frame(storage, frame, near)?
             .find(|item| !item.as_ref().is_ok_and(|(_, entry)| !ids.contains(&entry.id)))
             .transpose()
     }
@@ -136,8 +138,9 @@ impl Index {
         &self,
         storage: &'a dyn ReadAt,
         frame: u64,
+        near: u64,
     ) -> Result<impl Iterator<Item = Result<(u64, IndexEntry)>> + use<'a>> {
-        let start = self.lower_bound(storage, frame, 0)?;
+        let start = self.lower_bound(storage, frame, 0, near)?;
         Ok(self
             .entries(storage, start..self.used)
             .take_while(move |item| !item.as_ref().is_ok_and(|(_, entry)| entry.frame != frame)))
@@ -166,9 +169,39 @@ impl Index {
     }
 }
 
-/// The first position below `end` for which `before` is false, if it is true for all before and false for all after.
-fn bisect(end: u64, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
-    let (mut low, mut high) = (0, end);
+/// As [`bisect`] in all positions below `end`, beginning at `near`: steps that grow lead to both sides of the place.
+fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
+    let (mut low, mut high, mut step) = (0, end, 16u64);
+    let start = near.min(end.saturating_sub(1));
+    if start < end && before(start)? {
+        low = start.saturating_add(1);
+        loop {
+            let next = low.saturating_add(step);
+            if next >= high {
+                break;
+            }
+            if !before(next)? {
+                high = next;
+                break;
+            }
+            (low, step) = (next.saturating_add(1), step.saturating_mul(8));
+        }
+    } else {
+        high = start;
+        while let Some(next) = high.checked_sub(step) {
+            if before(next)? {
+                low = next.saturating_add(1);
+                break;
+            }
+            (high, step) = (next, step.saturating_mul(8));
+        }
+    }
+    bisect(low..high, before)
+}
+
+/// The first of the positions for which `before` is false, if it is true for all before and false for all after.
+fn bisect(positions: Range<u64>, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
+    let Range { start: mut low, end: mut high } = positions;
     while low < high {
         let middle = low.midpoint(high);
         if before(middle)? {
@@ -223,5 +256,41 @@ impl Iterator for Entries<'_> {
             self.positions.start = self.positions.end;
         }
         Some(entry.map(|entry| (position, entry)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_ends_at_the_same_place_wherever_it_begins() {
+        for (end, stride) in [(0, 1), (1, 1), (2, 1), (17, 1), (1000, 21)] {
+            for place in (0..=end).step_by(stride) {
+                for near in (0..end + 2).step_by(stride).chain([u64::MAX]) {
+                    let found = search(end, near, |position| {
+                        assert!(position < end);
+                        Ok(position < place)
+                    });
+                    assert_eq!(found.unwrap(), place, "{end} {near}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_good_guess_makes_a_search_short() {
+        let probes = |near| {
+            let mut count = 0;
+            let found = search(1 << 20, near, |position| {
+                count += 1;
+                Ok(position < 500_003)
+            });
+            assert_eq!(found.unwrap(), 500_003);
+            count
+        };
+        assert!(probes(500_000) < 8, "{}", probes(500_000));
+        assert!(probes(0) < 32 && probes(u64::MAX) < 32);
     }
 }

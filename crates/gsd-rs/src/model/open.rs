@@ -19,6 +19,15 @@ pub(crate) struct Opened {
     pub(crate) frames: u64,
 }
 
+impl Opened {
+    /// About where the entries of a frame are: exact if all frames have the same number of chunks.
+    pub(crate) fn near(&self, frame: u64) -> u64 {
+        let product = u128::from(self.index.used).saturating_mul(frame.into());
+        let near = product.checked_div(self.frames.into()).unwrap_or(0);
+        u64::try_from(near).unwrap_or(u64::MAX)
+    }
+}
+
 /// How often a state is read anew because a writer changed it meanwhile.
 const ATTEMPTS: usize = 100;
 
