@@ -17,6 +17,8 @@ import sys
 import h5py
 import numpy as np
 
+import hdf5_cases
+
 try:
     import hdf5plugin
 except ImportError:
@@ -38,6 +40,10 @@ class Tree:
 
     def line(self, path, kind, **keys):
         self.objects[path] = (kind, keys)
+
+    def unchecked(self, path, name):
+        """An attribute of which nothing is said."""
+        self.attributes.setdefault(path, {})[name] = {"unchecked": True}
 
     def attribute(self, path, name, kind, shape, data):
         self.attributes.setdefault(path, {})[name] = described(kind, shape, data)
@@ -354,6 +360,7 @@ def write(folder):
     shared(folder, one)
     virtual(folder, one)
     external(folder, one)
+    hdf5_cases.write(folder, one, sys.modules[__name__], hdf5plugin)
 
 
 def many(file, tree):

@@ -34,9 +34,14 @@ impl Dataset {
     pub(crate) fn open(file: File, object: &Object<'_>) -> Result<Self> {
         let mut content = read::content(file.opened(), object)?;
         if let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage {
-            let shape = virtual_layout::shape(file.opened(), &content, id)?;
-            if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
-                *dimensions = shape;
+            match virtual_layout::shape(file.opened(), &content, id) {
+                Ok(shape) => {
+                    if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
+                        *dimensions = shape;
+                    }
+                }
+                // The shape is the stored one; what keeps the sources from being asked keeps the elements from being read.
+                Err(error) => content.storage = Err(error),
             }
         }
         Ok(Self { file, content: Arc::new(content) })

@@ -2,6 +2,8 @@
 
 pub(crate) mod bits;
 pub(crate) mod bitshuffle;
+#[cfg(feature = "blosc2")]
+pub(crate) mod blosc;
 #[cfg(feature = "bzip2")]
 pub(crate) mod bzip2;
 #[cfg(feature = "deflate")]

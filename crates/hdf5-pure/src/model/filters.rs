@@ -92,6 +92,20 @@ impl Registry {
                 added.decode(values, &bytes, len).map_err(|fault| fault.at("filtered chunk", offset))?;
             return Ok(Cow::Owned(decoded));
         }
+        #[cfg(feature = "blosc2")]
+        match filter.id {
+            32001 => {
+                return codec::blosc::chunk(&bytes, max)
+                    .map(Cow::Owned)
+                    .map_err(|error| moved(error, offset));
+            }
+            32026 => {
+                return codec::blosc::frame(&bytes, max)
+                    .map(Cow::Owned)
+                    .map_err(|error| moved(error, offset));
+            }
+            _ => {}
+        }
         let (structure, decoded): (&'static str, Result<Vec<u8>, Fault>) = match filter.id {
             #[cfg(feature = "deflate")]
             1 => ("deflate filter", codec::deflate::decode(&bytes, len, max)),
@@ -119,6 +133,19 @@ impl Registry {
     }
 }
 
+/// An error of a container inside the file: its offset is that of the file.
+#[cfg(feature = "blosc2")]
+fn moved(mut error: Error, by: u64) -> Error {
+    match &mut error {
+        Error::Malformed { offset, .. } => *offset = offset.saturating_add(by),
+        Error::Unsupported { offset, .. } | Error::Io { offset, .. } => {
+            *offset = Some(offset.unwrap_or(0).saturating_add(by));
+        }
+        _ => {}
+    }
+    error
+}
+
 fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
     let name =
         known(id).map(str::to_owned).or_else(|| filter.name.as_ref().map(|name| name.to_text().into_owned()));
@@ -131,6 +158,7 @@ fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
         307 => Some("bzip2"),
         32004 => Some("lz4"),
         32015 => Some("zstd"),
+        32001 | 32026 => Some("blosc2"),
         _ => None,
     };
     Error::Unsupported { what: what.into(), feature, offset: Some(offset) }

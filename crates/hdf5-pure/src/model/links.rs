@@ -58,22 +58,18 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<L
     let mut links = Vec::new();
     match storage(context, object)? {
         Storage::Symbols(table) => Symbols::open(context, table)?.visit(&mut |link| {
-            links.push(link.map_err(BrokenLink::from));
+            links.push(link);
             ControlFlow::Continue(())
         }),
         Storage::Compact => {
             let messages = object.messages().iter().filter(|message| message.kind == MessageType::Link);
-            links.extend(messages.map(|message| {
-                let parse = |i| Link::parse(i, context.sizes);
-                locate(message.kind.name(), message.offset, object.body(message), parse)
-                    .map_err(BrokenLink::from)
-            }));
+            links.extend(messages.map(|message| parse(context, message.offset, object.body(message))));
         }
         Storage::Dense { heap, by_name } => {
             let mut heap = Heap::open(context, heap)?;
             Tree::open(context, by_name, &[5])?.visit(&mut |record| {
                 links.push(
-                    record.and_then(|record| dense(context, &mut heap, record)).map_err(BrokenLink::from),
+                    record.map_err(BrokenLink::from).and_then(|record| dense(context, &mut heap, record)),
                 );
                 Ok(ControlFlow::Continue(()))
             })?;
@@ -82,10 +78,15 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<L
     Ok(links)
 }
 
-fn dense(context: &Context, heap: &mut Heap<'_>, record: &[u8]) -> Result<Link> {
+fn dense(context: &Context, heap: &mut Heap<'_>, record: &[u8]) -> Result<Link, BrokenLink> {
     let record = locate("link name record", 0, record, LinkName::parse)?;
     let (offset, bytes) = heap.get(record.id)?;
-    locate(MessageType::Link.name(), offset, &bytes, |i| Link::parse(i, context.sizes))
+    parse(context, offset, &bytes)
+}
+
+fn parse(context: &Context, offset: u64, bytes: &[u8]) -> Result<Link, BrokenLink> {
+    locate(MessageType::Link.name(), offset, bytes, |i| Link::parse(i, context.sizes))
+        .map_err(|error| BrokenLink { name: Link::name_of(bytes), error })
 }
 
 /// The link named `name`, found without reading all of them.
@@ -95,12 +96,11 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
         Storage::Compact => {
             let mut error = None;
             for message in object.messages().iter().filter(|message| message.kind == MessageType::Link) {
-                match locate(message.kind.name(), message.offset, object.body(message), |i| {
-                    Link::parse(i, context.sizes)
-                }) {
+                match parse(context, message.offset, object.body(message)) {
                     Ok(link) if link.name.as_bytes() == name => return Ok(Some(link)),
                     Ok(_) => {}
-                    Err(broken) => error = Some(broken),
+                    Err(broken) if broken.name.as_ref().is_some_and(|found| found.as_bytes() != name) => {}
+                    Err(broken) => error = Some(broken.error),
                 }
             }
             // A link that cannot be read may be the one that is looked for.
@@ -114,7 +114,12 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
             Tree::open(context, by_name, &[5])?.search(
                 |record| Ok(locate("link name record", 0, record, LinkName::parse)?.hash.cmp(&hash)),
                 |record| {
-                    let link = dense(context, &mut heap, record)?;
+                    let link = match dense(context, &mut heap, record) {
+                        Err(BrokenLink { name: Some(other), .. }) if other.as_bytes() != name => {
+                            return Ok(ControlFlow::Continue(()));
+                        }
+                        link => link.map_err(|broken| broken.error)?,
+                    };
                     if link.name.as_bytes().cmp(name) != Ordering::Equal {
                         return Ok(ControlFlow::Continue(()));
                     }

@@ -11,6 +11,8 @@
 
 pub(crate) mod attributes;
 pub(crate) mod btree_v2;
+pub(crate) mod chunk_cache;
+pub(crate) mod chunked;
 pub(crate) mod chunks;
 pub(crate) mod context;
 pub(crate) mod copy;

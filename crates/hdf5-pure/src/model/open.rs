@@ -7,6 +7,7 @@ use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::storage::{FileStorage, Mapped, Overlay, Patch};
 use sciformats_core::{Error, Fault, Limits, ReadAt, Result};
 
+use super::chunk_cache::ChunkCache;
 use super::context::Context;
 use super::external::Outside;
 use super::object::Object;
@@ -22,7 +23,7 @@ use crate::spec::superblock::{Rest, SIGNATURE, Superblock};
 use crate::spec::{Address, cache_image, shared_table};
 
 /// How a file is opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Bounds on what the file may ask for.
     pub limits: Limits,
@@ -34,6 +35,22 @@ pub struct Options {
     pub threads: usize,
     /// Read the file through the system's calls instead of a map: for files that others change.
     pub unmapped: bool,
+    /// Bytes of decoded chunks that are kept, all datasets of the file together: a chunk of which reads take a part at a
+    /// time is decoded once. Default: 32 MiB, some dozens of chunks of a usual size. 0 keeps none.
+    pub chunk_cache: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            filters: Registry::default(),
+            outside: Outside::default(),
+            threads: 0,
+            unmapped: false,
+            chunk_cache: 32 << 20,
+        }
+    }
 }
 
 /// An open file.
@@ -46,6 +63,7 @@ pub(crate) struct Opened {
     pub(crate) file_space: Option<FileSpaceInfo>,
     pub(crate) btree_k: BtreeK,
     pub(crate) options: Options,
+    pub(crate) chunks: ChunkCache,
 }
 
 /// Soft links that lead to soft links are followed so often.
@@ -104,6 +122,7 @@ impl Opened {
             file_space,
             btree_k,
             options: options.clone(),
+            chunks: ChunkCache::new(options.chunk_cache),
         })
     }
 

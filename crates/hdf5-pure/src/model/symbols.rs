@@ -8,6 +8,7 @@ use sciformats_core::Result;
 use sciformats_core::fault::{Fault, FaultKind, locate};
 
 use super::context::{Budget, Context};
+use super::links::BrokenLink;
 use crate::spec::btree_v1::{GroupNode, Prefix};
 use crate::spec::local_heap::LocalHeap;
 use crate::spec::message::link::{Link, Target};
@@ -58,7 +59,7 @@ impl<'a> Symbols<'a> {
     }
 
     /// Visits all members; what cannot be read is an error beside its siblings.
-    pub(crate) fn visit(&self, visit: &mut dyn FnMut(Result<Link>) -> ControlFlow<()>) {
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>) {
         let mut budget = Budget::new(self.context);
         let _ = self.descend(self.btree, None, &mut budget, visit);
     }
@@ -68,14 +69,14 @@ impl<'a> Symbols<'a> {
         at: Address,
         level: Option<u8>,
         budget: &mut Budget,
-        visit: &mut dyn FnMut(Result<Link>) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let node = match self.node(at, level) {
             Ok(node) => node,
-            Err(error) => return visit(Err(error)),
+            Err(error) => return visit(Err(error.into())),
         };
         if let Err(error) = budget.visit(self.context, TREE, at, Prefix::size(self.context.sizes) as u64) {
-            let _ = visit(Err(error));
+            let _ = visit(Err(error.into()));
             return ControlFlow::Break(());
         }
         for &child in &node.children {
@@ -83,14 +84,14 @@ impl<'a> Symbols<'a> {
                 Some(below) => self.descend(child, Some(below), budget, visit)?,
                 None => {
                     if let Err(error) = budget.visit(self.context, NODE, child, Node::PREFIX as u64) {
-                        let _ = visit(Err(error));
+                        let _ = visit(Err(error.into()));
                         return ControlFlow::Break(());
                     }
                     match self.leaf(child) {
                         Ok(leaf) => {
                             leaf.entries.iter().try_for_each(|entry| visit(self.link(child, entry)))?;
                         }
-                        Err(error) => visit(Err(error))?,
+                        Err(error) => visit(Err(error.into()))?,
                     }
                 }
             }
@@ -117,17 +118,23 @@ impl<'a> Symbols<'a> {
         self.context.parse(NODE, at, len as u64, |i| Node::parse(i, sizes))
     }
 
-    fn link(&self, at: Address, entry: &Entry) -> Result<Link> {
+    fn link(&self, at: Address, entry: &Entry) -> Result<Link, BrokenLink> {
         let name = Name::from(self.names.get(entry.name)?);
-        let target = match (&entry.cache, entry.header) {
-            (Cache::SoftLink { path }, _) => Target::Soft(self.names.get((*path).into())?.into()),
-            (_, Some(address)) => Target::Hard(address),
+        match self.target(at, entry) {
+            Ok(target) => Ok(Link { name, creation_order: None, target }),
+            Err(error) => Err(BrokenLink { name: Some(name), error }),
+        }
+    }
+
+    fn target(&self, at: Address, entry: &Entry) -> Result<Target> {
+        match (&entry.cache, entry.header) {
+            (Cache::SoftLink { path }, _) => Ok(Target::Soft(self.names.get((*path).into())?.into())),
+            (_, Some(address)) => Ok(Target::Hard(address)),
             (_, None) => {
                 let fault = Fault::new("object header address", FaultKind::Rule("is the undefined address"));
-                return Err(self.context.fault(NODE, at, fault));
+                Err(self.context.fault(NODE, at, fault))
             }
-        };
-        Ok(Link { name, creation_order: None, target })
+        }
     }
 
     /// The member named `name`.
@@ -143,7 +150,7 @@ impl<'a> Symbols<'a> {
                     let leaf = self.leaf(child)?;
                     for entry in &leaf.entries {
                         if self.names.get(entry.name)? == name {
-                            return self.link(child, entry).map(Some);
+                            return self.link(child, entry).map(Some).map_err(|broken| broken.error);
                         }
                     }
                     return Ok(None);

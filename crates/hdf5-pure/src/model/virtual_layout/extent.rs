@@ -7,7 +7,7 @@ use sciformats_core::Result;
 use super::{Source, Sources, mappings, numbered, unlimited};
 use crate::model::open::Opened;
 use crate::model::read::{Content, Reader};
-use crate::model::region;
+use crate::model::region::Axis;
 use crate::spec::global_heap::GlobalId;
 use crate::spec::selection::{Regular, Selection};
 use crate::spec::virtual_mapping::Mapping;
@@ -64,7 +64,7 @@ fn unlimited_extent(mapping: &Mapping, source: &Source, axis: usize, target: &Re
     let Selection::Regular(from) = &mapping.source else { return 0 };
     let size = source.content.dataspace.shape().and_then(|shape| shape.get(axis)).copied().unwrap_or(0);
     let Some(from) = from.get(axis) else { return 0 };
-    let elements = selected(from, size);
+    let elements = Axis::new(from, size).map_or(0, |axis| axis.len);
     if elements == 0 {
         return 0;
     }
@@ -77,18 +77,4 @@ fn unlimited_extent(mapping: &Mapping, source: &Source, axis: usize, target: &Re
             target.start.saturating_add(blocks.saturating_mul(target.stride)).saturating_add(last)
         }
     }
-}
-
-/// Elements of one dimension that a regular selection takes from an array of `size`.
-fn selected(dimension: &Regular, size: u64) -> u64 {
-    let Regular { start, stride, count, block } = region::limit(dimension, size);
-    let (count, block) = (count.unwrap_or(0), block.unwrap_or(0));
-    let room = size.saturating_sub(start);
-    let inside = room.checked_div(stride).map_or(u64::from(room > 0), |n| n.min(count));
-    let cut = match stride {
-        0 => 0,
-        _ if inside < count => room.saturating_sub(inside.saturating_mul(stride)).min(block),
-        _ => 0,
-    };
-    if stride == 0 { block.min(room) } else { inside.saturating_mul(block).saturating_add(cut) }
 }

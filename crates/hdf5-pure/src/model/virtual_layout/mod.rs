@@ -14,12 +14,12 @@ use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Error, Result, Slab};
 
 use self::rows::Rows;
-use self::wanted::Wanted;
+
 use super::global_heap::GlobalHeap;
 use super::object::Object;
 use super::open::{self, Opened};
 use super::read::{self, Content, Reader};
-use super::region;
+use super::region::Numbered;
 use crate::spec::Name;
 use crate::spec::global_heap::GlobalId;
 use crate::spec::selection::{Regular, Selection};
@@ -88,13 +88,12 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
     let mut sources = Sources { reader, files: HashMap::new() };
     reader.fill(out)?;
     for mapping in &mappings {
-        match printf(mapping) {
-            true => read_blocks(reader, &mut sources, mapping, slab, out)?,
-            false => {
-                let Some(source) = sources.open(mapping.file.as_bytes(), mapping.dataset.as_bytes())? else {
-                    continue;
-                };
-                copy(reader, &source, &mapping.source, &mapping.target, (slab, out))?;
+        let from = &mapping.source;
+        match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
+            Some(axis) => read_blocks(&mut sources, mapping, axis, (slab, out))?,
+            None => {
+                let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
+                copy(&mut sources, names, from, &mapping.target, (slab, out))?;
             }
         }
     }
@@ -105,11 +104,6 @@ pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: 
 fn unlimited(selection: &Selection) -> Option<usize> {
     let Selection::Regular(dimensions) = selection else { return None };
     dimensions.iter().position(|dimension| dimension.count.is_none() || dimension.block.is_none())
-}
-
-/// Whether each block of the mapping has a source of its own.
-fn printf(mapping: &Mapping) -> bool {
-    unlimited(&mapping.target).is_some() && unlimited(&mapping.source).is_none()
 }
 
 /// Replaces `%b` by the number of a block, and `%%` by a percent sign.
@@ -140,57 +134,59 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
     Some(Selection::Regular(dimensions))
 }
 
+/// Reads from the sources of which each has a block of the target to itself.
 fn read_blocks(
-    reader: &Reader<'_>,
     sources: &mut Sources<'_>,
     mapping: &Mapping,
-    slab: &Slab,
-    out: &mut [u8],
+    axis: usize,
+    (slab, out): (&Slab, &mut [u8]),
 ) -> Result<()> {
-    let shape = slab.of();
-    let Some(axis) = unlimited(&mapping.target) else { return Ok(()) };
-    let size = shape.get(axis).copied().unwrap_or(0);
-    for block in 0.. {
-        let Some(target) = block_of(&mapping.target, axis, block) else { break };
-        let inside = match &target {
-            Selection::Regular(dimensions) => {
-                dimensions.get(axis).is_some_and(|dimension| dimension.start < size)
-            }
-            _ => false,
-        };
-        if !inside {
-            break;
+    let Selection::Regular(dimensions) = &mapping.target else { return Ok(()) };
+    let (Some(dimension), Some(range)) = (dimensions.get(axis), slab.ranges().get(axis)) else {
+        return Ok(());
+    };
+    let mut done = None;
+    for k in 0..range.count {
+        let index = range.start.saturating_add(k.saturating_mul(range.step));
+        let Some(distance) = index.checked_sub(dimension.start) else { continue };
+        let block = distance.checked_div(dimension.stride).unwrap_or(0);
+        if done.replace(block) == Some(block) {
+            continue;
         }
+        let Some(target) = block_of(&mapping.target, axis, block) else { continue };
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
         // Missing blocks read as fill values; those after them are tried all the same.
-        if let Some(source) = sources.open(&file, &dataset)? {
-            copy(reader, &source, &mapping.source, &target, (slab, out))?;
-        }
+        copy(sources, (&file, &dataset), &mapping.source, &target, (slab, out))?;
     }
     Ok(())
 }
 
 /// Copies the elements that `from` selects of the source to where `to` and the request both select.
 fn copy(
-    reader: &Reader<'_>,
-    source: &Source,
+    sources: &mut Sources<'_>,
+    (file, dataset): (&[u8], &[u8]),
     from: &Selection,
     to: &Selection,
     (slab, out): (&Slab, &mut [u8]),
 ) -> Result<()> {
-    // Such elements mean places in the file that holds them.
-    if source.opened.is_some() && source.content.datatype.is_indirect() {
-        return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));
-    }
-    let size = usize::try_from(reader.content.datatype.size).unwrap_or(usize::MAX);
+    let reader = sources.reader;
     let wrong = |rule| {
         let fault = Fault::new("selection", FaultKind::Rule(rule));
         reader.opened.context.fault(STRUCTURE, reader.content.address, fault)
     };
-    let pieces = pieces(to, slab, size).ok_or_else(|| wrong("leaves the dataset"))?;
+    let to = Numbered::new(to, slab.of()).ok_or_else(|| wrong("is not one of the dataset"))?;
+    // Sources of which nothing is wanted are not opened.
+    if wanted::visit(&to, slab, &mut |_, _, _| None).is_some() {
+        return Ok(());
+    }
+    let Some(source) = sources.open(file, dataset)? else { return Ok(()) };
+    // Such elements mean places in the file that holds them.
+    if source.opened.is_some() && source.content.datatype.is_indirect() {
+        return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));
+    }
     let shape = source.content.dataspace.shape().unwrap_or_default();
-    let rows = region::rows(from, shape).or_else(|| shape.is_empty().then_some((0, 0)));
-    let Some((_, last)) = rows.filter(|_| !pieces.is_empty()) else { return Ok(()) };
+    let from = Numbered::new(from, shape).ok_or_else(|| wrong("is not one of the source"))?;
+    let Some(last) = from.last() else { return Ok(()) };
     let nested = Reader {
         opened: source.opened.as_deref().unwrap_or(reader.opened),
         content: &source.content,
@@ -198,69 +194,22 @@ fn copy(
         threads: reader.threads,
     };
     let mut rows = Rows::new(&nested, last, &reader.content.datatype);
-    let mut failed = None;
-    let mut left = &pieces[..];
-    let mut number = 0u64;
-    let done = region::runs(from, shape, &mut |run| {
-        let end = number.checked_add(run.len)?;
-        while let Some((piece, after)) = left.split_first() {
-            let (low, high) = (piece.number.max(number), piece.number.checked_add(piece.count)?.min(end));
-            if low < high {
-                let part = piece.part(low, high, size, out)?;
-                let start = run.from.checked_add(low.checked_sub(number)?)?;
-                if let Err(error) = rows.copy(start, part) {
-                    failed = Some(error);
-                    return None;
-                }
-            }
-            if piece.number.checked_add(piece.count)? > end {
-                break;
-            }
-            left = after;
+    let size = usize::try_from(reader.content.datatype.size).unwrap_or(usize::MAX);
+    let mut failed = Ok(());
+    let done = wanted::visit(&to, slab, &mut |mut number, mut count, place| {
+        let bytes = |n: u64| usize::try_from(n).ok()?.checked_mul(size);
+        let mut out = out.get_mut(bytes(place)?..)?;
+        while count > 0 {
+            // A selection with more elements than its source: the others are left as they are.
+            let Some(run) = from.locate(number) else { break };
+            let len = run.len.min(count);
+            let (part, rest) = out.split_at_mut_checked(bytes(len)?)?;
+            failed = rows.copy(run.from, part);
+            failed.is_ok().then_some(())?;
+            (out, number, count) = (rest, number.checked_add(len)?, count.checked_sub(len)?);
         }
-        number = end;
         Some(())
     });
-    match (failed, done) {
-        (Some(error), _) => Err(error),
-        (None, None) => Err(wrong("does not fit its source")),
-        (None, Some(())) => Ok(()),
-    }
-}
-
-/// Elements that are adjacent in a selection and in the request's buffer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Piece {
-    /// Number of the first in the selection.
-    number: u64,
-    count: u64,
-    /// Its place in the buffer, in bytes.
-    place: usize,
-}
-
-impl Piece {
-    /// The bytes of the buffer for the numbers `low` to `high`.
-    fn part<'a>(&self, low: u64, high: u64, size: usize, out: &'a mut [u8]) -> Option<&'a mut [u8]> {
-        let bytes = |n: u64| usize::try_from(n).ok()?.checked_mul(size);
-        let start = self.place.checked_add(bytes(low.checked_sub(self.number)?)?)?;
-        out.get_mut(start..start.checked_add(bytes(high.checked_sub(low)?)?)?)
-    }
-}
-
-/// Where the request takes the elements of a selection, ascending; `None` if the selection leaves the array.
-fn pieces(selection: &Selection, slab: &Slab, size: usize) -> Option<Vec<Piece>> {
-    let wanted = Wanted::new(slab);
-    let mut pieces = Vec::new();
-    let mut number = 0u64;
-    region::runs(selection, slab.of(), &mut |run| {
-        wanted.intersect(run, &mut |skip, count, place| {
-            let place = usize::try_from(place).ok()?.checked_mul(size)?;
-            pieces.push(Piece { number: number.checked_add(skip)?, count, place });
-            Some(())
-        })?;
-        number = number.checked_add(run.len)?;
-        Some(())
-    })?;
-    pieces.sort_unstable();
-    Some(pieces)
+    failed?;
+    done.ok_or_else(|| wrong("leaves the dataset"))
 }

@@ -13,6 +13,7 @@ pub(super) struct Rows<'a> {
     reader: &'a Reader<'a>,
     /// Elements of a row.
     width: u64,
+    /// The last row.
     last: u64,
     /// What the elements become.
     datatype: &'a Datatype,
@@ -26,10 +27,12 @@ pub(super) struct Rows<'a> {
 const WINDOW: u64 = 4 << 20;
 
 impl<'a> Rows<'a> {
+    /// Rows of the source of `reader` up to the one with element `last`.
     pub(super) fn new(reader: &'a Reader<'a>, last: u64, datatype: &'a Datatype) -> Self {
         let shape = reader.content.dataspace.shape().unwrap_or_default();
         let width = shape.iter().skip(1).fold(1u64, |product, &n| product.saturating_mul(n));
         let size = usize::try_from(datatype.size).unwrap_or(usize::MAX);
+        let last = last.checked_div(width).unwrap_or(0);
         Self { reader, width, last, datatype, size, from: 0, held: Vec::new() }
     }
 

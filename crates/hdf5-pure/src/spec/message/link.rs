@@ -45,8 +45,15 @@ pub enum Target {
     },
 }
 
-impl Link {
-    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+/// What stands before a link's value.
+struct Head<'a> {
+    kind: u8,
+    creation_order: Option<i64>,
+    name: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    fn parse(i: &'a [u8]) -> Parsed<'a, Self> {
         let (i, _) = version(1)(i)?;
         let (i, flags) = checked("flags", byte, |&flags| {
             (flags > 0x1f).then_some(FaultKind::Undefined { found: flags.into() })
@@ -62,7 +69,19 @@ impl Link {
             return field("length of link name", |i| fail(i, FaultKind::Undefined { found: 0 }))(i);
         }
         let (i, name) = field("link name", take(len)).parse(at)?;
-        let (i, target) = match kind.unwrap_or(0) {
+        Ok((i, Self { kind: kind.unwrap_or(0), creation_order, name }))
+    }
+}
+
+impl Link {
+    /// The name of a link whose value may be broken.
+    pub(crate) fn name_of(i: &[u8]) -> Option<Name> {
+        Head::parse(i).ok().map(|(_, head)| head.name.into())
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, Head { kind, creation_order, name }) = Head::parse(i)?;
+        let (i, target) = match kind {
             0 => field("address of the object header", defined(sizes)).map(Target::Hard).parse(i)?,
             1 => value(i).map(|(i, path)| (i, Target::Soft(path.into())))?,
             64 => {
@@ -114,7 +133,9 @@ mod tests {
         let (_, link) = Link::parse(&user, SIZES).unwrap();
         assert_eq!(link.target, Target::User { class: 187, data: vec![7] });
 
-        assert!(Link::parse(&hex("01 08 05 01 65 0000"), SIZES).is_err());
+        let broken = hex("01 08 05 01 65 0000");
+        assert!(Link::parse(&broken, SIZES).is_err());
+        assert_eq!(Link::name_of(&broken), Some("e".into()));
         assert!(Link::parse(&hex("01 00 00"), SIZES).is_err());
     }
 }

@@ -1,0 +1,91 @@
+//! Decoded chunks of a file that may be wanted again, as many as a number of bytes allows; the one that was not used for
+//! the longest time goes first.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::spec::Address;
+
+/// The chunks that are held, by where they are stored. Threads share it.
+#[derive(Debug, Default)]
+pub(crate) struct ChunkCache {
+    budget: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    chunks: HashMap<Address, (u64, Arc<[u8]>)>,
+    /// Chunks by when they were last used.
+    order: BTreeMap<u64, Address>,
+    clock: u64,
+    bytes: usize,
+}
+
+/// What a chunk takes beside its bytes, about.
+const OVERHEAD: usize = 160;
+
+impl ChunkCache {
+    /// A cache for at most `budget` bytes.
+    pub(crate) fn new(budget: usize) -> Self {
+        Self { budget, held: Mutex::default() }
+    }
+
+    /// The chunk that is stored at `address`.
+    pub(crate) fn get(&self, address: Address) -> Option<Arc<[u8]>> {
+        let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = &mut *guard;
+        let (used, bytes) = held.chunks.get_mut(&address)?;
+        held.order.remove(used);
+        held.clock = held.clock.saturating_add(1);
+        *used = held.clock;
+        held.order.insert(held.clock, address);
+        Some(bytes.clone())
+    }
+
+    /// Whether `len` bytes are kept at all: one chunk does not push out all others.
+    pub(crate) fn takes(&self, len: usize) -> bool {
+        len.saturating_add(OVERHEAD) <= self.budget / 2
+    }
+
+    /// Keeps a chunk.
+    pub(crate) fn put(&self, address: Address, bytes: Arc<[u8]>) {
+        let mut guard = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = &mut *guard;
+        held.clock = held.clock.saturating_add(1);
+        held.bytes = held.bytes.saturating_add(bytes.len().saturating_add(OVERHEAD));
+        held.order.insert(held.clock, address);
+        if let Some((used, before)) = held.chunks.insert(address, (held.clock, bytes)) {
+            held.order.remove(&used);
+            held.bytes = held.bytes.saturating_sub(before.len().saturating_add(OVERHEAD));
+        }
+        while held.bytes > self.budget
+            && let Some((_, oldest)) = held.order.pop_first()
+        {
+            if let Some((_, gone)) = held.chunks.remove(&oldest) {
+                held.bytes = held.bytes.saturating_sub(gone.len().saturating_add(OVERHEAD));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_goes_first() {
+        let cache = ChunkCache::new(3 * (100 + OVERHEAD));
+        for at in [1u8, 2, 3] {
+            cache.put(Address(at.into()), Arc::from([at; 100]));
+        }
+        assert_eq!(cache.get(Address(1)).map(|bytes| bytes[0]), Some(1));
+        cache.put(Address(4), Arc::from([4; 100]));
+        assert!(cache.get(Address(2)).is_none());
+        assert!([1, 3, 4].iter().all(|&at| cache.get(Address(at)).is_some()));
+        // The same chunk once more takes no more room.
+        (0..9).for_each(|_| cache.put(Address(4), Arc::from([4; 100])));
+        assert!([1, 3, 4].iter().all(|&at| cache.get(Address(at)).is_some()));
+        assert!(!cache.takes(400));
+    }
+}

@@ -1,0 +1,260 @@
+"""Cases of the HDF5 conformance run that go beyond plain files: the matrix of classes, layouts and filters, large groups,
+files of netCDF-4, files that were left open, and virtual datasets of every kind.
+
+Each function gets the folder and `one`, which writes a file with its manifest (see hdf5_peer.py).
+"""
+
+import json
+import os
+import shutil
+
+import h5py
+import numpy as np
+
+
+def classes(peer):
+    """A name, the elements, the type to store them as, and what the manifest says: type and bytes of each element."""
+    n = 35
+    number = peer.values(n, "<i4")
+    each = lambda array: [item.tobytes() for item in np.asarray(array)]
+    texts = [f"text {i}" * (i % 4) for i in range(n)]
+    fixed = np.array([text.encode() for text in texts], "S30")
+    record = np.zeros(n, [("a", ">i2"), ("b", "S4"), ("c", [("x", "<f4"), ("y", "u1", (2,))])])
+    record["a"], record["b"] = peer.values(n, "i2"), [text.encode()[:4] for text in texts]
+    record["c"]["x"], record["c"]["y"] = peer.values(n, "f4"), peer.values((n, 2), "u1")
+    record_type = {"compound": [["a", "i2"], ["b", "str"], ["c", {"compound": [["x", "f4"], ["y", {"array": "u1", "shape": [2]}]]}]]}
+    record_bytes = [
+        r["a"].astype("<i2").tobytes() + peer.strings([bytes(r["b"])]) + r["c"]["x"].tobytes() + r["c"]["y"].tobytes() for r in record
+    ]
+    rows = [peer.values(i % 5, "<u2") for i in range(n)]
+    ragged = np.empty(n, object)
+    ragged[:] = rows
+    blocks = peer.values((n, 2, 3), "<i2")
+    enum = h5py.enum_dtype({"A": 0, "B": 1, "C": -5}, basetype=">i2")
+    states = np.array([(0, 1, -5)[i % 3] for i in range(n)], ">i2")
+    members = {"enum": "i2", "members": [["A", 0], ["B", 1], ["C", -5]]}
+    return [
+        ("integer_le", number, None, "i4", each(number)),
+        ("integer_be", number.astype(">i4"), None, "i4", each(number)),
+        ("float_le", peer.values(n, "<f8"), None, "f8", each(peer.values(n, "<f8"))),
+        ("float_be", peer.values(n, ">f4"), None, "f4", each(peer.values(n, "<f4"))),
+        ("complex", peer.values(n, "<c8"), None, "c8", each(peer.values(n, "<c8"))),
+        ("string_fixed", fixed, None, "str", [peer.strings([text.encode()]) for text in texts]),
+        ("string_any", np.array(texts, object), h5py.string_dtype(), "str", [peer.strings([text.encode()]) for text in texts]),
+        ("opaque", np.array([bytes([i, 1, 2]) for i in range(n)], "V3"), None, {"opaque": 3}, [bytes([i, 1, 2]) for i in range(n)]),
+        ("compound", record, None, record_type, record_bytes),
+        ("enum", states, enum, members, each(states.astype("<i2"))),
+        ("bool", number % 2 == 0, None, {"enum": "i1", "members": [["FALSE", 0], ["TRUE", 1]]}, [bytes([int(v)]) for v in number % 2 == 0]),
+        ("array", blocks, np.dtype(("<i2", (2, 3))), {"array": "i2", "shape": [2, 3]}, each(blocks)),
+        ("vlen", ragged, h5py.vlen_dtype(np.dtype("<u2")), {"vlen": "u2"}, [len(r).to_bytes(8, "little") + r.tobytes() for r in rows]),
+    ]
+
+
+LIMITS = {"whole": None, "fixed": (7, 5), "grows": (None, 5), "both": (None, None)}
+FILTERS = {"plain": {}, "gzip": {"compression": "gzip"}, "all": {"shuffle": True, "compression": "gzip", "fletcher32": True}}
+
+
+def matrix(peer):
+    """Every class in every layout, with every chunk index and filter pipeline; the index depends on what may grow."""
+
+    def fill(file, tree):
+        for name, data, dtype, kind, each in classes(peer):
+            shaped = data.reshape((7, 5) + data.shape[1:])
+            for limit, maximum in {"contiguous": None, **LIMITS}.items():
+                for filters, options in FILTERS.items():
+                    if limit == "contiguous":
+                        if options:
+                            continue
+                        extra = {}
+                    else:
+                        extra = {"chunks": (7, 5) if limit == "whole" else (3, 2), "maxshape": maximum, **options}
+                        if name in ("string_any", "vlen"):
+                            # The library refuses checksums of what is elsewhere.
+                            extra.pop("fletcher32", None)
+                    path = f"{name}.{limit}.{filters}"
+                    if name == "array":
+                        # Data of an array type would be taken for more dimensions.
+                        file.create_dataset(path, (7, 5), dtype, **extra)[...] = shaped
+                    else:
+                        file.create_dataset(path, data=shaped, dtype=dtype, **extra)
+                    tree.array("/" + path, kind, (7, 5), b"".join(each))
+            file.attrs.create(name, data, shape=None if name == "array" else (35,), dtype=dtype)
+            tree.attribute("/", name, kind, (35,), b"".join(each))
+
+    return fill
+
+
+def large_groups(folder, one):
+    """100,000 links, made in another order than that of their names, and 5,000 attributes."""
+
+    def links(file, tree):
+        file.create_group("target")
+        tree.group("/target")
+        group = file.create_group("many")
+        tree.group("/many")
+        for i in range(100_000):
+            number = i * 7919 % 100_000
+            group.id.links.create_soft(f"{number:06}".encode(), b"/target")
+            tree.line(f"/many/{number:06}", "softlink", target="/target")
+
+    def attributes(file, tree):
+        for i in range(5000):
+            file.attrs.create(f"{i * 7919 % 5000:05}", np.int32(i))
+            tree.attribute("/", f"{i * 7919 % 5000:05}", "i4", (), np.int32(i).tobytes())
+
+    one("links_old.h5", [links], libver=("earliest", "latest"))
+    one("links_new.h5", [links], libver="latest")
+    one("links_ordered.h5", [links], libver="latest", track_order=True)
+    one("many_attributes_new.h5", [attributes], libver="latest")
+    one("many_attributes_ordered.h5", [attributes], libver="latest", track_order=True)
+
+
+def left_open(folder, one, peer):
+    """A copy of a file whose writer is not done: once between flushes as usual, once for concurrent readers."""
+    for name, swmr in (("open_writing.h5", False), ("open_swmr.h5", True)):
+        tree = peer.Tree()
+        path = os.path.join(folder, name)
+        with h5py.File(path + ".tmp", "w", libver="latest") as file:
+            data = file.create_dataset("grown_here", (0,), "<i4", maxshape=(None,), chunks=(16,))
+            fixed = file.create_dataset("filled", (400,), "<i4", chunks=(7,), compression="gzip")
+            if swmr:
+                file.swmr_mode = True
+            for size in (10, 100, 333):
+                data.resize((size,))
+                data[:] = peer.values(size, "<i4")
+                data.flush()
+            fixed[:] = peer.values(400, "<i4")
+            file.flush()
+            shutil.copyfile(path + ".tmp", path)
+            tree.array("/grown_here", "i4", (333,), peer.values(333, "<i4").tobytes())
+            tree.array("/filled", "i4", (400,), peer.values(400, "<i4").tobytes())
+        os.remove(path + ".tmp")
+        tree.write(path + ".jsonl")
+        print(json.dumps({"case": f"written by h5py: {name}", "ok": True}))
+
+
+def netcdf(folder, peer):
+    """Files of the netCDF-4 library. What it adds of its own is not compared."""
+    try:
+        import netCDF4
+    except ImportError:
+        print(json.dumps({"case": "written by netCDF4: netcdf.nc", "skipped": "netCDF4 is not installed"}))
+        return
+    for name, model in (("netcdf_4.h5", "NETCDF4"), ("netcdf_classic.h5", "NETCDF4_CLASSIC")):
+        tree = peer.Tree()
+        path = os.path.join(folder, name)
+        with netCDF4.Dataset(path, "w", format=model) as file:
+            file.createDimension("time", None)
+            file.createDimension("x", 5)
+            tree.unchecked("/", "_NCProperties")
+            if model == "NETCDF4_CLASSIC":
+                tree.unchecked("/", "_nc3_strict")
+            file.title = "a title"
+            tree.attribute("/", "title", "str", (), peer.strings([b"a title"]))
+            variable(peer, tree, file, "time", "f8", ("time",), (3,), scale=True)
+            variable(peer, tree, file, "x", "i4", ("x",), (5,), scale=True)
+            variable(peer, tree, file, "t", "f4", ("time", "x"), (3, 5), zlib=True, shuffle=True)
+            if model == "NETCDF4":
+                group = file.createGroup("inner")
+                tree.group("/inner")
+                group.createDimension("y", 4)
+                # A dimension without a variable is a dataset of its own.
+                tree.array("/inner/y", "f4", (4,), np.zeros(4, "<f4").tobytes())
+                for added in ("CLASS", "NAME", "_Netcdf4Dimid", "REFERENCE_LIST"):
+                    tree.unchecked("/inner/y", added)
+                variable(peer, tree, group, "u", "u8", ("y", "x"), (4, 5), path="/inner/u")
+                text = group.createVariable("stringy", str, ("y",))
+                text[:] = np.array(["a", "", "three", "ü"], object)
+                tree.array("/inner/stringy", "str", (4,), peer.strings([b"a", b"", b"three", "ü".encode()]))
+                for added in ("DIMENSION_LIST", "_FillValue", "_Netcdf4Dimid"):
+                    tree.unchecked("/inner/stringy", added)
+        tree.write(path + ".jsonl")
+        print(json.dumps({"case": f"written by netCDF4: {name}", "ok": True}))
+
+
+def variable(peer, tree, file, name, code, dimensions, shape, scale=False, path=None, **options):
+    made = file.createVariable(name, code, dimensions, **options)
+    array = peer.values(shape, code)
+    made[:] = array
+    made.units = "m"
+    path = path or "/" + name
+    kind, data = peer.canonical(array)
+    tree.array(path, kind, shape, data)
+    tree.attribute(path, "units", "str", (), peer.strings([b"m"]))
+    for added in ("CLASS", "NAME", "REFERENCE_LIST") if scale else ("DIMENSION_LIST",):
+        tree.unchecked(path, added)
+    for added in ("_Netcdf4Dimid", "_Netcdf4Coordinates"):
+        tree.unchecked(path, added)
+
+
+def mapping(target, blocks, source, file, dataset):
+    """A mapping for a virtual dataset: a hyperslab of the target and one of the source, as start, stride, count, block."""
+    spaces = []
+    for (shape, limit), slab in ((target, blocks), source):
+        space = h5py.h5s.create_simple(shape, limit)
+        space.select_hyperslab(*[slab[i] for i in (0, 2, 1, 3)])
+        spaces.append(space)
+    return spaces[0], file, dataset, spaces[1]
+
+
+def virtual(folder, one, peer):
+    """Virtual datasets that follow growing sources, have numbered ones, and have other virtual ones."""
+    unlimited = h5py.h5s.UNLIMITED
+
+    def sources(file, tree):
+        for i in range(3):
+            peer.add(tree, file, f"part{i}", peer.values((4, 6), "<i4") + np.int32(i), maxshape=(None, 6), chunks=(2, 6))
+
+    one("virtual_grown.h5", [sources], libver="latest")
+
+    def make(file, path, shape, limit, mappings, fill=-1):
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_fill_value(np.array(fill, "<i4"))
+        for target, name, dataset, source in mappings:
+            creation.set_virtual(target, name, dataset, source)
+        space = h5py.h5s.create_simple(shape, limit)
+        h5py.h5d.create(file.id, path, h5py.h5t.STD_I32LE, space, creation)
+
+    def fill(file, tree):
+        part = [peer.values((4, 6), "<i4") + np.int32(i) for i in range(3)]
+        target, limit = (1, 6), (unlimited, 6)
+        rows = ((0, 0), (1, 1), (unlimited, 1), (1, 6))
+        make(file, b"stacked_grown", target, limit, [mapping((target, limit), rows, (((4, 6), (unlimited, 6)), rows), b"virtual_grown.h5", b"part1")])
+        tree.array("/stacked_grown", "i4", (4, 6), part[1].tobytes())
+        every = ((0, 0), (4, 1), (unlimited, 1), (4, 6))
+        whole = ((0, 0), (1, 1), (1, 1), (4, 6))
+        make(file, b"stacked_numbered", (4, 6), limit, [mapping(((4, 6), limit), every, (((4, 6), (4, 6)), whole), b"virtual_grown.h5", b"part%b")])
+        tree.array("/stacked_numbered", "i4", (12, 6), np.concatenate(part).tobytes())
+        make(file, b"stacked_nested", (4, 3), (4, 3), [mapping(((4, 3), (4, 3)), ((0, 0), (1, 1), (1, 1), (4, 3)), (((12, 6), (12, 6)), ((1, 0), (3, 2), (4, 3), (1, 1))), b".", b"stacked_numbered")])
+        tree.array("/stacked_nested", "i4", (4, 3), np.ascontiguousarray(np.concatenate(part)[1::3, ::2]).tobytes())
+        make(file, b"stacked_missing", (5,), (5,), [mapping(((5,), (5,)), ((1,), (1,), (1,), (3,)), (((3,), (3,)), ((0,), (1,), (1,), (3,))), b"nowhere.h5", b"x")])
+        tree.array("/stacked_missing", "i4", (5,), np.full(5, -1, "<i4").tobytes())
+
+    one("virtual_kinds.h5", [fill], libver="latest")
+
+
+def blosc(file, tree, peer, plugin):
+    """The two filters that are containers themselves, with each of their compressors."""
+    array, noise = peer.values((500, 30), "<i4"), np.random.default_rng(3).integers(0, 2**31, 5000).astype("<i4")
+    for name in ("blosclz", "lz4", "lz4hc", "zlib", "zstd"):
+        for shuffle in (0, 1, 2):
+            peer.add(tree, file, f"blosc_{name}_{shuffle}", array, chunks=(210, 30), **plugin.Blosc(cname=name, clevel=5, shuffle=shuffle))
+            peer.add(tree, file, f"blosc2_{name}_{shuffle}", array, chunks=(210, 30), **plugin.Blosc2(cname=name, clevel=5, filters=shuffle))
+    peer.add(tree, file, "blosc_noise", noise, chunks=(1000,), **plugin.Blosc(cname="lz4", clevel=9))
+    peer.add(tree, file, "blosc2_noise", noise, chunks=(1000,), **plugin.Blosc2(cname="lz4", clevel=9))
+    peer.add(tree, file, "blosc2_delta", array, chunks=(210, 30), **plugin.Blosc2(cname="zstd", filters=plugin.Blosc2.DELTA))
+    peer.add(tree, file, "blosc2_be", peer.values((64, 64, 8), ">f8"), chunks=(32, 32, 8), **plugin.Blosc2())
+
+
+def write(folder, one, peer, plugin):
+    """All cases."""
+    for bound in ("earliest", "latest"):
+        one(f"matrix_{bound}.h5", [matrix(peer)], libver=(bound, "latest"))
+    large_groups(folder, one)
+    left_open(folder, one, peer)
+    netcdf(folder, peer)
+    virtual(folder, one, peer)
+    one("user_block_4096.h5", [peer.groups], userblock_size=4096)
+    one("paged_small.h5", [peer.groups, peer.layouts], fs_strategy="page", fs_page_size=512, libver="v110")
+    if plugin is not None:
+        one("blosc.h5", [lambda file, tree: blosc(file, tree, peer, plugin)], libver="latest")
