@@ -17,7 +17,7 @@ from pathlib import Path
 
 import asdf
 import numpy as np
-from asdf.tags.core import Constant, IntegerType, Stream
+from asdf.tags.core import Constant, IntegerType, Software, Stream
 
 warnings.simplefilter("ignore")
 
@@ -27,7 +27,7 @@ TYPES = [
     "float16", "float32", "float64", "complex64", "complex128", "bool8", "ascii", "ucs4",
 ]
 ORDERS = {"little": "<", "big": ">"}
-LABELS = ["none", "zlib", "bzp2", "lz4", "lz4f", "zstd"]
+LABELS = ["none", "zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"]
 VERSIONS = ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0"]
 
 
@@ -145,6 +145,9 @@ def write(folder):
     loop["self"] = loop
     save({"first": shared, "second": shared, "loop": loop}, folder / "anchors.asdf")
     save(SCALARS, folder / "scalars.asdf")
+    af = asdf.AsdfFile({"a": array("int32")})
+    af.add_history_entry("made", Software(name="maker", version="1.5"))
+    af.write_to(folder / "history.asdf")
     numbers = {"complex": 1.5 - 2j, "integer": IntegerType(-(10**40)), "small": IntegerType(7), "constant": Constant([5])}
     save(numbers, folder / "core.asdf")
     stream = asdf.AsdfFile({"rows": Stream([4], np.float64)})
@@ -321,6 +324,26 @@ def check(folder):
             return None if found == (1.5 - 2j, -(10**40), 7) else found
     case("core types: complex, integer", core)
 
+    def history():
+        with opened("history.asdf") as af:
+            entry = af.get_history_entries()[0]
+            found = (entry["description"], entry["software"]["name"], entry["time"].year > 2000)
+            return None if found == ("made", "maker", True) else found
+    case("history: entries and software", history)
+
+    def tables():
+        for version in ["1.5.0", "1.6.0"]:
+            with opened(f"table_{version}.asdf") as af:
+                table = af["table"]
+                columns = table["columns"] if isinstance(table, dict) else table._data["columns"]
+                names = [column["name"] for column in columns]
+                if names != ["a", "b"]:
+                    return names
+                problem = same(columns[0]["data"], array("int32")) or same(columns[1]["data"], array("float64"))
+                if problem:
+                    return problem
+    case("core types: table", tables)
+
     def stream():
         with opened("stream.asdf") as af:
             return same(af["rows"], np.arange(4, dtype="<f8") + np.arange(6, dtype="<f8")[:, None])
@@ -335,6 +358,18 @@ def check(folder):
     expected = {"a": array("int32"), "b": array("float64")}
     case("exploded form: exploded", lambda: arrays("exploded.asdf", expected))
     case("exploded form: imploded", lambda: arrays("imploded.asdf", expected))
+
+    def changed_after():
+        # What this library changes of a file that was written with room for its tree.
+        path = folder / "changed_by_python.asdf"
+        path.write_bytes((folder / "updated.asdf").read_bytes())
+        with asdf.open(path, mode="rw") as af:
+            af["note"] = "changed by Python"
+            af.update()
+        problem = arrays(path.name, {**expected, "c": array("uint8")})
+        with opened(path.name) as af:
+            return problem or (None if af["note"] == "changed by Python" else af["note"])
+    case("updates: here, then by Python", changed_after)
 
     def text():
         with opened("text.asdf") as af:

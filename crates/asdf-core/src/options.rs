@@ -1,7 +1,8 @@
-//! How files are opened.
+//! How files are opened, and how they are written.
 
 use std::path::{Component, Path, PathBuf};
 
+use sciformats_core::storage::Durability;
 use sciformats_core::{Error, Limits, Result};
 
 /// Which other files an array or a reference may lead to.
@@ -61,6 +62,39 @@ impl OpenOptions {
 
     pub(crate) fn thread_count(&self) -> usize {
         if self.threads == 0 { crate::codec::machine_threads() } else { self.threads }
+    }
+}
+
+/// How files are written.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// Whether blocks get their MD5. Default: yes, as other writers do.
+    pub checksums: bool,
+    /// Whether a block index is written. Default: yes.
+    pub index: bool,
+    /// Bytes kept free between the tree and the first block, so that the tree can grow in place. Default: a sixteenth
+    /// of the bytes in the blocks, at most 4096.
+    pub tree_padding: Option<u64>,
+    /// Bytes kept free in each block. Default: 0. Up to 15 more make the data of the next begin at a multiple of 16, so that
+    /// its elements can be used where they are.
+    pub block_padding: u64,
+    /// Threads for compression; 0 for as many as the machine runs at once.
+    pub threads: usize,
+    /// What a finished write must survive. Default: the end of the process.
+    pub durability: Durability,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            checksums: true,
+            index: true,
+            tree_padding: None,
+            block_padding: 0,
+            threads: 0,
+            durability: Durability::Process,
+        }
     }
 }
 

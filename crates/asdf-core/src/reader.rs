@@ -16,6 +16,7 @@ use crate::codec::{self, Compression};
 use crate::model::layout::{BlockEntry, Layout};
 use crate::model::ndarray;
 use crate::options::OpenOptions;
+use crate::pieces;
 use crate::spec::header_line::Version;
 use crate::yaml::{NodeId, Tree};
 
@@ -309,15 +310,21 @@ impl<'a> Block<'a> {
     fn decode(&self) -> Result<Vec<u8>> {
         let size =
             self.file.options.limits.memory("bytes of the decoded block", self.entry.header.data_size)?;
-        if let unknown @ Compression::Unknown(_) = self.compression() {
-            // Before anything is allocated.
-            codec::decode(unknown, &[], &mut [], 1)
-                .map_err(|problem| problem.at(self.entry.data_offset()))?;
+        let (storage, at) = (&*self.file.storage, self.entry.data_offset());
+        if let Some(error) = self.compression().obstacle() {
+            return Err(codec::Problem::Unsupported(error).at(at));
         }
         let mut out = zeroed(size);
         let threads = self.file.options.thread_count();
+        if threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {
+            let decoded = pieces::overlapped(storage, at..at.saturating_add(self.entry.stored), |stored| {
+                codec::decode_stream(self.compression(), stored, &mut out)
+            })?;
+            decoded.map_err(|problem| problem.at(at))?;
+            return Ok(out);
+        }
         codec::decode(self.compression(), &self.stored()?, &mut out, threads)
-            .map_err(|problem| problem.at(self.entry.data_offset()))?;
+            .map_err(|problem| problem.at(at))?;
         Ok(out)
     }
 

@@ -6,9 +6,10 @@
 //! the new tree has no room, or a block changes its size, the file is written anew beside the old one and takes its
 //! place at once.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use sciformats_core::commit::{self, Step, journal};
+use sciformats_core::commit::{self, SECTOR, Step, journal};
 use sciformats_core::storage::{FileStorage, Patch};
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
@@ -64,10 +65,10 @@ impl Document {
             }
             Some(plan) => in_place(storage, plan)?,
             None => {
-                // Room for the next change of the tree.
+                // Room for the next change of the tree: it has grown once.
                 let padding = self.options().tree_padding;
-                let head = write::head(self)?.len() as u64;
-                self.options_mut().tree_padding = padding.max(head.div_ceil(10).next_multiple_of(4096));
+                let room = write::head(self)?.len().div_ceil(10).next_multiple_of(4096) as u64;
+                self.options_mut().tree_padding = Some(padding.unwrap_or(0).max(room));
                 let saved = self.save(&path);
                 self.options_mut().tree_padding = padding;
                 saved?;
@@ -119,10 +120,11 @@ impl Document {
         if appends || kept == 0 || !was_streamed {
             let mut offsets: Vec<u64> = origin.layout.blocks.iter().map(|block| block.offset).collect();
             let mut at = tail_start;
+            let how = (self.options().block_padding, write::threads(self));
             for prepared in write::prepare(self, kept..self.blocks.len())? {
                 offsets.push(at);
                 let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
-                at = write::block(&prepared, at, &mut shifted)?;
+                at = write::block(&prepared, at, how, &mut shifted)?;
             }
             tail.extend(write::index(self, offsets).unwrap_or_default());
         }
@@ -143,8 +145,15 @@ impl Plan {
         let inside =
             usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
         let fresh = bytes.split_off(inside);
-        if !bytes.is_empty() && *old.read_at(offset, bytes.len())? != *bytes {
-            self.patches.push(Patch { offset, bytes });
+        let before = if bytes.is_empty() { Cow::default() } else { old.read_at(offset, bytes.len())? };
+        // What is the same at both ends stays.
+        let same = before.iter().zip(&bytes).take_while(|(a, b)| a == b).count();
+        if same < bytes.len() {
+            let rest = before.iter().zip(&bytes).skip(same).rev();
+            let after = rest.take_while(|(a, b)| a == b).count();
+            bytes.truncate(bytes.len().saturating_sub(after));
+            let offset = offset.saturating_add(same as u64);
+            self.patches.push(Patch { offset, bytes: bytes.split_off(same) });
         }
         if !fresh.is_empty() {
             self.fresh.push((offset.saturating_add(inside as u64), fresh));
@@ -153,7 +162,17 @@ impl Plan {
     }
 }
 
-fn steps(plan: Plan) -> Result<Vec<Step<'static>>> {
+fn steps(mut plan: Plan) -> Result<Vec<Step<'static>>> {
+    // A device writes a sector whole or not at all: what lies in one needs no journal.
+    if let [patch] = plan.patches.as_slice()
+        && plan.fresh.is_empty()
+        && plan.new_len == plan.old_len
+        && patch.offset / SECTOR
+            == patch.offset.saturating_add(patch.bytes.len() as u64).saturating_sub(1) / SECTOR
+        && let Some(Patch { offset, bytes }) = plan.patches.pop()
+    {
+        return Ok(vec![Step::write(offset, bytes), Step::Sync]);
+    }
     let fresh = plan.fresh.into_iter().map(|(offset, bytes)| Step::write(offset, bytes)).collect();
     journal::plan(plan.old_len, plan.new_len, fresh, &plan.patches)
 }

@@ -64,8 +64,9 @@ fn right_files_are_read_and_written_again() {
 #[test]
 fn indices_that_are_wrong_say_why() {
     let mut seen = Vec::new();
-    for path in fixtures("") {
-        if let IndexState::Rejected { reason, .. } = Asdf::open(&path).unwrap().layout().index {
+    for path in fixtures("hostile") {
+        let Ok(file) = Asdf::open(&path) else { continue };
+        if let IndexState::Rejected { reason, .. } = file.layout().index {
             seen.push(format!("{}: {reason}", name(&path)));
         }
     }

@@ -79,7 +79,7 @@ fn a_killed_update_leaves_the_old_file_or_the_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.asdf");
     let mut document = Document::new();
-    document.options_mut().tree_padding = 3000;
+    document.options_mut().tree_padding = Some(3000);
     document.set("n", &0).unwrap();
     document.set("text", &text(0)).unwrap();
     document.set_array("first", NewArray::new(&[1u8; 5000], &[5000]).unwrap()).unwrap();

@@ -77,7 +77,10 @@ pub(crate) fn check(dir: &Path) {
     case("core types: complex, integer", check_core(dir));
     case("streams: rows and a partial one", check_stream(dir));
     case("updates: by Python", check_updated(dir));
+    case("updates: by Python, then here", check_changed_after(dir));
     case("exploded form: exploded", check_exploded(dir));
+    case("exploded form: imploded here", check_imploded(dir));
+    case("history: entries, extensions, software", check_history(dir));
     case("text: tags, styles, newlines", check_text(dir));
     case("trees: written again", check_rewritten(dir));
 }
@@ -177,6 +180,40 @@ fn check_exploded(dir: &Path) -> Outcome {
     expect("blocks", &file.blocks().len(), &0)?;
     same(&file, "a", ScalarType::Int32, &SHAPE)?;
     same(&file, "b", ScalarType::Float64, &SHAPE)
+}
+
+fn check_imploded(dir: &Path) -> Outcome {
+    let options = OpenOptions::default().with_external(External::Beside);
+    let mut document = Document::open_with(dir.join("exploded.asdf"), &options)?;
+    expect("blocks taken in", &document.implode()?, &2)?;
+    let file = Asdf::from_bytes(document.to_bytes()?)?;
+    same(&file, "a", ScalarType::Int32, &SHAPE)?;
+    same(&file, "b", ScalarType::Float64, &SHAPE)
+}
+
+/// A file of Python's is changed in place here: its blocks stay where they are.
+fn check_changed_after(dir: &Path) -> Outcome {
+    let path = dir.join("changed_here.asdf");
+    std::fs::copy(dir.join("updated.asdf"), &path)?;
+    let mut document = Document::open(&path)?;
+    document.set("note", "short")?;
+    let update = document.update()?;
+    let file = Asdf::open(&path)?;
+    std::fs::remove_file(&path)?;
+    expect("in place", &matches!(update, Update::InPlace { .. }), &true)?;
+    expect("note", &file.tree().get_as::<String>("note")?, &"short".to_owned())?;
+    same(&file, "c", ScalarType::UInt8, &SHAPE)
+}
+
+fn check_history(dir: &Path) -> Outcome {
+    let file = open(dir, "history.asdf")?;
+    let entries = file.history()?;
+    let entry = entries.first().ok_or("no entry")?;
+    expect("description", &entry.description.as_str(), &"made")?;
+    expect("software", &entry.software, &vec![Software::new("maker", "1.5")])?;
+    expect("a time", &entry.time.is_some(), &true)?;
+    expect("library", &file.library()?.map(|library| library.name), &Some("asdf".to_owned()))?;
+    expect("extensions", &file.extensions()?.is_empty(), &false)
 }
 
 fn check_text(dir: &Path) -> Outcome {

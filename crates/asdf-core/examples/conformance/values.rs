@@ -23,13 +23,14 @@ pub(crate) const TYPES: [ScalarType; 16] = [
     ScalarType::Ucs4(3),
 ];
 pub(crate) const ORDERS: [(&str, ByteOrder); 2] = [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
-pub(crate) const LABELS: [(&str, Compression); 6] = [
+pub(crate) const LABELS: [(&str, Compression); 7] = [
     ("none", Compression::None),
     ("zlib", Compression::Zlib),
     ("bzp2", Compression::Bzp2),
     ("lz4", Compression::Lz4),
     ("lz4f", Compression::Lz4Frame),
     ("zstd", Compression::Zstd),
+    ("blsc", Compression::Blosc),
 ];
 
 pub(crate) fn real(i: usize) -> f64 {

@@ -96,6 +96,24 @@ fn write_core(dir: &Path) -> Outcome {
         document.tree_mut().put(name, node)?;
     }
     document.save(dir.join("core.asdf"))?;
+
+    let mut document = Document::new();
+    document.set_array("a", array(ScalarType::Int32, ByteOrder::Little)?)?;
+    let software = vec![Software::new("maker", "1.5")];
+    document.add_history(&HistoryEntry { software, ..HistoryEntry::now("made") })?;
+    document.save(dir.join("history.asdf"))?;
+
+    for minor in [5, 6] {
+        let mut document = Document::with_standard(Version::new(1, minor, 0));
+        let mut columns = Vec::new();
+        for (name, scalar) in [("a", ScalarType::Int32), ("b", ScalarType::Float64)] {
+            let data = document.add_array(array(scalar, ByteOrder::Little)?)?;
+            columns.push(Column { name: name.into(), data, unit: None, description: None, meta: None });
+        }
+        let table = document.add_table(&Table { columns, meta: None });
+        document.tree_mut().put("table", table)?;
+        document.save(dir.join(format!("table_1.{minor}.0.asdf")))?;
+    }
     Ok(())
 }
 
@@ -152,7 +170,7 @@ fn write_changes(dir: &Path) -> Outcome {
     for (name, note, padding) in [("updated", "y".repeat(200), 4096), ("updated_anew", "z".repeat(900), 0)] {
         let path = dir.join(format!("{name}.asdf"));
         let mut document = two()?;
-        document.options_mut().tree_padding = padding;
+        document.options_mut().tree_padding = Some(padding);
         document.save(&path)?;
         let mut document = Document::open(&path)?;
         document.set("note", &note)?;

@@ -3,17 +3,23 @@
 //! | label | stored as | module |
 //! |---|---|---|
 //! | zeros | as it is | |
-//! | `zlib` | one zlib stream | `stream` |
-//! | `bzp2` | one bzip2 stream | `stream` |
+//! | `zlib` | one zlib stream | `stream`, `zlib` |
+//! | `bzp2` | one bzip2 stream | `stream`, `bzip2` |
 //! | `lz4` | chunks of LZ4 blocks with their lengths, or an LZ4 frame | `lz4` |
 //! | `lz4f` | one LZ4 frame | `stream` |
 //! | `zstd` | one Zstandard frame | `stream` |
+//! | `blsc` | one chunk of Blosc 1 or 2, with the feature `blosc` | `blosc` |
+//! | `bls2` | one chunk of Blosc 2, with the feature `blosc` | `blosc` |
 //!
 //! A decoder fills exactly the bytes it is given: a stream that holds fewer or more is a fault. Bytes after the end of
 //! the compressed stream are passed over, as other readers do.
 
+#[cfg(feature = "blosc")]
+mod blosc;
+mod bzip2;
 mod lz4;
 mod stream;
+mod zlib;
 
 use std::num::NonZero;
 
@@ -38,7 +44,11 @@ pub enum Compression {
     Lz4Frame,
     /// `zstd`: a Zstandard frame.
     Zstd,
-    /// A label that this library does not know, or cannot decode: Blosc (`blsc`, `bls2`), xz, private ones.
+    /// `blsc`: a Blosc chunk, written as Blosc 1 would.
+    Blosc,
+    /// `bls2`: a Blosc 2 chunk.
+    Blosc2,
+    /// A label that this library does not know: xz, private ones.
     Unknown([u8; 4]),
 }
 
@@ -52,6 +62,8 @@ impl Compression {
             b"lz4\0" => Self::Lz4,
             b"lz4f" => Self::Lz4Frame,
             b"zstd" => Self::Zstd,
+            b"blsc" => Self::Blosc,
+            b"bls2" => Self::Blosc2,
             _ => Self::Unknown(label),
         }
     }
@@ -65,6 +77,8 @@ impl Compression {
             Self::Lz4 => *b"lz4\0",
             Self::Lz4Frame => *b"lz4f",
             Self::Zstd => *b"zstd",
+            Self::Blosc => *b"blsc",
+            Self::Blosc2 => *b"bls2",
             Self::Unknown(label) => label,
         }
     }
@@ -76,8 +90,20 @@ impl Compression {
         label.get(..end).unwrap_or_default().escape_ascii().to_string()
     }
 
-    fn unsupported(self) -> Problem {
-        Problem::Unsupported(Error::unsupported(format!("block compression `{}`", self.name())))
+    /// Whether [`decode_stream`] decodes it.
+    pub(crate) fn is_stream(self) -> bool {
+        matches!(self, Self::Zlib | Self::Lz4Frame | Self::Zstd)
+    }
+
+    /// Why blocks of it cannot be decoded by this library as built, if they cannot: known before anything is read.
+    pub(crate) fn obstacle(self) -> Option<Error> {
+        let what = || format!("block compression `{}`", self.name());
+        match self {
+            Self::Unknown(_) => Some(Error::unsupported(what())),
+            #[cfg(not(feature = "blosc"))]
+            Self::Blosc | Self::Blosc2 => Some(Error::missing_feature(what(), "blosc")),
+            _ => None,
+        }
     }
 }
 
@@ -106,7 +132,11 @@ impl Problem {
 }
 
 fn fault<T>(rule: &'static str) -> Result<T, Problem> {
-    Err(Problem::Fault(Fault::new("compressed stream", FaultKind::Rule(rule))))
+    Err(wrong(rule))
+}
+
+fn wrong(rule: &'static str) -> Problem {
+    Problem::Fault(Fault::new("compressed stream", FaultKind::Rule(rule)))
 }
 
 /// Decodes `stored` into all of `out`, with up to `threads` threads where the format has parts.
@@ -126,12 +156,29 @@ pub fn decode(
         }
         Compression::None => fault("is not as long as its data"),
         Compression::Zlib => stream::zlib(stored, out),
+        Compression::Bzp2 if threads > 1 && bzip2::decode(stored, out, threads) => Ok(()),
         Compression::Bzp2 => stream::bzip2(stored, out),
         Compression::Lz4 if lz4::is_frame(stored) => stream::lz4_frame(stored, out),
         Compression::Lz4 => lz4::decode(stored, out, threads),
         Compression::Lz4Frame => stream::lz4_frame(stored, out),
         Compression::Zstd => stream::zstd(stored, out),
-        Compression::Unknown(_) => Err(compression.unsupported()),
+        #[cfg(feature = "blosc")]
+        Compression::Blosc | Compression::Blosc2 => blosc::decode(stored, out),
+        _ => compression.obstacle().map_or(Ok(()), |error| Err(Problem::Unsupported(error))),
+    }
+}
+
+/// As [`decode`], of a stream that need not be in memory: of compressions that are one stream and nothing else.
+pub(crate) fn decode_stream(
+    compression: Compression,
+    stored: &mut dyn std::io::BufRead,
+    out: &mut [u8],
+) -> Result<(), Problem> {
+    match compression {
+        Compression::Zlib => stream::zlib(stored, out),
+        Compression::Lz4Frame => stream::lz4_frame(stored, out),
+        Compression::Zstd => stream::zstd(stored, out),
+        _ => fault("is not read as a stream"),
     }
 }
 
@@ -143,12 +190,16 @@ pub fn decode(
 pub fn encode(compression: Compression, level: Option<u32>, data: &[u8], threads: usize) -> Result<Vec<u8>> {
     match compression {
         Compression::None => Ok(data.to_vec()),
-        Compression::Zlib => stream::encode_zlib(data, level.unwrap_or(6)),
-        Compression::Bzp2 => stream::encode_bzip2(data, level.unwrap_or(9)),
+        Compression::Zlib => zlib::encode(data, level.unwrap_or(6), threads),
+        Compression::Bzp2 => bzip2::encode(data, level.unwrap_or(9), threads),
         Compression::Lz4 => Ok(lz4::encode(data, threads)),
         Compression::Lz4Frame => stream::encode_lz4_frame(data),
         Compression::Zstd => stream::encode_zstd(data, level.unwrap_or(3)),
-        Compression::Unknown(_) => Err(compression.unsupported().at(0)),
+        #[cfg(feature = "blosc")]
+        Compression::Blosc | Compression::Blosc2 => {
+            blosc::encode(data, compression == Compression::Blosc, level.unwrap_or(5))
+        }
+        _ => compression.obstacle().map_or(Ok(Vec::new()), Err),
     }
 }
 
@@ -221,11 +272,22 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Compression; 5] =
-        [Compression::Zlib, Compression::Bzp2, Compression::Lz4, Compression::Lz4Frame, Compression::Zstd];
+    const ALL: [Compression; 7] = [
+        Compression::Zlib,
+        Compression::Bzp2,
+        Compression::Lz4,
+        Compression::Lz4Frame,
+        Compression::Zstd,
+        Compression::Blosc,
+        Compression::Blosc2,
+    ];
 
     fn can_encode(compression: Compression) -> bool {
-        compression != Compression::Zstd || cfg!(feature = "zstd")
+        match compression {
+            Compression::Zstd => cfg!(feature = "zstd"),
+            Compression::Blosc | Compression::Blosc2 => cfg!(feature = "blosc"),
+            _ => true,
+        }
     }
 
     #[test]
@@ -263,9 +325,9 @@ mod tests {
         for compression in ALL {
             assert_eq!(Compression::from_label(compression.label()), compression);
         }
-        let unknown = Compression::from_label(*b"blsc");
+        let unknown = Compression::from_label(*b"xz\0\0");
         let shown = decode(unknown, &[], &mut [], 1).unwrap_err().at(9).to_string();
-        assert_eq!(shown, "block compression `blsc` is not supported (at offset 0x9)");
+        assert_eq!(shown, "block compression `xz` is not supported (at offset 0x9)");
     }
 
     #[test]

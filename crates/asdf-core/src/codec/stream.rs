@@ -1,6 +1,6 @@
 //! Compressions that are one stream, read through the decoders of other crates.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use sciformats_core::{Error, Result};
 
@@ -29,16 +29,11 @@ fn encoding(error: io::Error) -> Error {
     Error::io("compress", error)
 }
 
-pub(super) fn zlib(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn zlib(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
     fill(flate2::bufread::ZlibDecoder::new(stored), out)
 }
 
-pub(super) fn encode_zlib(data: &[u8], level: u32) -> Result<Vec<u8>> {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level.min(9)));
-    encoder.write_all(data).and_then(|()| encoder.finish()).map_err(encoding)
-}
-
-pub(super) fn bzip2(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn bzip2(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
     fill(bzip2::bufread::BzDecoder::new(stored), out)
 }
 
@@ -47,7 +42,7 @@ pub(super) fn encode_bzip2(data: &[u8], level: u32) -> Result<Vec<u8>> {
     encoder.write_all(data).and_then(|()| encoder.finish()).map_err(encoding)
 }
 
-pub(super) fn lz4_frame(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn lz4_frame(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
     fill(lz4_flex::frame::FrameDecoder::new(stored), out)
 }
 
@@ -58,7 +53,7 @@ pub(super) fn encode_lz4_frame(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 #[cfg(feature = "zstd")]
-pub(super) fn zstd(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
     match zstd::stream::read::Decoder::with_buffer(stored) {
         Ok(decoder) => fill(decoder.single_frame(), out),
         Err(_) => fault("is damaged"),
@@ -71,7 +66,7 @@ pub(super) fn encode_zstd(data: &[u8], level: u32) -> Result<Vec<u8>> {
 }
 
 #[cfg(not(feature = "zstd"))]
-pub(super) fn zstd(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
     pure_zstd(stored, out)
 }
 
@@ -81,7 +76,7 @@ pub(super) fn encode_zstd(_: &[u8], _: u32) -> Result<Vec<u8>> {
 }
 
 #[cfg(any(test, not(feature = "zstd")))]
-fn pure_zstd(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+fn pure_zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
     match ruzstd::decoding::StreamingDecoder::new(stored) {
         Ok(decoder) => fill(decoder, out),
         Err(_) => fault("is damaged"),
@@ -98,10 +93,10 @@ mod tests {
         let stored = encode_zstd(&data, 3).unwrap();
         for decoder in [zstd, pure_zstd] {
             let mut out = vec![0; data.len()];
-            decoder(&stored, &mut out).unwrap();
+            decoder(stored.as_slice(), &mut out).unwrap();
             assert!(out == data);
-            assert!(decoder(&stored, &mut vec![0; data.len() + 1]).is_err());
-            assert!(decoder(&stored, &mut vec![0; data.len() - 1]).is_err());
+            assert!(decoder(stored.as_slice(), &mut vec![0; data.len() + 1]).is_err());
+            assert!(decoder(stored.as_slice(), &mut vec![0; data.len() - 1]).is_err());
         }
     }
 }

@@ -23,6 +23,10 @@ impl<'a> Cursor<'a> {
             Ok(text) => text,
             Err(e) => return bad(e.valid_up_to(), "is not UTF-8"),
         };
+        // Most trees are ASCII, of which nothing but control characters is forbidden.
+        if bytes.iter().all(|b| matches!(b, b' '..=b'~' | b'\t' | b'\n' | b'\r')) {
+            return Ok(Self { text, at: 0, line_start: 0, base });
+        }
         match text.char_indices().find(|(_, c)| !is_printable(*c)) {
             Some((at, _)) => bad(at, "has a character that YAML does not allow"),
             None => Ok(Self { text, at: 0, line_start: 0, base }),
@@ -67,6 +71,14 @@ impl<'a> Cursor<'a> {
         self.at = self.at.saturating_add(bytes).min(self.text.len());
     }
 
+    /// Over bytes that mean nothing but themselves in a scalar of any style.
+    pub(super) fn skip_ordinary(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let ordinary =
+            |b: &&u8| matches!(b, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-' | b'.' | b'/' | b'+');
+        self.advance(rest.iter().take_while(ordinary).count());
+    }
+
     pub(super) fn is_end(&self) -> bool {
         self.at >= self.text.len()
     }
@@ -74,6 +86,7 @@ impl<'a> Cursor<'a> {
     /// The length of the line break at `at`, 0 if there is none.
     pub(super) fn break_len(&self, at: usize) -> usize {
         match self.byte(at) {
+            b' '..=b'~' => 0,
             b'\n' => 1,
             b'\r' if self.byte(at.saturating_add(1)) == b'\n' => 2,
             b'\r' => 1,

@@ -3,10 +3,11 @@
 //! Styles are kept where they can be: a plain scalar becomes a quoted one if some reader would misread it, a block
 //! scalar inside brackets a quoted one. Collections are never wrapped.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use sciformats_core::Result;
 
+use super::anchors::Anchors;
 use super::tree::{CollectionStyle, Content, NodeId, ScalarStyle, Tree};
 use super::{YAML_PREFIX, resolve};
 
@@ -21,8 +22,8 @@ impl Tree {
     pub fn to_text(&self) -> Result<String> {
         let mut emitter = Emitter {
             tree: self,
-            names: self.anchor_names(),
-            written: HashSet::new(),
+            anchors: Anchors::of(self),
+            tags: HashMap::new(),
             out: String::new(),
             depth: 0,
         };
@@ -34,53 +35,6 @@ impl Tree {
         emitter.block(self.root, Position::Document)?;
         emitter.out.push_str("...\n");
         Ok(emitter.out)
-    }
-
-    /// The names of the anchors to write: of nodes that are shared, and of those that had one.
-    fn anchor_names(&self) -> HashMap<NodeId, String> {
-        let mut seen = HashSet::new();
-        let mut order = Vec::new();
-        let mut shared = HashSet::new();
-        let mut todo = vec![self.root];
-        while let Some(id) = todo.pop() {
-            if !seen.insert(id) {
-                shared.insert(id);
-                continue;
-            }
-            order.push(id);
-            match &self.node(id).content {
-                Content::Scalar { .. } => {}
-                Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
-                Content::Mapping { entries, .. } => {
-                    todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]));
-                }
-            }
-        }
-        let mut names = HashMap::new();
-        let mut taken = HashSet::new();
-        let is_name = |name: &str| {
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        };
-        for &id in &order {
-            if let Some(name) = self.node(id).anchor.as_deref().filter(|name| is_name(name))
-                && taken.insert(name.to_owned())
-            {
-                names.insert(id, name.to_owned());
-            }
-        }
-        let mut number = 0u64;
-        for id in order.into_iter().filter(|id| shared.contains(id)) {
-            names.entry(id).or_insert_with(|| {
-                loop {
-                    number = number.saturating_add(1);
-                    let name = format!("id{number:03}");
-                    if taken.insert(name.clone()) {
-                        return name;
-                    }
-                }
-            });
-        }
-        names
     }
 
     /// A tag as it is written.
@@ -154,26 +108,27 @@ impl Position {
 
 struct Emitter<'t> {
     tree: &'t Tree,
-    names: HashMap<NodeId, String>,
-    written: HashSet<NodeId>,
+    anchors: Anchors,
+    /// Tags as they are written, by the tags in full.
+    tags: HashMap<&'t str, String>,
     out: String,
     depth: usize,
 }
 
-impl Emitter<'_> {
+impl<'t> Emitter<'t> {
     /// Writes an alias if the node was written before; otherwise its properties, each with a blank before it.
     fn properties(&mut self, id: NodeId) -> bool {
-        if let Some(name) = self.names.get(&id) {
-            let first = self.written.insert(id);
+        if let Some((name, first)) = self.anchors.write(id) {
             self.out.push_str(if first { " &" } else { " *" });
             self.out.push_str(name);
             if !first {
                 return false;
             }
         }
-        if let Some(tag) = &self.tree.node(id).tag {
+        let tree: &'t Tree = self.tree;
+        if let Some(tag) = &tree.node(id).tag {
             self.out.push(' ');
-            self.out.push_str(&self.tree.short_tag(tag));
+            self.out.push_str(self.tags.entry(tag).or_insert_with(|| tree.short_tag(tag)));
         }
         true
     }
@@ -270,7 +225,7 @@ impl Emitter<'_> {
 
     /// A key and its colon; the name of an alias would take the colon in.
     fn simple_key(&mut self, key: NodeId, in_flow: bool, lead: &str) -> Result<()> {
-        let is_alias = self.written.contains(&key);
+        let is_alias = self.anchors.is_written(key);
         self.flow_node(key, in_flow, lead)?;
         self.out.push_str(if is_alias { " :" } else { ":" });
         Ok(())
@@ -335,12 +290,11 @@ impl Emitter<'_> {
 
     fn flow_scalar(&mut self, text: &str, style: ScalarStyle, id: NodeId, in_flow: bool) {
         let tag = self.tree.node(id).tag.is_some();
-        let is_string = matches!(self.tree.value(id), Ok(Some(resolve::Value::Str(_))));
         match style {
             ScalarStyle::Plain if text.is_empty() => self.out.push_str(if tag { "\"\"" } else { "null" }),
             ScalarStyle::Plain
                 if resolve::is_plain_text(text, in_flow)
-                    && (tag || !is_string || !resolve::misleads(text) || text == "<<") =>
+                    && (tag || !resolve::misleads(text) || !resolve::is_string(text) || text == "<<") =>
             {
                 self.out.push_str(text);
             }

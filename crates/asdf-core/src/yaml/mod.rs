@@ -7,9 +7,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`tree`] | [`Tree`]: nodes in an arena, aliases as shared ids |
+//! | [`tree`], `mapping`, `walk` | [`Tree`]: nodes in an arena, aliases as shared ids |
 //! | `cursor`, `parse`, `properties`, `flow`, `scalar` | text to nodes, in one pass |
-//! | [`emit`] | nodes to text |
+//! | [`emit`], `anchors` | nodes to text |
 //! | [`resolve`] | what a scalar means |
 //! | [`path`] | `a/b/0`, as in JSON pointers |
 //! | `de`, `ser`, `value` | any serde type from and to a subtree, `serde_yaml::Value` |
@@ -22,11 +22,13 @@
     clippy::cast_possible_wrap
 )]
 
+mod anchors;
 mod cursor;
 mod de;
 pub mod emit;
 mod flow;
 pub mod integer;
+mod mapping;
 mod parse;
 pub mod path;
 mod properties;
@@ -37,6 +39,7 @@ pub mod timestamp;
 pub mod tree;
 #[cfg(feature = "serde_yaml")]
 mod value;
+mod walk;
 
 pub use integer::Integer;
 pub use resolve::Value;

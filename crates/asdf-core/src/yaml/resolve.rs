@@ -140,7 +140,7 @@ pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Resu
 /// The type that a plain text has by its form.
 fn implicit(text: &str) -> Result<Value<'_>, Fault> {
     let fault = |kind| Err(Fault::new("text", FaultKind::Rule(kind)));
-    if matches!(text, "" | "~" | "null" | "Null" | "NULL") {
+    if is_null(text) {
         return Ok(Value::Null);
     }
     if let Some(value) = boolean(text) {
@@ -294,28 +294,51 @@ fn decimal(text: &str) -> Option<f64> {
 
 /// Whether `text`, written plain, is a string to every reader: of YAML 1.1, of 1.2, and those between.
 pub(super) fn is_plain_string(text: &str) -> bool {
-    is_plain_text(text, false) && matches!(implicit(text), Ok(Value::Str(_))) && !misleads(text)
+    is_plain_text(text, false) && is_string(text) && !misleads(text)
+}
+
+/// Whether a plain text is a string by its form.
+pub(super) fn is_string(text: &str) -> bool {
+    // Every other form begins with one of these, or is a word for nothing, true or false.
+    let begins = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
+    let is_number = || is_float(text) || is_integer(text) || timestamp::read(text) != Reading::No;
+    !is_null(text) && boolean(text).is_none() && !(begins && is_number())
+}
+
+fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
 /// Texts that some reader takes for something else than a string: YAML 1.2's numbers, `y` and `n`, merge and value keys.
 pub(super) fn misleads(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    if matches!(text, "y" | "Y" | "n" | "N" | "<<" | "=") || boolean(&lower).is_some() || lower == "null" {
-        return true;
+    const WORDS: [&str; 7] = ["yes", "no", "true", "false", "on", "off", "null"];
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-')) {
+        return matches!(text, "y" | "Y" | "n" | "N" | "<<" | "=")
+            || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
     }
-    let (_, body) = unsigned(&lower);
+    let (_, body) = unsigned(text);
     let based = |prefix: &str| {
-        body.strip_prefix(prefix).is_some_and(|rest| all(rest, |b| b.is_ascii_hexdigit() || b == b'_'))
+        let split = body.split_at_checked(prefix.len());
+        split.is_some_and(|(start, rest)| {
+            start.eq_ignore_ascii_case(prefix) && all(rest, |b| b.is_ascii_hexdigit() || b == b'_')
+        })
     };
     // Anything that begins like a number and has only its characters.
     let numeric = body.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && all(body, |b| b.is_ascii_digit() || b"._e+-:".contains(&b));
-    numeric || based("0o") || based("0x") || based("0b") || matches!(body, ".inf" | ".nan")
+        && all(body, |b| b.is_ascii_digit() || b"._eE+-:".contains(&b));
+    let special = [".inf", ".nan"].iter().any(|word| body.eq_ignore_ascii_case(word));
+    numeric || special || based("0o") || based("0x") || based("0b")
 }
 
 /// Whether `text` can be written without quotes on one line: outside brackets, or inside them.
 pub(super) fn is_plain_text(text: &str, flow: bool) -> bool {
     let Some(first) = text.chars().next() else { return false };
+    // Most texts are words and numbers.
+    if first.is_ascii_alphanumeric()
+        && all(text, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b'+'))
+    {
+        return true;
+    }
     let starts = match first {
         '-' | '?' | ':' => text.chars().nth(1).is_some_and(|c| !c.is_whitespace() && !",[]{}".contains(c)),
         ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => {

@@ -33,6 +33,7 @@ impl Parser<'_> {
         let mut text = String::new();
         loop {
             let start = cursor.at;
+            cursor.skip_ordinary();
             while !matches!(cursor.peek(), b'\'' | b' ' | b'\t' | 0) && !cursor.is_break() {
                 cursor.advance(1);
             }
@@ -58,6 +59,7 @@ impl Parser<'_> {
         let mut text = String::new();
         loop {
             let start = cursor.at;
+            cursor.skip_ordinary();
             while !matches!(cursor.peek(), b'"' | b'\\' | b' ' | b'\t' | 0) && !cursor.is_break() {
                 cursor.advance(1);
             }
@@ -142,6 +144,10 @@ fn plain_line<'a>(cursor: &mut Cursor<'a>, flow: bool) -> &'a str {
     let start = cursor.at;
     let mut end = cursor.at;
     loop {
+        if cursor.at == end {
+            cursor.skip_ordinary();
+            end = cursor.at;
+        }
         match cursor.peek() {
             b' ' | b'\t' => {
                 cursor.skip_blanks();

@@ -30,6 +30,38 @@ pub struct Time {
     pub offset: Option<i16>,
 }
 
+impl Timestamp {
+    /// The moment so many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
+    pub fn from_unix(seconds: u64) -> Option<Self> {
+        const DAY: u64 = 86_400;
+        // Days since 1 March of the year 0, counted in periods of 400 years, 100 years, 4 years and 1 year: so the day
+        // that a leap year has more is the last of its year.
+        let days = (seconds / DAY).checked_add(719_468)?;
+        let (period, day) = (days / 146_097, days % 146_097);
+        let of_period =
+            (day.checked_sub(day / 1460)?.checked_add(day / 36_524)?.checked_sub(day / 146_096)?) / 365;
+        let before = of_period.checked_mul(365)?.checked_add(of_period / 4)?.checked_sub(of_period / 100)?;
+        let day = day.checked_sub(before)?;
+        let month = day.checked_mul(5)?.checked_add(2)? / 153;
+        let first = month.checked_mul(153)?.checked_add(2)? / 5;
+        let year = period.checked_mul(400)?.checked_add(of_period)?.checked_add(u64::from(month >= 10))?;
+        let month = if month < 10 { month.checked_add(3)? } else { month.checked_sub(9)? };
+        let small = |value: u64| u8::try_from(value).ok();
+        Some(Self {
+            year: u16::try_from(year).ok().filter(|&year| year <= 9999)?,
+            month: small(month)?,
+            day: small(day.checked_sub(first)?.checked_add(1)?)?,
+            time: Some(Time {
+                hour: small(seconds % DAY / 3600)?,
+                minute: small(seconds % 3600 / 60)?,
+                second: small(seconds % 60)?,
+                microsecond: 0,
+                offset: Some(0),
+            }),
+        })
+    }
+}
+
 /// What a text is as a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
@@ -168,6 +200,16 @@ impl fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_since_1970() {
+        let shown = |seconds| Timestamp::from_unix(seconds).map(|stamp| stamp.to_string());
+        assert_eq!(shown(0), Some("1970-01-01T00:00:00+00:00".into()));
+        assert_eq!(shown(951_782_399), Some("2000-02-28T23:59:59+00:00".into()));
+        assert_eq!(shown(951_868_799), Some("2000-02-29T23:59:59+00:00".into()));
+        assert_eq!(shown(4_107_542_400), Some("2100-03-01T00:00:00+00:00".into()));
+        assert_eq!(shown(253_402_300_800), None);
+    }
 
     #[test]
     fn forms() {

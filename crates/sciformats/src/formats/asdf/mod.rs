@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use asdf_core::model::ndarray::{Mask, Source as Stored};
 use asdf_core::yaml::Value as Scalar;
 use asdf_core::{Array, Asdf, ByteOrder, Datatype, External, NodeId};
-use sciformats_core::{Error, Limits, Slab};
+use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use super::numbers::{decimal_order, number};
 use crate::file::{OpenOptions, Storage};
@@ -339,7 +339,13 @@ impl Source for Adapter {
                 asdf_core::Finding::Block { error, .. }
                 | asdf_core::Finding::Array { error, .. }
                 | asdf_core::Finding::Reference { error, .. } => error,
-                // Of no consequence to readers: these are facts about the file.
+                asdf_core::Finding::Index { offset, reason } => {
+                    Fault::from(FaultKind::Rule(reason)).at("block index", offset)
+                }
+                asdf_core::Finding::Unexplained { offset } => {
+                    Fault::from(FaultKind::Rule("has no meaning")).at("end of the file", offset)
+                }
+                // Old writers made the checksum so: it is right in its way.
                 _ => continue,
             };
             if told.insert(error.to_string()) {

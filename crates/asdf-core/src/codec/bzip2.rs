@@ -1,0 +1,243 @@
+//! bzip2 streams that several threads write and read.
+//!
+//! | bits | field |
+//! |---|---|
+//! | 32 | `BZh` and the level, `1` to `9`: blocks of so many hundred thousand bytes |
+//! | 48 | magic of a block, `0x314159265359` |
+//! | 32 | checksum of the block's data |
+//! | any | the block; the next follows at the very next bit |
+//! | 48 | magic of the end, `0x177245385090` |
+//! | 32 | checksum of all: of the checksums so far, turned left by a bit, and the next by exclusive or |
+//! | 0–7 | zeros up to a whole byte |
+//!
+//! A block depends on no other. So blocks are made as streams of one block each and joined bit by bit; and a stream is
+//! cut where the magic stands into streams of one block. Where the cuts do not give the data that is expected, the stream
+//! is read by one thread from the start.
+
+use sciformats_core::Result;
+
+use super::{in_parallel, stream};
+
+const BLOCK: u64 = 0x3141_5926_5359;
+const END: u64 = 0x1772_4538_5090;
+const MAGIC_BITS: usize = 48;
+const HEADER: usize = 4;
+/// Magic and checksum.
+const END_BITS: usize = MAGIC_BITS + 32;
+
+/// Bits one after another, the highest of a byte first.
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    /// Bits used of the last byte; 0 if it is full.
+    used: u32,
+}
+
+impl Bits {
+    /// Appends `len` bits of `source` from bit `start` on.
+    fn append(&mut self, source: &[u8], start: usize, len: usize) {
+        let mut at = start;
+        let end = start.saturating_add(len);
+        while at < end {
+            let count = (end - at).min(8);
+            let byte = peek(source, at, count) as u8;
+            self.push(byte, count as u32);
+            at += count;
+        }
+    }
+
+    /// Appends the lowest `count` bits of a byte.
+    fn push(&mut self, byte: u8, count: u32) {
+        let left = u16::from(byte) << (16 - count);
+        let [high, low] = (left >> self.used).to_be_bytes();
+        match self.bytes.last_mut() {
+            Some(last) if self.used > 0 => *last |= high,
+            _ => self.bytes.push(high),
+        }
+        if self.used + count > 8 {
+            self.bytes.push(low);
+        }
+        self.used = (self.used + count) % 8;
+    }
+
+    fn number(&mut self, value: u64, count: usize) {
+        self.append(&(value << (64 - count)).to_be_bytes(), 0, count);
+    }
+}
+
+/// `count` bits from bit `at` on, at most 56; zeros after the end.
+fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
+    let mut word = [0; 8];
+    let from = bytes.get(at / 8..).unwrap_or_default();
+    word.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    (u64::from_be_bytes(word) << (at % 8)) >> (64 - count)
+}
+
+/// Compresses with blocks of `level` hundred thousand bytes.
+pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
+    let level = level.clamp(1, 9);
+    let chunks = chunks(data, level as usize * 100_000 - 1000);
+    if chunks.len() < 2 {
+        return stream::encode_bzip2(data, level);
+    }
+    let parts = in_parallel(chunks, threads, |chunk| stream::encode_bzip2(chunk, level));
+    let mut out = Bits::default();
+    let mut sum = 0u32;
+    for part in parts {
+        let part = part?;
+        let Some((end, of_block)) = only_block(&part) else { return stream::encode_bzip2(data, level) };
+        if out.bytes.is_empty() {
+            out.append(&part, 0, 8 * HEADER);
+        }
+        out.append(&part, 8 * HEADER, end - 8 * HEADER);
+        sum = sum.rotate_left(1) ^ of_block;
+    }
+    out.number(END, MAGIC_BITS);
+    out.number(sum.into(), 32);
+    Ok(out.bytes)
+}
+
+/// Cuts data so that each part fills one block at most: before a block is made, runs of 4 to 255 equal bytes become 5.
+fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
+    let mut chunks = Vec::new();
+    let (mut start, mut filled) = (0, 0);
+    let mut at = 0;
+    while let Some(&byte) = data.get(at) {
+        let rest = data.get(at..).unwrap_or_default();
+        let run = rest.iter().take(255).take_while(|&&b| b == byte).count();
+        let cost = run.min(5);
+        if filled + cost > room {
+            chunks.push(data.get(start..at).unwrap_or_default());
+            (start, filled) = (at, 0);
+        }
+        filled += cost;
+        at += run;
+    }
+    chunks.push(data.get(start..).unwrap_or_default());
+    chunks
+}
+
+/// Where the only block of a stream ends, in bits, and its checksum; `None` if there are more, or none.
+fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
+    let sum = peek(stream, 8 * HEADER + MAGIC_BITS, 32);
+    // The end is within the last byte's bits; the sum of all is that of the one block.
+    let is_end = |&at: &usize| {
+        peek(stream, at, MAGIC_BITS) == END && peek(stream, at.saturating_add(MAGIC_BITS), 32) == sum
+    };
+    let last = (8 * stream.len()).checked_sub(END_BITS)?;
+    let end = (last.saturating_sub(7)..=last).rev().find(is_end)?;
+    Some((end, u32::try_from(sum).ok()?))
+}
+
+/// Decodes a stream into all of `out` with several threads. Returns whether that gave the data; if it did not, `out`
+/// holds nothing of value.
+pub(super) fn decode(stored: &[u8], out: &mut [u8], threads: usize) -> bool {
+    let Some(marks) = marks(stored) else { return false };
+    let ranges: Vec<(usize, usize)> =
+        marks.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?))).collect();
+    let mut rest = out;
+    let mut sum = 0u32;
+    for wave in ranges.chunks(threads.max(1)) {
+        let room = rest.len();
+        let parts = in_parallel(wave.to_vec(), threads, |(start, end)| block(stored, start, end, room));
+        for (part, (start, _)) in parts.into_iter().zip(wave) {
+            let Some(part) = part else { return false };
+            let Some((to, left)) = std::mem::take(&mut rest).split_at_mut_checked(part.len()) else {
+                return false;
+            };
+            to.copy_from_slice(&part);
+            rest = left;
+            sum = sum.rotate_left(1) ^ peek(stored, start + MAGIC_BITS, 32) as u32;
+        }
+    }
+    let expected = marks.last().map(|&end| peek(stored, end + MAGIC_BITS, 32));
+    rest.is_empty() && expected == Some(sum.into())
+}
+
+/// Where the blocks begin, in bits, and where the stream ends; `None` if it has no end or fewer than two blocks.
+fn marks(stored: &[u8]) -> Option<Vec<usize>> {
+    if !stored.starts_with(b"BZh") {
+        return None;
+    }
+    let mut marks = Vec::new();
+    for (byte, window) in stored.windows(8).enumerate() {
+        let word = window.first_chunk::<8>().map_or(0, |word| u64::from_be_bytes(*word));
+        for bit in 0..8 {
+            match word << bit >> (64 - MAGIC_BITS) {
+                BLOCK => marks.push(8 * byte + bit),
+                END => {
+                    marks.push(8 * byte + bit);
+                    return (marks.len() > 2 && marks.first() == Some(&(8 * HEADER))).then_some(marks);
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+/// The data of one block, at most `room` bytes.
+fn block(stored: &[u8], start: usize, end: usize, room: usize) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let mut bits = Bits::default();
+    bits.append(stored, 0, 8 * HEADER);
+    bits.append(stored, start, end.checked_sub(start)?);
+    bits.number(END, MAGIC_BITS);
+    bits.number(peek(stored, start + MAGIC_BITS, 32), 32);
+    let mut data = Vec::new();
+    let most = u64::try_from(room).ok()?.checked_add(1)?;
+    bzip2::bufread::BzDecoder::new(bits.bytes.as_slice()).take(most).read_to_end(&mut data).ok()?;
+    (data.len() <= room).then_some(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples() -> Vec<Vec<u8>> {
+        let random = |i: u32| (i.wrapping_mul(2_654_435_761) >> 13) as u8;
+        vec![
+            (0..350_000).map(random).collect(),
+            // Runs of four grow before they shrink.
+            (0..350_000).map(|i| random(i / 4)).collect(),
+            vec![7; 6_000_000],
+            (0..250_000u32).map(|i| (i >> 9) as u8).collect(),
+        ]
+    }
+
+    #[test]
+    fn joined_blocks_are_one_stream() {
+        for data in samples() {
+            let stored = encode(&data, 1, 2).unwrap();
+            let mut out = vec![0; data.len()];
+            stream::bzip2(stored.as_slice(), &mut out).unwrap();
+            assert!(out == data);
+            let mut out = vec![0; data.len()];
+            assert_eq!(decode(&stored, &mut out, 2), marks(&stored).is_some());
+            assert!(out == data || marks(&stored).is_none());
+            assert!(!decode(&stored, &mut vec![0; data.len() + 1], 2));
+            assert!(!decode(&stored, &mut vec![0; data.len() - 1], 2));
+        }
+    }
+
+    #[test]
+    fn streams_of_one_thread_are_cut() {
+        let data = samples().concat();
+        let mut stored = stream::encode_bzip2(&data, 1).unwrap();
+        assert!(marks(&stored).unwrap().len() > 9);
+        let mut out = vec![0; data.len()];
+        assert!(decode(&stored, &mut out, 2));
+        assert!(out == data);
+        let middle = stored.len() / 2;
+        stored[middle] ^= 1;
+        assert!(!decode(&stored, &mut out, 2));
+    }
+
+    #[test]
+    fn magic_inside_a_block_does_no_harm() {
+        let data: Vec<u8> = BLOCK.to_be_bytes().repeat(40_000);
+        let stored = encode(&data, 1, 2).unwrap();
+        let mut out = vec![0; data.len()];
+        assert!(decode(&stored, &mut out, 2) || marks(&stored).is_none());
+    }
+}

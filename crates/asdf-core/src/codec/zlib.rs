@@ -1,0 +1,141 @@
+//! zlib streams (RFC 1950) that several threads write.
+//!
+//! | size | field |
+//! |---|---|
+//! | 2 | header: method, window, level, and a check |
+//! | rest | deflate blocks |
+//! | 4 | Adler-32 of the data, big-endian |
+//!
+//! The data is cut into chunks, each deflated by itself up to a boundary of bytes; one after another they are one stream.
+//! The cuts do not depend on the number of threads, so neither do the bytes.
+
+use flate2::{Compress, Compression, FlushCompress};
+use sciformats_core::{Error, Result};
+
+use super::in_parallel;
+
+/// Large enough that starting with an empty window at each costs little.
+const CHUNK: usize = 1 << 20;
+/// The modulus of Adler-32.
+const BASE: u32 = 65_521;
+
+pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
+    let level = level.min(9);
+    let chunks: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(CHUNK).collect() };
+    let last = chunks.len() - 1;
+    let jobs = chunks.into_iter().enumerate().collect();
+    let parts = in_parallel(jobs, threads, |(index, chunk): (usize, &[u8])| {
+        deflate(chunk, level, index == last).map(|stream| (stream, adler(chunk), chunk.len()))
+    });
+    let mut out = header(level).to_vec();
+    let mut sum = 1;
+    for part in parts {
+        let (stream, of_chunk, size) = part?;
+        out.extend_from_slice(&stream);
+        sum = joined(sum, of_chunk, size);
+    }
+    out.extend_from_slice(&sum.to_be_bytes());
+    Ok(out)
+}
+
+/// Deflate with a window of 32 KiB, and what other writers say of the level.
+fn header(level: u32) -> [u8; 2] {
+    match level {
+        0 | 1 => [0x78, 0x01],
+        2..=5 => [0x78, 0x5E],
+        6 => [0x78, 0x9C],
+        _ => [0x78, 0xDA],
+    }
+}
+
+fn deflate(chunk: &[u8], level: u32, is_last: bool) -> Result<Vec<u8>> {
+    let failed = || Error::io("compress", std::io::Error::other("deflate failed"));
+    let mut coder = Compress::new(Compression::new(level), false);
+    let flush = if is_last { FlushCompress::Finish } else { FlushCompress::Sync };
+    // More than what bytes that cannot be compressed take; the loop is for safety.
+    let mut out = Vec::with_capacity(chunk.len() + chunk.len() / 1000 + 64);
+    let mut rest = chunk;
+    loop {
+        let before = coder.total_in();
+        let status = coder.compress_vec(rest, &mut out, flush).map_err(|_| failed())?;
+        let taken = usize::try_from(coder.total_in() - before).map_err(|_| failed())?;
+        rest = rest.get(taken..).ok_or_else(failed)?;
+        // Room that is left says that everything is flushed.
+        let done = match status {
+            flate2::Status::StreamEnd => true,
+            _ => !is_last && rest.is_empty() && out.len() < out.capacity(),
+        };
+        if done {
+            return Ok(out);
+        }
+        out.reserve(CHUNK / 8);
+    }
+}
+
+/// Adler-32: the sum of the bytes from 1 on, and the sum of these sums.
+fn adler(data: &[u8]) -> u32 {
+    // As many bytes as two sums of 32 bits take without overflow.
+    const PIECE: usize = 5552;
+    let (mut a, mut b) = (1u32, 0u32);
+    for piece in data.chunks(PIECE) {
+        let (blocks, rest) = piece.as_chunks::<16>();
+        for block in blocks {
+            // All sixteen at once: each byte counts in the second sum as often as bytes follow it.
+            let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();
+            let weighted: u32 =
+                block.iter().zip((1..=16).rev()).map(|(&byte, weight)| u32::from(byte) * weight).sum();
+            b += 16 * a + weighted;
+            a += sum;
+        }
+        for &byte in rest {
+            a += u32::from(byte);
+            b += a;
+        }
+        a %= BASE;
+        b %= BASE;
+    }
+    b << 16 | a
+}
+
+/// The sum of two pieces of data one after the other, from the sums of each and the size of the second.
+fn joined(first: u32, second: u32, size: usize) -> u32 {
+    let base = u64::from(BASE);
+    let (a1, b1) = (u64::from(first & 0xFFFF), u64::from(first >> 16));
+    let (a2, b2) = (u64::from(second & 0xFFFF), u64::from(second >> 16));
+    let size = size as u64 % base;
+    // The first sum begins with 1 in both.
+    let a = (a1 + a2 + base - 1) % base;
+    let b = (b1 + b2 + size * (a1 + base - 1)) % base;
+    u32::try_from(b << 16 | a).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums() {
+        assert_eq!(adler(b""), 1);
+        assert_eq!(adler(b"Wikipedia"), 0x11E6_0398);
+        let data: Vec<u8> = (0..100_000u32).map(|i| (i ^ i >> 5) as u8 | 0x80).collect();
+        for at in [0, 1, 5552, 70_001, data.len()] {
+            assert_eq!(joined(adler(&data[..at]), adler(&data[at..]), data.len() - at), adler(&data));
+        }
+    }
+
+    #[test]
+    fn chunks_are_one_stream() {
+        let random: Vec<u8> =
+            (0..CHUNK as u32 + 77).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let runs: Vec<u8> = (0..3 * CHUNK as u32).map(|i| (i >> 10) as u8).collect();
+        for data in [&random[..], &runs, &runs[..2 * CHUNK], b"", b"a"] {
+            for level in [0, 1, 6, 9] {
+                let stored = encode(data, level, 2).unwrap();
+                assert!(stored == encode(data, level, 1).unwrap());
+                let mut out = vec![0; data.len()];
+                super::super::stream::zlib(stored.as_slice(), &mut out).unwrap();
+                assert!(out == data, "{} at {level}", data.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Arrays of a document: added to its tree, their bytes to its blocks.
+
+use std::sync::Arc;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result};
+
+use super::{BlockData, Document};
+use crate::codec::Compression;
+use crate::model::complex;
+use crate::model::datatype::{self, Datatype, ScalarType};
+use crate::new_array::{NewArray, NewMask, Storage};
+use crate::spec::header_line::Version;
+use crate::yaml::resolve::float_text;
+use crate::yaml::{ASDF_PREFIX, CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
+
+/// An array that looks at the block of another.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    /// The block's index.
+    pub block: usize,
+    /// The type of the elements.
+    pub datatype: Datatype,
+    /// Their byte order in the block.
+    pub byteorder: ByteOrder,
+    /// The dimensions, slowest first.
+    pub shape: &'a [u64],
+    /// Where the first element begins.
+    pub offset: u64,
+    /// Bytes from one index to the next; `None` for C order without gaps.
+    pub strides: Option<&'a [i64]>,
+}
+
+impl Document {
+    /// Adds an array and puts it at a path of the tree. What was there is replaced; its block stays until
+    /// [`drop_unused_blocks`](Self::drop_unused_blocks).
+    ///
+    /// # Errors
+    /// As [`Tree::put`] and [`add_array`](Self::add_array).
+    pub fn set_array(&mut self, path: &str, array: NewArray) -> Result<NodeId> {
+        let node = self.add_array(array)?;
+        self.tree.put(path, node)?;
+        Ok(node)
+    }
+
+    /// Adds an array; the node that describes it is returned.
+    ///
+    /// # Errors
+    /// `Usage` for a mask of another size, or inline elements that text cannot carry.
+    pub fn add_array(&mut self, array: NewArray) -> Result<NodeId> {
+        let NewArray { datatype, byteorder, shape, data, storage, compression, level, mask } = array;
+        let mut pairs = Vec::new();
+        match storage {
+            Storage::Inline => {
+                let size = usize::try_from(data.len())
+                    .map_err(|_| Error::usage("data", "is too large for the tree"))?;
+                let mut bytes = data.read_at(0, size)?.into_owned();
+                datatype.swap_to_little(byteorder, &mut bytes);
+                let mut rest = bytes.as_slice();
+                let node = inline(&mut self.tree, &datatype, &shape, &mut rest)?;
+                pairs.push(("data", node));
+            }
+            Storage::Block => {
+                let index = self.push_block(BlockData::New { data, compression, level });
+                pairs.push(("source", self.tree.add_plain(index.to_string())));
+            }
+        }
+        pairs.extend(self.description(&datatype, byteorder, &shape));
+        if let Some(mask) = mask {
+            let node = match mask {
+                NewMask::Value(value) => self.tree.add_plain(float_text(value)),
+                NewMask::Elements(bytes) => {
+                    let mask = NewArray::from_bytes(ScalarType::Bool8, ByteOrder::Big, &shape, bytes)?;
+                    self.add_array(mask.with_storage(storage))?
+                }
+            };
+            pairs.push(("mask", node));
+        }
+        Ok(self.ndarray_node(pairs))
+    }
+
+    /// Adds an array that looks at the block of another: an element at `offset`, others at `strides` from it.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such block; `Usage` if `strides` are not one a dimension.
+    pub fn add_view(&mut self, view: &View<'_>) -> Result<NodeId> {
+        if view.block >= self.blocks.len() {
+            return Err(Error::not_found("block", view.block.to_string()));
+        }
+        let mut pairs = vec![("source", self.tree.add_plain(view.block.to_string()))];
+        pairs.extend(self.description(&view.datatype, view.byteorder, view.shape));
+        if view.offset > 0 {
+            pairs.push(("offset", self.tree.add_plain(view.offset.to_string())));
+        }
+        if let Some(strides) = view.strides {
+            if strides.len() != view.shape.len() {
+                return Err(Error::usage("strides", "are not one a dimension"));
+            }
+            pairs.push(("strides", datatype::numbers_node(&mut self.tree, strides)));
+        }
+        Ok(self.ndarray_node(pairs))
+    }
+
+    /// Makes the last block one that extends to the end of the file, and adds an array of as many rows as it has room
+    /// for: see [`StreamWriter`](crate::StreamWriter).
+    ///
+    /// # Errors
+    /// `Usage` if there is one already.
+    pub(crate) fn add_stream(
+        &mut self,
+        datatype: &Datatype,
+        byteorder: ByteOrder,
+        row: &[u64],
+    ) -> Result<NodeId> {
+        if self.streamed {
+            return Err(Error::usage("document", "has a streamed block already"));
+        }
+        self.push_block(BlockData::New {
+            data: Arc::new(Vec::new()),
+            compression: Compression::None,
+            level: None,
+        });
+        self.streamed = true;
+        let mut pairs = vec![("source", self.tree.add_plain("-1"))];
+        pairs.extend(self.description(datatype, byteorder, row));
+        if let Some((_, shape)) = pairs.iter().find(|(key, _)| *key == "shape") {
+            let star =
+                self.tree.add(Node::new(Content::Scalar { text: "*".into(), style: ScalarStyle::Single }));
+            if let Some(Node { content: Content::Sequence { items, .. }, .. }) = self.tree.node_mut(*shape) {
+                items.insert(0, star);
+            }
+        }
+        Ok(self.ndarray_node(pairs))
+    }
+
+    fn description(
+        &mut self,
+        datatype: &Datatype,
+        byteorder: ByteOrder,
+        shape: &[u64],
+    ) -> [(&'static str, NodeId); 3] {
+        let tree = &mut self.tree;
+        [
+            ("datatype", datatype.to_node(tree)),
+            ("byteorder", tree.add_str(datatype::order_name(byteorder))),
+            ("shape", datatype::numbers_node(tree, shape)),
+        ]
+    }
+
+    fn ndarray_node(&mut self, pairs: Vec<(&'static str, NodeId)>) -> NodeId {
+        let entries = pairs.into_iter().map(|(key, value)| (self.tree.add_str(key), value)).collect();
+        let node = self.tree.add_mapping(entries, CollectionStyle::Block);
+        let version = if self.standard() < Version::new(1, 6, 0) { "1.0.0" } else { "1.1.0" };
+        self.tree.set_tag(node, format!("{ASDF_PREFIX}core/ndarray-{version}"));
+        node
+    }
+}
+
+/// Nested sequences of the elements that `bytes` begin with.
+fn inline(tree: &mut Tree, datatype: &Datatype, shape: &[u64], bytes: &mut &[u8]) -> Result<NodeId> {
+    let Some((&dimension, rest)) = shape.split_first() else {
+        return inline_element(tree, datatype, bytes);
+    };
+    let items = (0..dimension).map(|_| inline(tree, datatype, rest, bytes)).collect::<Result<Vec<_>>>()?;
+    Ok(tree.add_sequence(items, CollectionStyle::Flow))
+}
+
+fn inline_element(tree: &mut Tree, datatype: &Datatype, bytes: &mut &[u8]) -> Result<NodeId> {
+    let scalar = match datatype {
+        Datatype::Struct(fields) => {
+            let fields = fields.iter().map(|field| inline(tree, &field.datatype, &field.shape, bytes));
+            let items = fields.collect::<Result<Vec<_>>>()?;
+            return Ok(tree.add_sequence(items, CollectionStyle::Flow));
+        }
+        Datatype::Scalar(scalar) => *scalar,
+    };
+    let size = scalar.size().and_then(|size| usize::try_from(size).ok());
+    let Some((element, rest)) = size.and_then(|size| bytes.split_at_checked(size)) else {
+        return Err(Error::usage("data", "is shorter than its shape"));
+    };
+    *bytes = rest;
+    let part = |range: std::ops::Range<usize>, scalar| {
+        element.get(range).and_then(|part| crate::element::number(scalar, part)).unwrap_or(f64::NAN)
+    };
+    let integer = |signed: bool| {
+        let mut wide = [if signed && element.last().is_some_and(|b| b & 0x80 != 0) { 0xFF } else { 0 }; 16];
+        wide.iter_mut().zip(element).for_each(|(wide, byte)| *wide = *byte);
+        i128::from_le_bytes(wide).to_string()
+    };
+    Ok(match scalar {
+        ScalarType::Int8 | ScalarType::Int16 | ScalarType::Int32 | ScalarType::Int64 => {
+            tree.add_plain(integer(true))
+        }
+        ScalarType::UInt8 | ScalarType::UInt16 | ScalarType::UInt32 | ScalarType::UInt64 => {
+            tree.add_plain(integer(false))
+        }
+        ScalarType::Float16 | ScalarType::Float32 | ScalarType::Float64 => {
+            tree.add_plain(float_text(part(0..element.len(), scalar)))
+        }
+        ScalarType::Bool8 => tree.add_plain(element.iter().any(|&b| b != 0).to_string()),
+        ScalarType::Complex64 | ScalarType::Complex128 => {
+            let half =
+                if scalar == ScalarType::Complex64 { ScalarType::Float32 } else { ScalarType::Float64 };
+            let middle = element.len() / 2;
+            let node =
+                tree.add_plain(complex::text(part(0..middle, half), part(middle..element.len(), half)));
+            tree.set_tag(node, format!("{ASDF_PREFIX}core/complex-1.0.0"));
+            node
+        }
+        ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
+            let text = crate::array::text(scalar, element)
+                .ok_or_else(|| Error::usage("data", "has a text that is none"))?;
+            tree.add_str(text)
+        }
+    })
+}

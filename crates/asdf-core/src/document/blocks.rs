@@ -1,0 +1,152 @@
+//! The blocks of a document: their order, the arrays that refer to them, and how they are to be stored.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use sciformats_core::ReadAt;
+
+use super::Document;
+use crate::codec::Compression;
+use crate::model::layout::BlockEntry;
+use crate::model::ndarray;
+use crate::spec::block_header::BlockHeader;
+use crate::yaml::NodeId;
+
+/// A block of a document.
+#[derive(Clone)]
+pub(crate) enum BlockData {
+    /// The block of this index in the file that the document was opened from.
+    Stored(usize),
+    /// The data of that block, to be compressed in another way.
+    Recoded { stored: usize, compression: Compression, level: Option<u32> },
+    /// Data to be stored, and how.
+    New { data: Arc<dyn ReadAt>, compression: Compression, level: Option<u32> },
+    /// Bytes that are compressed already, as a block of another file.
+    Encoded { header: BlockHeader, stored: Arc<dyn ReadAt> },
+}
+
+impl Document {
+    /// The number of blocks.
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Adds a block that a node may refer to by the index that is returned. It comes before a streamed last block.
+    pub fn add_block(&mut self, data: impl ReadAt + 'static, compression: Compression) -> usize {
+        self.push_block(BlockData::New { data: Arc::new(data), compression, level: None })
+    }
+
+    pub(crate) fn push_block(&mut self, block: BlockData) -> usize {
+        // A streamed block stays last: arrays name it by −1, or by the index that it had.
+        if self.streamed {
+            let last = self.blocks.len().saturating_sub(1);
+            self.blocks.insert(last, block);
+            self.renumber(|index| if index == last { last.saturating_add(1) } else { index });
+            return last;
+        }
+        self.blocks.push(block);
+        self.blocks.len().saturating_sub(1)
+    }
+
+    /// The bytes of a block's data.
+    pub(crate) fn data_size(&self, block: usize) -> u64 {
+        match self.blocks.get(block) {
+            Some(BlockData::Stored(stored) | BlockData::Recoded { stored, .. }) => {
+                let entry = self.origin.as_ref().and_then(|origin| origin.layout.blocks.get(*stored));
+                entry.map_or(0, BlockEntry::data_size)
+            }
+            Some(BlockData::New { data, .. }) => data.len(),
+            Some(BlockData::Encoded { header, .. }) => header.data_size,
+            None => 0,
+        }
+    }
+
+    /// The bytes in all blocks, as far as they are known before anything is compressed.
+    pub(crate) fn bytes_of_blocks(&self) -> u64 {
+        let stored = |index: usize| {
+            let entry = self.origin.as_ref().and_then(|origin| origin.layout.blocks.get(index));
+            entry.map_or(0, |entry| entry.stored)
+        };
+        self.blocks.iter().fold(0u64, |sum, block| {
+            sum.saturating_add(match block {
+                BlockData::Stored(index) | BlockData::Recoded { stored: index, .. } => stored(*index),
+                BlockData::New { data, .. } => data.len(),
+                BlockData::Encoded { stored, .. } => stored.len(),
+            })
+        })
+    }
+
+    /// The mappings that are arrays by their tag, and the node of their `source`.
+    pub(crate) fn sources(&self) -> Vec<(NodeId, NodeId)> {
+        let is_array = |id: &NodeId| ndarray::is_ndarray(&self.tree, *id);
+        let source = |id: NodeId| Some((id, self.tree.child(id, "source")?));
+        self.tree.reachable().into_iter().filter(is_array).filter_map(source).collect()
+    }
+
+    /// The block that a `source` names.
+    pub(crate) fn block_of(&self, source: NodeId) -> Option<usize> {
+        let value = self.tree.value(source).ok()??;
+        let index: i128 = value.as_int()?;
+        let count = i128::try_from(self.blocks.len()).ok()?;
+        let index = if index < 0 { index.checked_add(count)? } else { index };
+        usize::try_from(index).ok().filter(|&index| index < self.blocks.len())
+    }
+
+    /// Gives the blocks that arrays name other numbers. Negative numbers are left: they count from the end.
+    fn renumber(&mut self, new: impl Fn(usize) -> usize) {
+        let mut done = HashSet::new();
+        for (array, source) in self.sources() {
+            let text = self.tree.node(source).text().unwrap_or_default();
+            if text.starts_with('-') || !done.insert(array) {
+                continue;
+            }
+            if let Ok(Some(index)) =
+                self.tree.value(source).map(|value| value.and_then(|value| value.as_int::<usize>()))
+            {
+                let node = self.tree.add_plain(new(index).to_string());
+                let _ = self.tree.insert(array, "source", node);
+            }
+        }
+    }
+
+    /// Leaves out the blocks that no array refers to, and numbers the others anew. Blocks that only nodes with other
+    /// tags know are left out too: their numbers have no meaning here.
+    pub fn drop_unused_blocks(&mut self) {
+        let sources = self.sources();
+        let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
+        let last = self.blocks.len().saturating_sub(1);
+        self.streamed &= used.contains(&last);
+        // Numbers from the end would change their meaning.
+        for (array, source) in sources {
+            if let Some(index) = self.block_of(source)
+                && !(self.streamed && index == last)
+            {
+                let node = self.tree.add_plain(index.to_string());
+                let _ = self.tree.insert(array, "source", node);
+            }
+        }
+        let places: HashMap<usize, usize> = used.iter().copied().zip(0..).collect();
+        self.renumber(|index| places.get(&index).copied().unwrap_or(index));
+        let mut index = 0usize..;
+        self.blocks.retain(|_| index.next().is_some_and(|index| used.contains(&index)));
+    }
+
+    /// Stores every block with another compression. Blocks of the file that was opened are decoded when it is written.
+    pub fn recompress(&mut self, new: Compression, new_level: Option<u32>) {
+        let last = self.blocks.len().saturating_sub(1);
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            if self.streamed && index == last {
+                continue;
+            }
+            match block {
+                BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. } => {
+                    (*compression, *level) = (new, new_level);
+                }
+                BlockData::Stored(stored) => {
+                    *block = BlockData::Recoded { stored: *stored, compression: new, level: new_level };
+                }
+                BlockData::Encoded { .. } => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A part of a storage as a stream that a thread of its own reads ahead.
+
+use std::io::{self, BufRead, Read};
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use sciformats_core::{ReadAt, Result};
+
+const PIECE: u64 = 1 << 20;
+/// Pieces that wait to be taken: enough that neither side waits for the other's next step.
+const AHEAD: usize = 4;
+
+/// Runs `work` on the bytes of `range` while they are being read.
+///
+/// # Errors
+/// `Io` of the storage, whatever `work` made of a stream that ends early.
+pub(crate) fn overlapped<T>(
+    storage: &dyn ReadAt,
+    range: Range<u64>,
+    work: impl FnOnce(&mut dyn BufRead) -> T,
+) -> Result<T> {
+    let (sender, receiver) = sync_channel(AHEAD);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || read(storage, range, &sender));
+        let mut pieces = Pieces { receiver, piece: Vec::new(), at: 0 };
+        let result = work(&mut pieces);
+        // The reader stops when nobody takes its pieces any more.
+        drop(pieces);
+        match reader.join() {
+            Ok(read) => read.map(|()| result),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn read(storage: &dyn ReadAt, range: Range<u64>, sender: &SyncSender<Vec<u8>>) -> Result<()> {
+    let mut at = range.start;
+    while at < range.end {
+        let size = PIECE.min(range.end.saturating_sub(at));
+        let piece = storage.read_at(at, usize::try_from(size).unwrap_or(usize::MAX))?.into_owned();
+        if sender.send(piece).is_err() {
+            break;
+        }
+        at = at.saturating_add(size);
+    }
+    Ok(())
+}
+
+struct Pieces {
+    receiver: Receiver<Vec<u8>>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl BufRead for Pieces {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at >= self.piece.len() {
+            // No more pieces: the end.
+            self.piece = self.receiver.recv().unwrap_or_default();
+            self.at = 0;
+        }
+        Ok(self.piece.get(self.at..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.at = self.at.saturating_add(amount);
+    }
+}
+
+impl Read for Pieces {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let size = self.fill_buf()?.read(out)?;
+        self.consume(size);
+        Ok(size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_the_range() {
+        let bytes: Vec<u8> = (0..5 * PIECE as u32 + 9).map(|i| (i >> 7) as u8).collect();
+        for range in [0..bytes.len() as u64, 3..3, 17..2 * PIECE + 17, PIECE - 1..bytes.len() as u64] {
+            let mut found = Vec::new();
+            overlapped(&bytes, range.clone(), |stream| stream.read_to_end(&mut found)).unwrap().unwrap();
+            assert!(found == bytes[range.start as usize..range.end as usize]);
+        }
+        assert!(
+            overlapped(&bytes, 0..bytes.len() as u64 + 1, |stream| stream.read_to_end(&mut Vec::new()))
+                .is_err()
+        );
+        // Who has seen enough stops the reader.
+        assert_eq!(overlapped(&bytes, 0..bytes.len() as u64, |_| 7).unwrap(), 7);
+    }
+}

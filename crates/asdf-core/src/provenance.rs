@@ -1,0 +1,299 @@
+//! Where a file comes from: the standard's types `software`, `history_entry` and `extension_metadata`.
+//!
+//! | key of the root | holds |
+//! |---|---|
+//! | `asdf_library` | the [`Software`] that wrote the file |
+//! | `history` | from standard 1.2 on a mapping of `extensions` ([`Extension`]) and `entries` ([`HistoryEntry`]), before a sequence of entries |
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result};
+
+use crate::document::Document;
+use crate::reader::Asdf;
+use crate::spec::header_line::Version;
+use crate::yaml::{ASDF_PREFIX, CollectionStyle, NodeId, Timestamp, Tree, Value};
+
+/// A program or a library (`core/software`).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Software {
+    /// Its name.
+    pub name: String,
+    /// Its version, in whatever form it has one.
+    pub version: String,
+    /// Who made it.
+    pub author: Option<String>,
+    /// Where it is described.
+    pub homepage: Option<String>,
+}
+
+/// Something that was done to a file (`core/history_entry`).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct HistoryEntry {
+    /// What was done.
+    pub description: String,
+    /// When.
+    pub time: Option<Timestamp>,
+    /// By which programs.
+    pub software: Vec<Software>,
+}
+
+/// An extension that wrote some of a file's tags (`core/extension_metadata`).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Extension {
+    /// The class that implements it, by its full name.
+    pub class: String,
+    /// The URI of the extension.
+    pub uri: Option<String>,
+    /// The package that the class is part of.
+    pub software: Option<Software>,
+    /// The package that lists the extension's tags.
+    pub manifest_software: Option<Software>,
+}
+
+fn fault(tree: &Tree, node: NodeId, structure: &'static str, field: &'static str) -> Error {
+    Fault::new(field, FaultKind::Rule("is missing, or is no text")).at(structure, tree.node(node).offset)
+}
+
+/// The text under a key: a version may look like a number.
+fn text(tree: &Tree, node: NodeId, key: &str) -> Option<String> {
+    let child = tree.child(node, key)?;
+    match tree.value(child) {
+        Ok(Some(Value::Null)) => None,
+        _ => tree.node(child).text().map(str::to_owned),
+    }
+}
+
+/// A mapping of the texts and nodes that are there.
+fn mapping(tree: &mut Tree, tag: &str, pairs: Vec<(&'static str, Option<NodeId>)>) -> NodeId {
+    let pairs = pairs.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    let entries = pairs.map(|(key, value)| (tree.add_str(key), value)).collect();
+    let node = tree.add_mapping(entries, CollectionStyle::Block);
+    tree.set_tag(node, format!("{ASDF_PREFIX}core/{tag}"));
+    node
+}
+
+impl Software {
+    /// A program by name and version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { name: name.into(), version: version.into(), author: None, homepage: None }
+    }
+
+    /// This library, as it signs the files that it makes.
+    pub fn this_library() -> Self {
+        Self {
+            name: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            author: Some("The sciformats developers".into()),
+            homepage: Some(env!("CARGO_PKG_REPOSITORY").into()),
+        }
+    }
+
+    /// Reads a node.
+    ///
+    /// # Errors
+    /// `Malformed` without name or version.
+    pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
+        let required = |key| text(tree, node, key).ok_or_else(|| fault(tree, node, "software", key));
+        Ok(Self {
+            name: required("name")?,
+            version: required("version")?,
+            author: text(tree, node, "author"),
+            homepage: text(tree, node, "homepage"),
+        })
+    }
+
+    /// Adds it to a tree.
+    pub fn to_node(&self, tree: &mut Tree) -> NodeId {
+        let pairs = vec![
+            ("author", self.author.as_ref().map(|text| tree.add_str(text.as_str()))),
+            ("homepage", self.homepage.as_ref().map(|text| tree.add_str(text.as_str()))),
+            ("name", Some(tree.add_str(self.name.as_str()))),
+            ("version", Some(tree.add_str(self.version.as_str()))),
+        ];
+        let node = mapping(tree, "software-1.0.0", pairs);
+        tree.set_style(node, CollectionStyle::Flow);
+        node
+    }
+}
+
+impl HistoryEntry {
+    /// An entry of this moment.
+    pub fn now(description: impl Into<String>) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            description: description.into(),
+            time: Timestamp::from_unix(since.as_secs()),
+            software: Vec::new(),
+        }
+    }
+
+    /// Reads a node.
+    ///
+    /// # Errors
+    /// `Malformed` without a description, or with a time or software that is none.
+    pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
+        let time = match tree.child(node, "time").map(|time| tree.value(time)).transpose()?.flatten() {
+            Some(Value::Timestamp(time)) => Some(time),
+            None | Some(Value::Null) => None,
+            Some(_) => {
+                let kind = FaultKind::Rule("is no date or time");
+                return Err(Fault::new("time", kind).at("history entry", tree.node(node).offset));
+            }
+        };
+        let software = match tree.child(node, "software") {
+            None => Vec::new(),
+            Some(list) => {
+                let one = std::slice::from_ref(&list);
+                let items = tree.items(list).unwrap_or(one).iter();
+                items.map(|&item| Software::from_node(tree, item)).collect::<Result<_>>()?
+            }
+        };
+        let description = text(tree, node, "description");
+        let description = description.ok_or_else(|| fault(tree, node, "history entry", "description"))?;
+        Ok(Self { description, time, software })
+    }
+
+    /// Adds it to a tree.
+    pub fn to_node(&self, tree: &mut Tree) -> NodeId {
+        let software: Vec<NodeId> = self.software.iter().map(|software| software.to_node(tree)).collect();
+        let software = match software.as_slice() {
+            [] => None,
+            [one] => Some(*one),
+            _ => Some(tree.add_sequence(software, CollectionStyle::Block)),
+        };
+        let pairs = vec![
+            ("description", Some(tree.add_str(self.description.as_str()))),
+            ("software", software),
+            ("time", self.time.map(|time| tree.add_value(&Value::Timestamp(time)))),
+        ];
+        mapping(tree, "history_entry-1.0.0", pairs)
+    }
+}
+
+impl Extension {
+    /// Reads a node.
+    ///
+    /// # Errors
+    /// `Malformed` without a class, or with software that is none.
+    pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
+        let software = |keys: [&str; 2]| {
+            let found = keys.iter().find_map(|key| tree.child(node, key));
+            found.map(|node| Software::from_node(tree, node)).transpose()
+        };
+        let class = text(tree, node, "extension_class");
+        Ok(Self {
+            class: class.ok_or_else(|| fault(tree, node, "extension metadata", "extension_class"))?,
+            uri: text(tree, node, "extension_uri"),
+            // The older name of the key comes second.
+            software: software(["software", "package"])?,
+            manifest_software: software(["manifest_software", "manifest_package"])?,
+        })
+    }
+
+    /// Adds it to a tree.
+    pub fn to_node(&self, tree: &mut Tree) -> NodeId {
+        let pairs = vec![
+            ("extension_class", Some(tree.add_str(self.class.as_str()))),
+            ("extension_uri", self.uri.as_ref().map(|text| tree.add_str(text.as_str()))),
+            ("manifest_software", self.manifest_software.as_ref().map(|software| software.to_node(tree))),
+            ("software", self.software.as_ref().map(|software| software.to_node(tree))),
+        ];
+        mapping(tree, "extension_metadata-1.0.0", pairs)
+    }
+}
+
+/// The items of a list under `history`; of files before standard 1.2 the entries are the history itself.
+fn history<'t>(tree: &'t Tree, key: &str) -> &'t [NodeId] {
+    let Some(history) = tree.child(tree.root(), "history") else { return &[] };
+    let list = match tree.items(history) {
+        Some(entries) if key == "entries" => Some(entries),
+        Some(_) => None,
+        None => tree.child(history, key).and_then(|list| tree.items(list)),
+    };
+    list.unwrap_or_default()
+}
+
+impl Asdf {
+    /// The software that wrote the file; `None` if it does not say.
+    ///
+    /// # Errors
+    /// As [`Software::from_node`].
+    pub fn library(&self) -> Result<Option<Software>> {
+        let node = self.tree().child(self.tree().root(), "asdf_library");
+        node.map(|node| Software::from_node(self.tree(), node)).transpose()
+    }
+
+    /// What was done to the file, oldest first.
+    ///
+    /// # Errors
+    /// As [`HistoryEntry::from_node`].
+    pub fn history(&self) -> Result<Vec<HistoryEntry>> {
+        let entries = history(self.tree(), "entries").iter();
+        entries.map(|&node| HistoryEntry::from_node(self.tree(), node)).collect()
+    }
+
+    /// The extensions that wrote tags of the file.
+    ///
+    /// # Errors
+    /// As [`Extension::from_node`].
+    pub fn extensions(&self) -> Result<Vec<Extension>> {
+        let entries = history(self.tree(), "extensions").iter();
+        entries.map(|&node| Extension::from_node(self.tree(), node)).collect()
+    }
+}
+
+impl Document {
+    /// Adds an entry to the file's history.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, HistoryEntry};
+    ///
+    /// let mut document = Document::new();
+    /// document.add_history(&HistoryEntry::now("flat field divided out"))?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.history()?[0].description, "flat field divided out");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` if the file has something else under `history`.
+    pub fn add_history(&mut self, entry: &HistoryEntry) -> Result<NodeId> {
+        let node = entry.to_node(&mut self.tree);
+        self.add_to_history("entries", node)
+    }
+
+    /// Adds an extension to those that wrote tags of the file.
+    ///
+    /// # Errors
+    /// `Usage` for standards before 1.2, which do not have them, and as [`add_history`](Self::add_history).
+    pub fn add_extension(&mut self, extension: &Extension) -> Result<NodeId> {
+        let standard = self.standard();
+        if standard < Version::new(1, 2, 0) {
+            return Err(Error::usage("extension", format!("is not of the standard {standard}")));
+        }
+        let node = extension.to_node(&mut self.tree);
+        self.add_to_history("extensions", node)
+    }
+
+    fn add_to_history(&mut self, key: &str, node: NodeId) -> Result<NodeId> {
+        let root = self.tree.root();
+        let old = self.tree.child(root, "history");
+        let is_list = old.is_some_and(|old| self.tree.items(old).is_some());
+        let path = match is_list || old.is_none() && self.standard() < Version::new(1, 2, 0) {
+            true => "history".to_owned(),
+            false => format!("history/{key}"),
+        };
+        let list = match self.tree.get(&path) {
+            Some(list) => list,
+            None => {
+                let list = self.tree.add_sequence(Vec::new(), CollectionStyle::Block);
+                self.tree.put(&path, list)?;
+                list
+            }
+        };
+        self.tree.push(list, node)?;
+        Ok(node)
+    }
+}

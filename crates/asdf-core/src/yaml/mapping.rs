@@ -1,0 +1,118 @@
+//! Mappings as readers see them: keys by their meaning, merge keys unfolded.
+
+use std::collections::HashMap;
+
+use sciformats_core::{Error, Result};
+
+use super::resolve::Value;
+use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
+
+/// Pairs that merge keys may unfold to, above the number of all nodes.
+const MAX_MERGED: u64 = 1 << 12;
+
+impl Tree {
+    /// The pairs of a mapping as readers see them: of a repeated key the last value at the first place, and merge keys
+    /// (`<<`) unfolded before the mapping's own keys; `None` for other nodes.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a merge key whose value is no mapping; `LimitExceeded`.
+    pub fn pairs(&self, id: NodeId) -> Result<Option<Vec<(NodeId, NodeId)>>> {
+        let Some(entries) = self.entries(id) else { return Ok(None) };
+        let mut all = Vec::with_capacity(entries.len());
+        self.unfold(id, (0, &mut 0), &mut all)?;
+        let mut unique: Vec<(NodeId, NodeId)> = Vec::with_capacity(all.len());
+        let mut places = HashMap::new();
+        for (key, value) in all {
+            let place = *places.entry(self.key_identity(key)).or_insert(unique.len());
+            match unique.get_mut(place) {
+                Some(pair) => pair.1 = value,
+                None => unique.push((key, value)),
+            }
+        }
+        Ok(Some(unique))
+    }
+
+    /// `level` and `visits` are how deep this mapping is merged, and how many were before it.
+    fn unfold(
+        &self,
+        id: NodeId,
+        (level, visits): (usize, &mut u64),
+        out: &mut Vec<(NodeId, NodeId)>,
+    ) -> Result<()> {
+        let limit = (self.nodes.len() as u64).saturating_add(MAX_MERGED);
+        *visits = visits.saturating_add(1);
+        sciformats_core::limits::within("merged mappings", *visits, limit)?;
+        self.limits.depth("levels of merged mappings", level)?;
+        let entries = self.entries(id).unwrap_or_default();
+        let merge = |pair: &&(NodeId, NodeId)| self.is_merge_key(pair.0);
+        for (_, merged) in entries.iter().filter(merge) {
+            // Of several mappings the first wins: it comes last.
+            let list = std::slice::from_ref(merged);
+            for &mapping in self.items(*merged).unwrap_or(list).iter().rev() {
+                if self.entries(mapping).is_none() {
+                    let kind = sciformats_core::FaultKind::Rule("is merged, but is no mapping");
+                    return Err(
+                        sciformats_core::Fault::new("value", kind).at("tree", self.node(mapping).offset)
+                    );
+                }
+                self.unfold(mapping, (level.saturating_add(1), &mut *visits), out)?;
+            }
+        }
+        out.extend(entries.iter().filter(|pair| !merge(pair)));
+        sciformats_core::limits::within("entries of merged mappings", out.len() as u64, limit).map(drop)
+    }
+
+    fn is_merge_key(&self, key: NodeId) -> bool {
+        let node = self.node(key);
+        let plain = |style: &ScalarStyle| *style == ScalarStyle::Plain && node.tag.is_none();
+        matches!(&node.content, Content::Scalar { text, style } if text == "<<" && plain(style))
+    }
+
+    /// What makes two keys the same: the value of a scalar, or the node itself.
+    fn key_identity(&self, key: NodeId) -> Result<(u8, String), NodeId> {
+        match self.value(key) {
+            Ok(Some(value)) => Ok((value.kind(), value.to_string())),
+            _ => Err(key),
+        }
+    }
+
+    /// The value under a string key of a mapping.
+    pub fn child(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
+        let entries = self.entries(mapping)?;
+        let own = entries.iter().rev().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value);
+        if own.is_some() || !entries.iter().any(|(k, _)| self.is_merge_key(*k)) {
+            return own;
+        }
+        let mut all = Vec::new();
+        self.unfold(mapping, (0, &mut 0), &mut all).ok()?;
+        all.iter().rev().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value)
+    }
+
+    /// Whether a node is the string `text`.
+    fn is_string(&self, id: NodeId, text: &str) -> bool {
+        self.node(id).text() == Some(text) && matches!(self.value(id), Ok(Some(Value::Str(_))))
+    }
+
+    /// Puts `value` under a string key of a mapping: in the place of the value there, or at the end.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `mapping` is none.
+    pub fn insert(&mut self, mapping: NodeId, key: &str, value: NodeId) -> Result<()> {
+        let place = self
+            .entries(mapping)
+            .and_then(|entries| entries.iter().rposition(|(k, _)| self.is_string(*k, key)));
+        let new_key = if place.is_none() { Some(self.add_str(key)) } else { None };
+        let Some(Node { content: Content::Mapping { entries, style }, .. }) = self.node_mut(mapping) else {
+            return Err(Error::usage("node", "is no mapping"));
+        };
+        if let Some(pair) = place.and_then(|place| entries.get_mut(place)) {
+            pair.1 = value;
+        } else if let Some(key) = new_key {
+            if entries.is_empty() {
+                *style = CollectionStyle::Block;
+            }
+            entries.push((key, value));
+        }
+        Ok(())
+    }
+}

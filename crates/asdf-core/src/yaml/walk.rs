@@ -1,0 +1,72 @@
+//! Walks over whole trees.
+
+use std::collections::HashMap;
+
+use super::tree::{Content, NodeId, Tree};
+
+impl Tree {
+    /// The nodes that can be reached from the root, each once, in the order of the text.
+    pub fn reachable(&self) -> Vec<NodeId> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut order = Vec::new();
+        let mut todo = vec![self.root];
+        while let Some(id) = todo.pop() {
+            match seen.get_mut(id.0 as usize) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            order.push(id);
+            match &self.node(id).content {
+                Content::Scalar { .. } => {}
+                Content::Sequence { items, .. } => todo.extend(items.iter().rev()),
+                Content::Mapping { entries, .. } => {
+                    todo.extend(entries.iter().rev().flat_map(|(key, value)| [*value, *key]));
+                }
+            }
+        }
+        order
+    }
+
+    /// Whether two trees are the same document: directives aside, the same nodes with the same tags, texts and sharing.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let mut known = HashMap::new();
+        let mut todo = vec![(self.root, other.root)];
+        while let Some((a, b)) = todo.pop() {
+            match known.get(&a) {
+                Some(&image) if image == b => continue,
+                Some(_) => return false,
+                None => known.insert(a, b),
+            };
+            let (left, right) = (self.node(a), other.node(b));
+            let same = left.tag == right.tag
+                && match (&left.content, &right.content) {
+                    (Content::Scalar { .. }, Content::Scalar { .. }) => self.same_scalar(a, other, b),
+                    (Content::Sequence { items: l, .. }, Content::Sequence { items: r, .. }) => {
+                        todo.extend(l.iter().copied().zip(r.iter().copied()));
+                        l.len() == r.len()
+                    }
+                    (Content::Mapping { entries: l, .. }, Content::Mapping { entries: r, .. }) => {
+                        for ((lk, lv), (rk, rv)) in l.iter().zip(r) {
+                            todo.extend([(*lk, *rk), (*lv, *rv)]);
+                        }
+                        l.len() == r.len()
+                    }
+                    _ => false,
+                };
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn same_scalar(&self, a: NodeId, other: &Self, b: NodeId) -> bool {
+        match (self.value(a), other.value(b)) {
+            (Ok(Some(left)), Ok(Some(right))) => {
+                left.kind() == right.kind() && left.to_string() == right.to_string()
+            }
+            (Err(_), Err(_)) => self.node(a).text() == other.node(b).text(),
+            _ => false,
+        }
+    }
+}
