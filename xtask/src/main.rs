@@ -13,6 +13,7 @@ mod fixtures;
 mod formats;
 mod fuzz;
 mod lint;
+mod mpi;
 mod msrv;
 mod mutate;
 mod python;
@@ -95,10 +96,16 @@ const TASKS: &[Task] = &[
         help: "the stated Rust version is the oldest that will do, and the code keeps to it",
     },
     Task {
+        name: "mpi",
+        usage: "",
+        run: mpi::task,
+        help: "ranks of MPI write one GSD chunk together; needs an MPI library and libclang",
+    },
+    Task {
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "tidy, lint, msrv, fixtures --check, conform and test",
+        help: "tidy, lint, msrv, fixtures --check, conform, mpi and test",
     },
     Task {
         name: "python",
