@@ -255,9 +255,9 @@ impl Tree {
 
     /// Gives a sequence or a mapping another style; scalars stay as they are.
     pub fn set_style(&mut self, id: NodeId, new: CollectionStyle) {
-        match self.node_mut(id).map(|node| &mut node.content) {
-            Some(Content::Sequence { style, .. } | Content::Mapping { style, .. }) => *style = new,
-            _ => {}
+        let content = self.node_mut(id).map(|node| &mut node.content);
+        if let Some(Content::Sequence { style, .. } | Content::Mapping { style, .. }) = content {
+            *style = new;
         }
     }
 
