@@ -36,7 +36,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use table::Row;
-use worker::Worker;
+use worker::{Measured, Worker};
 
 /// Rounds that count, after one that warms up.
 pub const ROUNDS: usize = 5;
@@ -77,14 +77,14 @@ pub struct Case {
     name: &'static str,
     goal: f64,
     prepare: Option<Prepare>,
-    fresh: usize,
+    fresh: bool,
     implementations: Vec<(&'static str, Implementation)>,
 }
 
 impl Case {
     /// A case; the goal is the largest ratio ours ÷ peer, in time, that is good enough against every peer.
     pub fn new(name: &'static str, goal: f64) -> Self {
-        Self { name, goal, prepare: None, fresh: 0, implementations: Vec::new() }
+        Self { name, goal, prepare: None, fresh: false, implementations: Vec::new() }
     }
 
     /// Runs once, before the workers start: writes what they read.
@@ -94,11 +94,12 @@ impl Case {
         self
     }
 
-    /// The bytes of memory, for files or for results, that a round takes from the system. Before each round that much is
-    /// made ready, so that no round pays for what the one before it gave back.
+    /// A round takes much memory from the system, for files or for results, so each is run twice and the second counts.
+    /// A virtual machine gives to its host what has been free for a moment, and fetches it back page by page at many
+    /// times the cost of a write; directly after a round the memory that it took is still there.
     #[must_use]
-    pub fn fresh(mut self, bytes: usize) -> Self {
-        self.fresh = bytes;
+    pub fn fresh(mut self) -> Self {
+        self.fresh = true;
         self
     }
 
@@ -120,6 +121,15 @@ impl Case {
     pub fn python(mut self, name: &'static str) -> Self {
         self.implementations.push((name, Implementation::Python));
         self
+    }
+
+    fn round(&self, worker: &mut Worker) -> Result<Measured, String> {
+        if self.fresh {
+            settle();
+            worker.run(self.name)?;
+        }
+        settle();
+        worker.run(self.name)
     }
 
     fn work(&self, implementation: &str) -> Option<&Work> {
@@ -210,10 +220,8 @@ impl Bench {
         };
         let mut pairs = Vec::new();
         for _ in 0..=ROUNDS {
-            settle(case.fresh);
-            let ours = ours.run(case.name).map_err(|error| format!("ours: {error}"))?;
-            settle(case.fresh);
-            let peer = peer.run(case.name).map_err(|error| format!("{name}: {error}"))?;
+            let ours = case.round(&mut ours).map_err(|error| format!("ours: {error}"))?;
+            let peer = case.round(&mut peer).map_err(|error| format!("{name}: {error}"))?;
             pairs.push(table::Pair { ours, peer });
         }
         pairs.remove(0);
@@ -221,11 +229,10 @@ impl Bench {
     }
 }
 
-/// What was written before has reached the device, and memory is ready: nobody pays for the work of another.
-fn settle(fresh: usize) {
+/// What was written before reaches the device: nobody pays for the writes of another.
+fn settle() {
     // Where there is no program of that name the device is as it is.
     let _ = Command::new("sync").status();
-    memory::touch(fresh);
 }
 
 /// A folder for the files of one run: in `SCIFORMATS_BENCH_DIR`, or where temporary files go.

@@ -1,7 +1,5 @@
 //! The memory of this process, from `/proc/self/status`. Elsewhere than on Linux there is none to tell.
 
-use std::hint::black_box;
-
 /// Bytes resident now (`VmRSS`).
 pub(crate) fn resident() -> Option<u64> {
     read("VmRSS:")
@@ -10,12 +8,6 @@ pub(crate) fn resident() -> Option<u64> {
 /// The most bytes that were resident since the process began (`VmHWM`).
 pub(crate) fn highest() -> Option<u64> {
     read("VmHWM:")
-}
-
-/// Takes memory, writes to it and gives it back. A virtual machine returns to its host what has been free for a moment,
-/// and fetches it back page by page, at many times the cost of a write: this way it has been fetched before.
-pub(crate) fn touch(bytes: usize) {
-    black_box(vec![1u8; bytes]);
 }
 
 fn read(key: &str) -> Option<u64> {

@@ -12,8 +12,6 @@ use rawarray::{ByteOrder, Durability, Range, Reader, Slab, StreamWriter, WriteOp
 /// One GiB of `f4`.
 const DIMS: [u64; 2] = [16_384, 16_384];
 const COUNT: usize = 1 << 28;
-/// What writing it takes of the page cache, and some more.
-const FRESH: usize = 5 << 28;
 
 fn main() -> ExitCode {
     Bench::new("rawarray", "python/rawarray.py")
@@ -25,7 +23,7 @@ fn main() -> ExitCode {
         )
         .case(
             Case::new("read 1 GiB", 0.95)
-                .fresh(FRESH)
+                .fresh()
                 .prepare(|folder| prepare(folder, ByteOrder::Little))
                 .ours(read)
                 .python("numpy.fromfile")
@@ -34,7 +32,7 @@ fn main() -> ExitCode {
         )
         .case(
             Case::new("read 1 GiB big-endian", 0.95)
-                .fresh(FRESH)
+                .fresh()
                 .prepare(|folder| prepare(folder, ByteOrder::Big))
                 .ours(read)
                 .python("numpy"),
@@ -56,12 +54,12 @@ fn main() -> ExitCode {
         )
         .case(
             Case::new("write 1 GiB", 0.9)
-                .fresh(FRESH)
+                .fresh()
                 .ours(write)
                 .python("numpy")
                 .rust("rawarray 0.1.4", published_write),
         )
-        .case(Case::new("write 1 GiB row by row", 1.0).fresh(FRESH).ours(stream).python("numpy"))
+        .case(Case::new("write 1 GiB row by row", 1.0).fresh().ours(stream).python("numpy"))
         .case(Case::new("append 1 MiB to 1 GiB", 0.1).prepare(prepare_rows).ours(append).python("numpy"))
         .main()
 }
