@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::Result;
-use crate::{conform, fixtures, lint, mpi, msrv, test, tidy};
+use crate::{conform, fixtures, lint, mpi, msrv, mutate, test, tidy};
+
+/// Damaged fixtures for each format: enough to see at once when something went wrong.
+const MUTANTS: u64 = 300;
 
 /// What a step gave.
 #[derive(Debug)]
@@ -28,6 +31,7 @@ pub(crate) fn task(args: Args) -> Result {
         step("msrv", || msrv::stated().map(|()| None)),
         step("fixtures", || fixtures::check_all(None).map(|()| None)),
         step("conform", || conform::conform(None).map(Some)),
+        step("mutate", || mutate::mutate(None, MUTANTS, 1).map(Some)),
         step("mpi", || mpi::if_available().map(Some)),
         step("test", || test::test().map(Some)),
     ];

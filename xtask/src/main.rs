@@ -105,7 +105,7 @@ const TASKS: &[Task] = &[
         name: "ci",
         usage: "",
         run: ci::task,
-        help: "tidy, lint, msrv, fixtures --check, conform, mpi and test",
+        help: "tidy, lint, msrv, fixtures --check, conform, mutate, mpi and test",
     },
     Task {
         name: "python",
