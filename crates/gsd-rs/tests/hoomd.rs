@@ -162,6 +162,27 @@ fn logs_are_inherited_and_columns_over_frames() {
 }
 
 #[test]
+fn a_text_logged_in_frame_0_only_is_inherited() {
+    // Older writers store text as rows of bytes.
+    for old in [false, true] {
+        let trajectory = raw(|writer| {
+            match old {
+                false => writer.write_text("log/text", "said once").unwrap(),
+                true => writer.write("log/text", 10, b"said once\0").unwrap(),
+            }
+            writer.end_frame().unwrap();
+            writer.write("configuration/step", 1, &[5u64]).unwrap();
+            writer.end_frame().unwrap();
+        });
+        let log = trajectory.frame(1).unwrap().log;
+        match old {
+            false => assert_eq!(log["text"].as_text(), Some("said once")),
+            true => assert_eq!(log["text"].data(), &Data::U8(b"said once\0".to_vec())),
+        }
+    }
+}
+
+#[test]
 fn a_quantity_that_frame_0_lacks_is_refused_and_read_where_others_wrote_it() {
     let mut writer = TrajectoryWriter::on(blank(Version::new(2, 0))).unwrap();
     writer.append(&Frame::new(1)).unwrap();

@@ -77,7 +77,7 @@ fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
 }
 
 #[test]
-fn killed_200_times_without_losing_a_committed_frame() {
+fn resilient_to_job_kills_200_times_without_losing_a_committed_frame() {
     let dir = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let (mut acknowledged, mut beyond, mut frames) = (0, 0, 0);

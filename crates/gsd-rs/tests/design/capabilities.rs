@@ -1,6 +1,12 @@
 //! What files are for.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gsd_rs::Result;
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::storage::Window;
+use sciformats_core::{ReadAt, WriteAt};
 
 use super::*;
 
@@ -20,6 +26,92 @@ fn efficiently_store_many_frames_of_data() {
     }
     // 32 bytes of index and 8 of data a frame; the index is at most doubled, and so are its abandoned blocks.
     assert!(reader.space().unwrap().file < frames * (8 + 4 * 32), "{:?}", reader.space());
+}
+
+/// Counts what is asked of it.
+#[derive(Default)]
+struct Counting {
+    bytes: Vec<u8>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl ReadAt for Counting {
+    fn len(&self) -> u64 {
+        ReadAt::len(&self.bytes)
+    }
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(Cow::Owned(self.bytes.read_at(offset, len)?.into_owned()))
+    }
+}
+
+impl WriteAt for Counting {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.bytes.write_at(offset, bytes)
+    }
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.bytes.set_size(size)
+    }
+    fn sync(&mut self) -> Result<()> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[test]
+fn high_performance_file_write_collects_chunks() {
+    let storage = Counting::default();
+    let calls = storage.calls.clone();
+    let mut writer = Writer::create_on(storage, &options()).unwrap();
+    let before = calls.load(Ordering::Relaxed);
+    for frame in 0..10_000u64 {
+        writer.write("step", 1, &[frame]).unwrap();
+        writer.write("energy", 1, &[0.5f64]).unwrap();
+        writer.end_frame().unwrap();
+    }
+    writer.finish().unwrap();
+    // Twenty thousand chunks and the index that grows for them.
+    assert!(calls.load(Ordering::Relaxed) - before < 40, "{calls:?}");
+}
+
+#[test]
+fn high_performance_file_read_takes_few_steps() {
+    let bytes = {
+        let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+        for frame in 0..20_000u64 {
+            writer.write("step", 1, &[frame]).unwrap();
+            writer.end_frame().unwrap();
+        }
+        writer.into_bytes().unwrap()
+    };
+    let storage = Counting { bytes, ..Counting::default() };
+    let calls = storage.calls.clone();
+    let reader = Reader::new(storage).unwrap();
+    assert!(calls.swap(0, Ordering::Relaxed) < 60, "opening");
+    reader.find(12_345, "step").unwrap().unwrap();
+    assert!(calls.swap(0, Ordering::Relaxed) < 20, "looking up a chunk");
+    assert_eq!(reader.all_chunks().count(), 20_000);
+    assert!(calls.load(Ordering::Relaxed) < 200, "passing all");
+}
+
+#[test]
+fn can_be_integrated_into_other_tools() {
+    fn for_threads<T: Send + Sync>() {}
+    for_threads::<Reader>();
+    for_threads::<Writer>();
+    for_threads::<gsd_rs::hoomd::Trajectory>();
+    // On any storage that can be read at a position, here one that has a file in its middle.
+    let mut whole = vec![0xAA; 100];
+    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    writer.write("a", 1, &[1u8]).unwrap();
+    writer.end_frame().unwrap();
+    let file = writer.into_bytes().unwrap();
+    let size = file.len() as u64;
+    whole.extend(file);
+    whole.extend([0xBB; 100]);
+    let reader = Reader::new(Window::new(whole, 100, size).unwrap()).unwrap();
+    assert_eq!(read::<u8>(&reader, &reader.find(0, "a").unwrap().unwrap()), [1]);
 }
 
 #[test]

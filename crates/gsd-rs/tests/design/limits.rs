@@ -53,6 +53,21 @@ fn as_many_names_as_ids_but_one() {
 }
 
 #[test]
+fn up_to_65536_names_are_read() {
+    // One more than is written: the block of a file without frames, filled by hand.
+    let mut file = Writer::create_on(Vec::new(), &options()).unwrap().into_bytes().unwrap();
+    let at = file.len() as u64;
+    let mut block: Vec<u8> = (0..65_536u32).flat_map(|i| format!("n{i}\0").into_bytes()).collect();
+    block.resize(block.len().next_multiple_of(64) + 64, 0);
+    file[24..32].copy_from_slice(&at.to_le_bytes());
+    file[32..40].copy_from_slice(&(block.len() as u64 / 64).to_le_bytes());
+    file.extend(block);
+    let reader = Reader::new(file).unwrap();
+    assert_eq!(reader.names().len(), 65_536);
+    assert_eq!(reader.name(u16::MAX), Some(&b"n65535"[..]));
+}
+
+#[test]
 fn application_and_schema_names_up_to_63_bytes() {
     let most = "a".repeat(63);
     let version = Version::new(1, 0);

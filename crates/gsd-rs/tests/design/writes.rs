@@ -44,6 +44,51 @@ fn write_a_single_data_chunk_from_multiple_processes() {
 }
 
 #[test]
+fn write_a_single_data_chunk_from_multiple_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = &dir.path().join("threads.gsd");
+    let mut writer = Writer::create(path, &options()).unwrap();
+    for frame in 0..5u64 {
+        let region = writer.reserve::<u64>("position", 800, 3).unwrap();
+        std::thread::scope(|scope| {
+            for part in 0..8 {
+                scope.spawn(move || {
+                    let values: Vec<u64> = (300 * part..300 * (part + 1)).map(|i| i + frame).collect();
+                    RegionWriter::open(path, region).unwrap().write(100 * part, &values).unwrap();
+                });
+            }
+        });
+        writer.end_frame().unwrap();
+        writer.flush().unwrap();
+    }
+    writer.finish().unwrap();
+    let reader = Reader::open(path).unwrap();
+    for frame in 0..5 {
+        let chunk = reader.find(frame, "position").unwrap().unwrap();
+        assert_eq!(read::<u64>(&reader, &chunk), (frame..2400 + frame).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn write_data_to_named_chunk_in_the_current_frame() {
+    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    writer.write("a", 3, &[1i16, 2, 3, 4, 5, 6]).unwrap();
+    writer.end_frame().unwrap();
+    writer.write("b", 1, &[0.5f32]).unwrap();
+    writer.write("a", 1, &[7i16]).unwrap();
+    writer.end_frame().unwrap();
+    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let of = |frame, name| {
+        let chunk = reader.find(frame, name).unwrap()?;
+        Some((chunk.n, chunk.m, read::<i16>(&reader, &chunk)))
+    };
+    assert_eq!(of(0, "a"), Some((2, 3, vec![1, 2, 3, 4, 5, 6])));
+    assert_eq!(of(1, "a"), Some((1, 1, vec![7])));
+    assert!(reader.find(0, "b").unwrap().is_none());
+    assert_eq!(read::<f32>(&reader, &reader.find(1, "b").unwrap().unwrap()), [0.5]);
+}
+
+#[test]
 fn a_region_keeps_to_itself() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("region.gsd");
