@@ -31,6 +31,7 @@ mod file;
 mod group;
 mod model;
 mod spec;
+mod writer;
 
 pub use attribute::Attribute;
 pub use dataset::Dataset;
@@ -46,6 +47,10 @@ pub use model::open::Options;
 pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
+pub use writer::{
+    Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, Empty, Encoder, Filters, FixedString,
+    GroupWriter, ObjectId, Raw, Reference, RegionReference, Storage, Store, Value, Writer,
+};
 
 /// The structures of the format, as they are stored.
 pub mod structure {

@@ -59,6 +59,59 @@ impl<'a> Bits<'a> {
     }
 }
 
+/// Writes bits one after another.
+#[derive(Default)]
+pub(crate) struct BitWriter {
+    bytes: Vec<u8>,
+    /// Bits that are not written yet, in the lowest `count` bits.
+    held: u64,
+    count: u32,
+}
+
+impl BitWriter {
+    /// Appends the lowest `n` bits of `value`, at most 32.
+    pub(crate) fn put(&mut self, value: u64, n: u32) {
+        self.held = self.held << n | value & ((1u64 << n) - 1);
+        self.count += n;
+        while self.count >= 8 {
+            self.count -= 8;
+            self.bytes.push(u8::try_from(self.held >> self.count & 0xff).unwrap_or(0));
+        }
+    }
+
+    /// Appends the lowest `n` bits of `value`, at most 64.
+    pub(crate) fn put_wide(&mut self, value: u64, n: u32) {
+        if n > 32 {
+            self.put(value >> 32, n - 32);
+        }
+        self.put(value, n.min(32));
+    }
+
+    /// Appends `n` zeros and a one.
+    pub(crate) fn put_unary(&mut self, mut n: u32) {
+        while n >= 32 {
+            self.put(0, 32);
+            n -= 32;
+        }
+        self.put(0, n);
+        self.put(1, 1);
+    }
+
+    /// The bytes, of which the last is filled up with zeros.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        if self.count > 0 {
+            self.put(0, 8 - self.count);
+        }
+        self.bytes
+    }
+
+    /// The bytes, and always one more for the bits that do not fill one.
+    pub(crate) fn finish_open(mut self) -> Vec<u8> {
+        self.put(0, 8 - self.count);
+        self.bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Bits;

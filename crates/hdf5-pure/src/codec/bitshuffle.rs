@@ -118,6 +118,77 @@ fn transpose8(mut x: u64) -> u64 {
     x
 }
 
+/// Encodes what the client values say.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
+    let value = |at: usize| values.get(at).map_or(0, |&value| usize::try_from(value).unwrap_or(usize::MAX));
+    let size = value(2);
+    if size == 0 {
+        return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
+    }
+    let default = (8192usize.checked_div(size).unwrap_or(0) / 8 * 8).max(128);
+    let elements = if value(3) == 0 { default } else { value(3) / 8 * 8 };
+    let Some(block) = elements.checked_mul(size).filter(|&block| block > 0) else {
+        return Err(Fault::new("block size", FaultKind::Undefined { found: elements as u64 }));
+    };
+    let mut out = Vec::with_capacity(input.len());
+    if value(4) != 0 {
+        out.extend((input.len() as u64).to_be_bytes());
+        out.extend(u32::try_from(block).unwrap_or(u32::MAX).to_be_bytes());
+    }
+    let whole = input.len() / size / 8 * 8 * size;
+    let (blocks, tail) = input.split_at(whole);
+    for part in blocks.chunks(block) {
+        let shuffled = spread(part, size);
+        if value(4) == 0 {
+            out.extend(shuffled);
+            continue;
+        }
+        let encoded = compress(values, &shuffled)?;
+        out.extend(u32::try_from(encoded.len()).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend(encoded);
+    }
+    out.extend_from_slice(tail);
+    Ok(out)
+}
+
+fn compress(values: &[u32], data: &[u8]) -> Result<Vec<u8>, Fault> {
+    match values.get(4) {
+        #[cfg(feature = "lz4")]
+        Some(2) => Ok(super::lz4::encode_block(data)),
+        #[cfg(feature = "zstd")]
+        Some(3) => super::zstd::encode(values.get(5).map_or(3, |&level| level.cast_signed()), data),
+        found => {
+            let _ = data;
+            let found = found.copied().unwrap_or(0).into();
+            Err(Fault::new("compression", FaultKind::Undefined { found }))
+        }
+    }
+}
+
+/// The bits of a block of elements, a multiple of 8 of them, by their place in the element.
+fn spread(block: &[u8], size: usize) -> Vec<u8> {
+    let row = block.len() / size / 8; // bytes that hold one bit of every element
+    let mut out = vec![0; block.len()];
+    if row == 0 {
+        return out;
+    }
+    for (group, elements) in block.chunks_exact(size * 8).enumerate() {
+        for (byte, rows) in out.chunks_exact_mut(row * 8).enumerate() {
+            let mut column = [0u8; 8];
+            for (to, element) in column.iter_mut().zip(elements.chunks_exact(size)) {
+                *to = element.get(byte).copied().unwrap_or(0);
+            }
+            let bits = transpose8(u64::from_le_bytes(column)).to_le_bytes();
+            for (row, value) in rows.chunks_exact_mut(row).zip(bits) {
+                if let Some(slot) = row.get_mut(group) {
+                    *slot = value;
+                }
+            }
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,14 @@ pub(crate) fn checksum(data: &[u8]) -> u32 {
     second << 16 | first
 }
 
+/// Appends the checksum.
+pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(input.len() + 4);
+    out.extend_from_slice(input);
+    out.extend(checksum(input).to_le_bytes());
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

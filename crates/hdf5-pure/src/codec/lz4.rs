@@ -39,3 +39,24 @@ pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
         Err(_) => Err(Fault::new("block", FaultKind::Rule("does not decode"))),
     }
 }
+
+/// Encodes in blocks of `block` bytes, or in one block if that is 0.
+pub(crate) fn encode(block: usize, input: &[u8]) -> Vec<u8> {
+    let block = if block == 0 { 1 << 30 } else { block }.min(input.len()).max(1);
+    let mut out = Vec::with_capacity(input.len());
+    out.extend((input.len() as u64).to_be_bytes());
+    out.extend(u32::try_from(block).unwrap_or(u32::MAX).to_be_bytes());
+    for part in input.chunks(block) {
+        let encoded = encode_block(part);
+        // As long as the block means that it is stored as it is.
+        let stored = if encoded.len() < part.len() { &encoded } else { part };
+        out.extend(u32::try_from(stored.len()).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend_from_slice(stored);
+    }
+    out
+}
+
+/// Encodes a block without a frame.
+pub(crate) fn encode_block(data: &[u8]) -> Vec<u8> {
+    lz4_flex::block::compress(data)
+}

@@ -47,6 +47,61 @@ fn copy<'a>(control: usize, rest: &'a [u8], out: &mut Vec<u8>) -> Result<&'a [u8
     Ok(rest)
 }
 
+const HASH_BITS: u32 = 14;
+const MAX_DISTANCE: usize = 8192;
+const MAX_LENGTH: usize = 264;
+const MAX_LITERALS: usize = 32;
+
+/// Encodes, always taking the last place where the next three bytes stood.
+pub(crate) fn encode(input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(input.len());
+    let mut seen = vec![0u32; 1 << HASH_BITS]; // position and 1
+    let mut literals = 0; // start of those not written yet
+    let mut at = 0;
+    while let Some(&[a, b, c]) = input.get(at..).and_then(<[u8]>::first_chunk::<3>) {
+        let word = u32::from_le_bytes([a, b, c, 0]);
+        let hash = word.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
+        let slot = seen.get_mut(usize::try_from(hash).unwrap_or(0));
+        let here = u32::try_from(at + 1).unwrap_or(0);
+        let before = slot.map_or(0, |slot| std::mem::replace(slot, here));
+        let from = usize::try_from(before).unwrap_or(0).checked_sub(1);
+        let len = from.filter(|&from| at - from <= MAX_DISTANCE).map_or(0, |from| common(input, from, at));
+        match from {
+            Some(from) if len >= 3 => {
+                put_literals(&mut out, input.get(literals..at).unwrap_or_default());
+                put_copy(&mut out, at - from - 1, len - 2);
+                at += len;
+                literals = at;
+            }
+            _ => at += 1,
+        }
+    }
+    put_literals(&mut out, input.get(literals..).unwrap_or_default());
+    out
+}
+
+/// Bytes that are alike from `from` and from `at` on.
+fn common(input: &[u8], from: usize, at: usize) -> usize {
+    let pairs = input.iter().skip(from).zip(input.iter().skip(at));
+    pairs.take(MAX_LENGTH).take_while(|(a, b)| a == b).count()
+}
+
+fn put_literals(out: &mut Vec<u8>, literals: &[u8]) {
+    for run in literals.chunks(MAX_LITERALS) {
+        out.push(u8::try_from(run.len() - 1).unwrap_or(0));
+        out.extend_from_slice(run);
+    }
+}
+
+fn put_copy(out: &mut Vec<u8>, distance: usize, len: usize) {
+    let byte = |n: usize| u8::try_from(n & 0xff).unwrap_or(0);
+    out.push(byte(len.min(7) << 5 | distance >> 8));
+    if len >= 7 {
+        out.push(byte(len - 7));
+    }
+    out.push(byte(distance));
+}
+
 #[cfg(test)]
 mod tests {
     use super::decode;

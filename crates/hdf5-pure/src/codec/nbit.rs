@@ -5,7 +5,7 @@
 
 use sciformats_core::{Fault, FaultKind};
 
-use super::bits::Bits;
+use super::bits::{BitWriter, Bits};
 
 /// What an element consists of.
 enum Node {
@@ -143,6 +143,47 @@ fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fau
         }
     }
     Ok(())
+}
+
+/// Encodes elements as the client values say.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
+    if values.get(1) == Some(&1) {
+        return Ok(input.to_vec());
+    }
+    let mut rest = values.get(3..).unwrap_or_default();
+    let node = parse(&mut rest, 0)?;
+    let mut bits = BitWriter::default();
+    input.chunks_exact(node.size()).for_each(|element| pack(&node, &mut bits, element));
+    Ok(bits.finish_open())
+}
+
+fn pack(node: &Node, bits: &mut BitWriter, element: &[u8]) {
+    match node {
+        Node::Atomic(atomic) => put_number(bits, element, *atomic),
+        Node::Array { base, .. } => element.chunks_exact(base.size()).for_each(|part| pack(base, bits, part)),
+        Node::Compound { members, .. } => members.iter().for_each(|(offset, member)| {
+            if let Some(part) = element.get(*offset..offset + member.size()) {
+                pack(member, bits, part);
+            }
+        }),
+        Node::Bytes { .. } => element.iter().for_each(|&byte| bits.put(byte.into(), 8)),
+    }
+}
+
+/// The bits of a number go from its highest byte down.
+fn put_number(bits: &mut BitWriter, element: &[u8], atomic: Atomic) {
+    let Atomic { size, big, precision, offset } = atomic;
+    let top = offset + precision;
+    for byte in (0..size).rev() {
+        let low = u32::try_from(byte * 8).unwrap_or(u32::MAX);
+        let (from, to) = (low.max(offset), (low + 8).min(top));
+        if from >= to {
+            continue;
+        }
+        let at = if big { size - 1 - byte } else { byte };
+        let value = element.get(at).copied().unwrap_or(0);
+        bits.put(u64::from(value) >> (from - low), to - from);
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use sciformats_core::{Fault, FaultKind};
 
-use super::bits::Bits;
+use super::bits::{BitWriter, Bits};
 
 /// What the client values say.
 struct Parameters {
@@ -93,6 +93,119 @@ fn restore(parameters: &Parameters, value: u64, minimum: u64) -> u64 {
             let value = value.cast_signed() as f64 / 10f64.powi(scale) + f64::from_bits(minimum);
             value.to_bits()
         }
+    }
+}
+
+/// Encodes a chunk; none if that takes all bits of its values, or a value is not a number.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    let parameters = parameters(values)?;
+    let size = parameters.size;
+    let full = u32::try_from(size * 8).unwrap_or(64);
+    if parameters.float_scale.is_none() && values.get(1) == Some(&full) {
+        return Ok(Some(input.to_vec()));
+    }
+    let elements: Vec<u64> = input
+        .chunks_exact(size)
+        .map(|element| {
+            let byte = |word: u64, &byte: &u8| word << 8 | u64::from(byte);
+            if parameters.big { element.iter().fold(0, byte) } else { element.iter().rev().fold(0, byte) }
+        })
+        .collect();
+    let signed = values.get(5) == Some(&1);
+    let coded = match parameters.float_scale {
+        None => integers(&elements, &parameters, signed, values.get(1).copied().unwrap_or(0)),
+        Some(scale) => floats(&elements, &parameters, scale),
+    };
+    let Some(Coded { bits, minimum, values }) = coded.filter(|coded| coded.bits < full) else {
+        return Ok(None);
+    };
+    let mut out = Vec::with_capacity(21 + input.len() / 4);
+    out.extend(bits.to_le_bytes());
+    out.push(8);
+    out.extend(minimum.to_le_bytes());
+    out.extend([0; 8]);
+    let mut writer = BitWriter::default();
+    let marker = (1u64 << bits) - 1;
+    values.into_iter().for_each(|value| writer.put_wide(value.unwrap_or(marker), bits));
+    out.extend(writer.finish_open());
+    Ok(Some(out))
+}
+
+/// Differences from the least value; none for the fill value.
+struct Coded {
+    bits: u32,
+    minimum: u64,
+    values: Vec<Option<u64>>,
+}
+
+/// Bits for values below `span`, and one more value for the fill value where there is one.
+fn bits_for(span: u64, filled: bool) -> u32 {
+    let last = if filled { span } else { span.saturating_sub(1) };
+    64 - last.leading_zeros()
+}
+
+fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32) -> Option<Coded> {
+    let shift = 64 - u32::try_from(parameters.size * 8).unwrap_or(64);
+    // The order of signed numbers is that of unsigned ones with the sign turned.
+    let turn = if signed { 1u64 << 63 } else { 0 };
+    let key = |value: u64| value << shift ^ turn;
+    let fill = parameters.fill.map(|fill| fill << shift >> shift);
+    let used = || elements.iter().copied().filter(|&value| Some(value) != fill);
+    let least = used().min_by_key(|&value| key(value)).unwrap_or(0);
+    let most = used().max_by_key(|&value| key(value)).unwrap_or(0);
+    let difference = |value: u64| value.wrapping_sub(least) << shift >> shift;
+    let span = difference(most);
+    if span > (u64::MAX >> shift).saturating_sub(2) {
+        return None;
+    }
+    let bits = if factor > 0 { factor } else { bits_for(span + 1, fill.is_some()) };
+    let minimum = match signed {
+        true => ((least << shift).cast_signed() >> shift).cast_unsigned(),
+        false => least,
+    };
+    let code = |value: u64| (Some(value) != fill).then(|| difference(value));
+    Some(Coded { bits, minimum, values: elements.iter().map(|&value| code(value)).collect() })
+}
+
+fn floats(elements: &[u64], parameters: &Parameters, scale: i32) -> Option<Coded> {
+    let filled = parameters.fill.is_some();
+    // All arithmetic is in the precision of the elements, as decoding has it.
+    macro_rules! coded {
+        ($float:ty, $of:expr) => {{
+            let of = $of;
+            let power = <$float>::powi(10.0, scale);
+            let near = <$float>::powi(10.0, -scale);
+            let fill: Option<$float> = parameters.fill.map(of);
+            let numbers: Vec<$float> = elements.iter().map(|&bits| of(bits)).collect();
+            if numbers.iter().any(|number| !(number * power).is_finite()) {
+                return None;
+            }
+            let is_fill = |number: $float| fill.is_some_and(|fill| (number - fill).abs() < near);
+            let used = || numbers.iter().copied().filter(|&number| !is_fill(number));
+            let least = used()
+                .fold(None, |least: Option<$float>, number| Some(least.map_or(number, |l| l.min(number))));
+            let most = used()
+                .fold(None, |most: Option<$float>, number| Some(most.map_or(number, |m| m.max(number))));
+            let (least, most) = (least.unwrap_or(0.0), most.unwrap_or(0.0));
+            let scaled = |number: $float| (number * power - least * power).round();
+            // Differences beyond the mantissa would not come back.
+            if scaled(most) >= <$float>::powi(2.0, <$float>::MANTISSA_DIGITS.cast_signed() - 1) {
+                return None;
+            }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let code = |number: $float| (!is_fill(number)).then(|| scaled(number).max(0.0) as u64);
+            let span = code(most).unwrap_or(0);
+            Some(Coded {
+                bits: bits_for(span + 1, filled),
+                minimum: least.to_bits().into(),
+                values: numbers.iter().map(|&number| code(number)).collect(),
+            })
+        }};
+    }
+    if parameters.size == 4 {
+        coded!(f32, |bits: u64| f32::from_bits(u32::try_from(bits & 0xffff_ffff).unwrap_or(0)))
+    } else {
+        coded!(f64, f64::from_bits)
     }
 }
 

@@ -48,6 +48,43 @@ fn any(planes: &[u8], n: usize, size: usize) -> Vec<u8> {
     out
 }
 
+/// Puts the first bytes of all elements first, then their second ones. Bytes after the last whole element stay.
+pub(crate) fn encode(size: usize, input: &[u8]) -> Vec<u8> {
+    let n = input.len().checked_div(size).unwrap_or(0);
+    if size <= 1 || n <= 1 {
+        return input.to_vec();
+    }
+    let (elements, tail) = input.split_at(n * size);
+    let mut out = vec![0; elements.len()];
+    match size {
+        2 => spread::<2>(elements, n, &mut out),
+        4 => spread::<4>(elements, n, &mut out),
+        8 => spread::<8>(elements, n, &mut out),
+        _ => {
+            for (byte, plane) in out.chunks_exact_mut(n).enumerate() {
+                let column = elements.iter().skip(byte).step_by(size);
+                plane.iter_mut().zip(column).for_each(|(to, &from)| *to = from);
+            }
+        }
+    }
+    out.extend_from_slice(tail);
+    out
+}
+
+/// The same with the width known to the compiler, and in blocks that fit the cache.
+fn spread<const SIZE: usize>(elements: &[u8], n: usize, out: &mut [u8]) {
+    const BLOCK: usize = 4096;
+    let (elements, _) = elements.as_chunks::<SIZE>();
+    for (block, part) in elements.chunks(BLOCK).enumerate() {
+        for (byte, plane) in out.chunks_exact_mut(n).enumerate() {
+            let plane = plane.get_mut(block * BLOCK..).unwrap_or_default();
+            for (to, element) in plane.iter_mut().zip(part) {
+                *to = element.get(byte).copied().unwrap_or(0);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

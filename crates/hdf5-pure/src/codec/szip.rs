@@ -5,7 +5,7 @@
 
 use sciformats_core::{Fault, FaultKind};
 
-use super::bits::Bits;
+use super::bits::{BitWriter, Bits};
 
 const BIG_ENDIAN: u32 = 16;
 const PREDICT: u32 = 32;
@@ -217,6 +217,155 @@ impl Coder {
             };
             x = x.clamp(0, max);
             *value = u32::try_from(x).unwrap_or(0);
+        }
+    }
+}
+
+/// Encodes a chunk; none if that gains nothing.
+pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    let &[mask, block, bits, line] =
+        values.first_chunk::<4>().ok_or_else(|| super::truncated("client data"))?;
+    let wrong = |found: u32| Fault::new("client data", FaultKind::Undefined { found: found.into() });
+    if !(2..=32).contains(&block) || block % 2 == 1 {
+        return Err(wrong(block));
+    }
+    if line == 0 || line > 4096 {
+        return Err(wrong(line));
+    }
+    let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    let (sample, planes) = match bits {
+        1..=8 => (1, 1),
+        9..=16 => (2, 1),
+        17..=24 => (4, 1),
+        32 => (1, 4),
+        64 => (1, 8),
+        found => return Err(wrong(found)),
+    };
+    let coder = Coder {
+        bits: if planes > 1 { 8 } else { bits },
+        block: size(block),
+        interval: size(line).div_ceil(size(block)),
+        predict: mask & PREDICT != 0,
+    };
+    let samples = samples(input, sample, planes, mask & BIG_ENDIAN != 0);
+    let mut writer = BitWriter::default();
+    samples.chunks(size(line)).for_each(|line_of| coder.encode_line(line_of, size(line), &mut writer));
+    let stream = writer.finish();
+    if stream.len() + 4 >= input.len() {
+        return Ok(None);
+    }
+    let mut out = Vec::with_capacity(stream.len() + 4);
+    out.extend(u32::try_from(input.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(stream);
+    Ok(Some(out))
+}
+
+/// The samples of a chunk: what [`arrange`] undoes.
+fn samples(input: &[u8], sample: usize, planes: usize, big: bool) -> Vec<u32> {
+    if planes > 1 {
+        return (0..planes)
+            .flat_map(|plane| input.iter().skip(plane).step_by(planes))
+            .map(|&b| b.into())
+            .collect();
+    }
+    let byte = |word: u32, &byte: &u8| word << 8 | u32::from(byte);
+    let number = |part: &[u8]| {
+        if big { part.iter().fold(0, byte) } else { part.iter().rev().fold(0, byte) }
+    };
+    input.chunks(sample).map(number).collect()
+}
+
+impl Coder {
+    /// Encodes a scan line, which is a reference interval.
+    fn encode_line(&self, samples: &[u32], line: usize, bits: &mut BitWriter) {
+        let padded = self.interval * self.block;
+        let len = match line == padded {
+            // Without padding only the last block is filled up.
+            true => samples.len().next_multiple_of(self.block),
+            false => padded,
+        };
+        let last = if self.predict || line == padded { samples.last().copied().unwrap_or(0) } else { 0 };
+        let mut values = samples.to_vec();
+        values.resize(len, last);
+        let reference = values.first().copied().unwrap_or(0);
+        if self.predict {
+            self.map(&mut values);
+        }
+        let blocks: Vec<&[u32]> = values.chunks(self.block).collect();
+        let mut number = 0;
+        while let Some(block) = blocks.get(number) {
+            let reference = (self.predict && number == 0).then_some(reference);
+            let end = (self.interval.min(number + 64 - number % 64)).min(blocks.len());
+            let zeros = blocks.get(number..end).unwrap_or_default();
+            let run = zeros.iter().take_while(|block| block.iter().all(|&value| value == 0)).count();
+            if run == 0 {
+                self.encode_block(block, reference, bits);
+                number += 1;
+                continue;
+            }
+            bits.put(0, self.id_len() + 1);
+            self.put_reference(reference, bits);
+            let rest = (self.interval - number).min(64 - number % 64);
+            bits.put_unary(match run {
+                1..=4 => u32::try_from(run - 1).unwrap_or(0),
+                run if run == rest => 4,
+                run => u32::try_from(run).unwrap_or(0),
+            });
+            number += run;
+        }
+    }
+
+    fn id_len(&self) -> u32 {
+        match self.bits {
+            0..=8 => 3,
+            9..=16 => 4,
+            _ => 5,
+        }
+    }
+
+    fn put_reference(&self, reference: Option<u32>, bits: &mut BitWriter) {
+        if let Some(reference) = reference {
+            bits.put(reference.into(), self.bits);
+        }
+    }
+
+    /// Encodes a block with the shortest of its options.
+    fn encode_block(&self, block: &[u32], reference: Option<u32>, bits: &mut BitWriter) {
+        let coded = block.get(usize::from(reference.is_some())..).unwrap_or_default();
+        let cost = |k: u32| coded.iter().map(|&value| u64::from(value >> k) + 1 + u64::from(k)).sum::<u64>();
+        let raw = (1u64 << self.id_len()) - 1;
+        let last = u32::try_from(raw - 2).unwrap_or(0).min(self.bits);
+        let best = (0..=last).min_by_key(|&k| cost(k)).unwrap_or(0);
+        if cost(best) >= coded.len() as u64 * u64::from(self.bits) {
+            bits.put(raw, self.id_len());
+            self.put_reference(reference, bits);
+            coded.iter().for_each(|&value| bits.put(value.into(), self.bits));
+            return;
+        }
+        bits.put(u64::from(best) + 1, self.id_len());
+        self.put_reference(reference, bits);
+        coded.iter().for_each(|&value| bits.put_unary(value >> best));
+        if best > 0 {
+            coded.iter().for_each(|&value| bits.put(value.into(), best));
+        }
+    }
+
+    /// Turns samples into mapped differences, the first into 0: what [`unmap`](Self::unmap) undoes.
+    fn map(&self, values: &mut [u32]) {
+        let max = (1i64 << self.bits) - 1;
+        let mut values = values.iter_mut();
+        let Some(first) = values.next() else { return };
+        let mut x = i64::from(std::mem::take(first));
+        for value in values {
+            let next = i64::from(*value);
+            let (difference, room) = (next - x, x.min(max - x));
+            let mapped = match difference {
+                d if d >= 0 && d <= room => 2 * d,
+                d if d < 0 && -d <= room => -2 * d - 1,
+                d => room + d.abs(),
+            };
+            *value = u32::try_from(mapped).unwrap_or(0);
+            x = next;
         }
     }
 }

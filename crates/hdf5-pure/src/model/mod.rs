@@ -29,3 +29,4 @@ pub(crate) mod region;
 pub(crate) mod shared;
 pub(crate) mod symbols;
 pub(crate) mod virtual_layout;
+pub(crate) mod write;

@@ -13,7 +13,9 @@ use nom::number::complete::{le_u16, le_u32, le_u64, u8 as byte};
 use nom::{Parser, multi::count};
 use sciformats_core::fault::{FaultKind, Parsed, checked, constant, field};
 
-use super::{Address, Sizes, address, defined, length, signature};
+use super::{
+    Address, Sizes, address, defined, length, put_address, put_length, put_padding, short, signature,
+};
 
 /// What a node begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,10 +158,71 @@ impl BtreeK {
     }
 }
 
+/// What a node is, and its place: type, level, and the neighbours of its level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) level: u8,
+    pub(crate) left: Option<Address>,
+    pub(crate) right: Option<Address>,
+}
+
+impl Place {
+    fn encode(self, out: &mut Vec<u8>, sizes: Sizes, kind: u8, entries: usize) {
+        out.extend(b"TREE");
+        out.extend([kind, self.level]);
+        out.extend(short(entries).to_le_bytes());
+        put_address(out, self.left, sizes);
+        put_address(out, self.right, sizes);
+    }
+}
+
+impl GroupNode {
+    /// Appends a whole node of a file whose group internal K is `k`.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, k: u16, place: Place) {
+        let start = out.len();
+        place.encode(out, sizes, 0, self.children.len());
+        let mut keys = self.keys.iter();
+        put_length(out, keys.next().copied().unwrap_or(0), sizes);
+        for (&child, &key) in self.children.iter().zip(keys) {
+            put_address(out, Some(child), sizes);
+            put_length(out, key, sizes);
+        }
+        put_padding(out, start, Self::size(sizes, k.saturating_mul(2)));
+    }
+}
+
+impl ChunkKey {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.size.to_le_bytes());
+        out.extend(self.filter_mask.to_le_bytes());
+        self.offsets.iter().for_each(|offset| out.extend(offset.to_le_bytes()));
+        out.extend([0; 8]);
+    }
+}
+
+impl ChunkNode {
+    /// Appends a whole node of a file whose chunk K is `k`, of a dataset of `rank` dimensions.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, k: u16, rank: usize, place: Place) {
+        let start = out.len();
+        place.encode(out, sizes, 1, self.children.len());
+        let mut keys = self.keys.iter();
+        if let Some(first) = keys.next() {
+            first.encode(out);
+        }
+        for (&child, key) in self.children.iter().zip(keys) {
+            put_address(out, child, sizes);
+            key.encode(out);
+        }
+        put_padding(out, start, Self::size(sizes, k.saturating_mul(2), rank));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test::{SIZES, hex};
     use super::*;
+
+    const ROOT: Place = Place { level: 0, left: None, right: None };
 
     #[test]
     fn a_leaf_with_one_chunk() {
@@ -173,6 +236,11 @@ mod tests {
         assert_eq!(node.children, [Some(Address(0x1000))]);
         assert_eq!((node.keys[0].size, node.keys[1].offsets[0]), (80, 20));
         assert!(GroupNode::parse(&bytes, SIZES).is_err());
+        let mut encoded = Vec::new();
+        node.encode(&mut encoded, SIZES, 1, 1, ROOT);
+        assert!(encoded.starts_with(&bytes[..48]));
+        assert_eq!(encoded.len(), ChunkNode::size(SIZES, 2, 1));
+        assert_eq!(ChunkNode::parse(&encoded, SIZES, 1).unwrap().1.children, node.children);
     }
 
     #[test]
@@ -181,6 +249,9 @@ mod tests {
              0000000000000000 3005000000000000 0800000000000000");
         let (rest, node) = GroupNode::parse(&bytes, SIZES).unwrap();
         assert!(rest.is_empty());
+        let mut encoded = Vec::new();
+        node.encode(&mut encoded, SIZES, 1, ROOT);
+        assert!(encoded.starts_with(&bytes));
         assert_eq!((node.keys, node.children), (vec![0, 8], vec![Address(0x530)]));
     }
 }

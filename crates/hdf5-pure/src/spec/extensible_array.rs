@@ -10,7 +10,10 @@ use nom::number::complete::u8 as byte;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::fixed_array::client;
-use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version};
+use super::{
+    Address, Sizes, address, defined, length, put_address, put_checksum, put_length, put_uint, sealed,
+    signature, uint, version,
+};
 
 /// The header, `EAHD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +228,68 @@ impl<'a> SuperBlock<'a> {
             let (i, data_blocks) = field("data block address", count(address(sizes), blocks)).parse(i)?;
             Ok((i, Self { bitmap, data_blocks }))
         })(i)
+    }
+}
+
+/// What blocks begin with: the array's header, and the first element of the block, those of the index block not counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPlace {
+    pub(crate) header: Address,
+    pub(crate) first: u64,
+}
+
+impl ExtensibleArray {
+    /// Appends the header. `statistics`: super blocks and their bytes, data blocks and theirs, largest index set and 1, elements.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, statistics: [u64; 6]) {
+        let start = out.len();
+        out.extend(b"EAHD\0");
+        out.extend([self.client, self.element_size, self.max_bits, self.index_elements]);
+        out.extend([self.min_data_elements, self.min_super_pointers, self.page_bits]);
+        statistics.iter().for_each(|&value| put_length(out, value, sizes));
+        put_address(out, self.index_block, sizes);
+        put_checksum(out, start);
+    }
+
+    fn prefix(&self, out: &mut Vec<u8>, mark: &[u8; 5], header: Address, sizes: Sizes) {
+        out.extend(mark);
+        out.push(self.client);
+        put_address(out, Some(header), sizes);
+    }
+
+    /// Appends a data block; without elements if they stand in pages behind it.
+    pub(crate) fn encode_data_block(
+        &self,
+        out: &mut Vec<u8>,
+        sizes: Sizes,
+        place: BlockPlace,
+        elements: &[u8],
+    ) {
+        let start = out.len();
+        self.prefix(out, b"EADB\0", place.header, sizes);
+        put_uint(out, place.first, self.offset_width());
+        out.extend(elements);
+        put_checksum(out, start);
+    }
+}
+
+impl IndexBlock<'_> {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, array: &ExtensibleArray, sizes: Sizes, header: Address) {
+        let start = out.len();
+        array.prefix(out, b"EAIB\0", header, sizes);
+        out.extend(self.elements);
+        self.data_blocks.iter().chain(&self.super_blocks).for_each(|&block| put_address(out, block, sizes));
+        put_checksum(out, start);
+    }
+}
+
+impl SuperBlock<'_> {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, array: &ExtensibleArray, sizes: Sizes, place: BlockPlace) {
+        let start = out.len();
+        array.prefix(out, b"EASB\0", place.header, sizes);
+        put_uint(out, place.first, array.offset_width());
+        out.extend(self.bitmap);
+        self.data_blocks.iter().for_each(|&block| put_address(out, block, sizes));
+        put_checksum(out, start);
     }
 }
 

@@ -9,7 +9,10 @@ use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
-use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version};
+use super::{
+    Address, Sizes, address, defined, length, put_address, put_checksum, put_length, put_uint, sealed,
+    signature, uint, version,
+};
 
 /// The header of a fixed array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +112,53 @@ impl Element {
             _ => (field("chunk size", uint(size_width)), field("filter mask", le_u32)).map(Some).parse(i)?,
         };
         Ok((i, Self { address, filtered }))
+    }
+}
+
+impl FixedArray {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let start = out.len();
+        out.extend(b"FAHD\0");
+        out.extend([self.client, self.element_size, self.page_bits]);
+        put_length(out, self.elements, sizes);
+        put_address(out, self.block, sizes);
+        put_checksum(out, start);
+    }
+
+    /// Appends a data block: its elements, or the bitmap of its pages.
+    pub(crate) fn encode_block(&self, out: &mut Vec<u8>, sizes: Sizes, header: Address, content: &[u8]) {
+        let start = out.len();
+        out.extend(b"FADB\0");
+        out.push(self.client);
+        put_address(out, Some(header), sizes);
+        out.extend(content);
+        put_checksum(out, start);
+    }
+}
+
+/// Appends a page of elements.
+pub(crate) fn encode_page(out: &mut Vec<u8>, elements: &[u8]) {
+    let start = out.len();
+    out.extend(elements);
+    put_checksum(out, start);
+}
+
+/// Marks page `index` as in use.
+pub(crate) fn set_page(bitmap: &mut [u8], index: u64) {
+    let byte = usize::try_from(index / 8).ok().and_then(|at| bitmap.get_mut(at));
+    if let Some(byte) = byte {
+        *byte |= 0x80u8.checked_shr(u32::try_from(index % 8).unwrap_or(0)).unwrap_or(0);
+    }
+}
+
+impl Element {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) {
+        put_address(out, self.address, sizes);
+        if size_width > 0 {
+            let (size, mask) = self.filtered.unwrap_or((0, 0));
+            put_uint(out, size, size_width);
+            out.extend(mask.to_le_bytes());
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::{Address, Sizes, length, pad8, signature, uint, version};
+use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, signature, uint, version};
 
 /// Where an object of a global heap is: the collection and the index in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +82,46 @@ pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>
     // The padding of the last object may be cut off with the collection.
     let used = pad8(data.len()).min(rest.len());
     Ok((rest.get(used..).unwrap_or_default(), Some(HeapObject { index, data })))
+}
+
+impl GlobalId {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        put_uint(out, self.collection.0, usize::from(sizes.offsets));
+        out.extend(self.index.to_le_bytes());
+    }
+}
+
+impl CollectionHeader {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        out.extend(b"GCOL\x01\0\0\0");
+        put_length(out, self.size, sizes);
+    }
+}
+
+impl HeapObject<'_> {
+    /// Bytes of an object of `len` bytes with its header.
+    pub(crate) fn size(len: usize, sizes: Sizes) -> usize {
+        CollectionHeader::size_of(sizes).saturating_add(pad8(len))
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let start = out.len();
+        out.extend(self.index.to_le_bytes());
+        out.extend([0; 6]);
+        put_length(out, self.data.len() as u64, sizes);
+        out.extend(self.data);
+        put_padding(out, start, Self::size(self.data.len(), sizes));
+    }
+}
+
+/// Appends the free space that ends a collection: `len` bytes. Too few for a header are zeros only.
+pub(crate) fn put_free(out: &mut Vec<u8>, len: usize, sizes: Sizes) {
+    let start = out.len();
+    if len >= CollectionHeader::size_of(sizes) {
+        out.extend([0; 8]);
+        put_length(out, len as u64, sizes);
+    }
+    put_padding(out, start, len);
 }
 
 #[cfg(test)]

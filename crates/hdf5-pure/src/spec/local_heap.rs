@@ -5,7 +5,7 @@
 use nom::bytes::complete::take;
 use sciformats_core::fault::{Parsed, field};
 
-use super::{Address, Sizes, defined, length, signature, version};
+use super::{Address, Sizes, defined, length, put_address, put_length, signature, version};
 
 /// The header of a local heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,15 @@ impl LocalHeap {
     }
 }
 
+impl LocalHeap {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        out.extend(b"HEAP\0\0\0\0");
+        put_length(out, self.size, sizes);
+        put_length(out, self.free_list, sizes);
+        put_address(out, Some(self.data), sizes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test::{SIZES, hex};
@@ -45,6 +54,9 @@ mod tests {
         let bytes = hex("48454150 00 000000 5800000000000000 0100000000000000 c802000000000000");
         assert_eq!(bytes.len(), LocalHeap::size_of(SIZES));
         let (_, heap) = LocalHeap::parse(&bytes, SIZES).unwrap();
+        let mut encoded = Vec::new();
+        heap.encode(&mut encoded, SIZES);
+        assert_eq!(encoded, bytes);
         assert_eq!(heap, LocalHeap { size: 88, free_list: 1, data: Address(0x2c8) });
     }
 }

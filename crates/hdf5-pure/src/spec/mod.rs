@@ -237,6 +237,58 @@ pub(crate) fn bits(flags: u32, first: u32, count: u32) -> u8 {
     u8::try_from(flags.checked_shr(first).unwrap_or(0) & mask & 0xff).unwrap_or(0)
 }
 
+/// Appends the lowest `width` bytes of `value`; what is wider than 64 bits is filled with zeros.
+pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64, width: usize) {
+    let end = out.len().saturating_add(width);
+    out.extend(value.to_le_bytes().iter().take(width));
+    out.resize(end, 0);
+}
+
+/// Appends an address; none is all bits set.
+pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Sizes) {
+    let width = usize::from(sizes.offsets);
+    match address {
+        Some(Address(value)) => put_uint(out, value, width),
+        None => out.resize(out.len().saturating_add(width), 0xff),
+    }
+}
+
+/// Appends a length.
+pub(crate) fn put_length(out: &mut Vec<u8>, value: u64, sizes: Sizes) {
+    put_uint(out, value, usize::from(sizes.lengths));
+}
+
+/// Appends a length that may be without end: all bits set.
+pub(crate) fn put_limit(out: &mut Vec<u8>, value: Option<u64>, sizes: Sizes) {
+    put_address(out, value.map(Address), Sizes { offsets: sizes.lengths, ..sizes });
+}
+
+/// Appends the checksum of what `out` holds from `start` on.
+pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) {
+    let checksum = lookup3::hash(out.get(start..).unwrap_or_default(), 0);
+    out.extend(checksum.to_le_bytes());
+}
+
+/// Appends a name and a NUL, then zeros until both are a multiple of 8 bytes.
+pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) {
+    let end = out.len().saturating_add(pad8(name.len().saturating_add(1)));
+    out.extend(name);
+    out.resize(end, 0);
+}
+
+/// Zeros up to `len` bytes from `start` on.
+pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) {
+    let end = start.saturating_add(len);
+    if out.len() < end {
+        out.resize(end, 0);
+    }
+}
+
+/// The low 16 bits of a count that has been checked to fit.
+pub(crate) fn short(n: usize) -> u16 {
+    u16::try_from(n).unwrap_or(u16::MAX)
+}
+
 #[cfg(test)]
 pub(crate) mod test {
     use super::*;

@@ -7,8 +7,9 @@ use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Range, Slab};
 
-use super::uint;
+use super::{put_uint, uint};
 
 /// Which elements of an array are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,6 +165,101 @@ fn hyperslab(i: &[u8], width: usize, regular: bool) -> Parsed<'_, Selection> {
         count(dimension.map(|(start, stride, count, block)| Regular { start, stride, count, block }), rank)
             .parse(i)?;
     Ok((i, Selection::Regular(dimensions)))
+}
+
+impl Selection {
+    /// The elements of a slab: one block where the oldest version can say it.
+    pub(crate) fn of(slab: &Slab) -> Self {
+        if slab.is_empty() {
+            return Self::None;
+        }
+        let block = || -> Option<(Vec<u64>, Vec<u64>)> {
+            let corners = slab.ranges().iter().map(|range| {
+                let last = range.start.checked_add(range.count.checked_sub(1)?)?;
+                (range.step == 1 && u32::try_from(last).is_ok()).then_some((range.start, last))
+            });
+            corners.collect()
+        };
+        if let Some(block) = block() {
+            return Self::Blocks(vec![block]);
+        }
+        let regular = |range: &Range| Regular {
+            start: range.start,
+            stride: range.step,
+            count: Some(range.count),
+            block: Some(1),
+        };
+        Self::Regular(slab.ranges().iter().map(regular).collect())
+    }
+
+    /// Appends the selection in the oldest version that can say it.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let head = |out: &mut Vec<u8>, kind: u32, version: u32| {
+            out.extend(kind.to_le_bytes());
+            out.extend(version.to_le_bytes());
+        };
+        let rank = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
+        match self {
+            Self::None | Self::All => {
+                head(out, if *self == Self::All { 3 } else { 0 }, 1);
+                out.extend([0; 8]);
+            }
+            Self::Regular(dimensions) => {
+                head(out, 2, 2);
+                out.push(1);
+                let len = dimensions.len().saturating_mul(32).saturating_add(4);
+                out.extend(rank(len));
+                out.extend(rank(dimensions.len()));
+                for dimension in dimensions {
+                    let limit = |value: Option<u64>| value.unwrap_or(u64::MAX);
+                    let Regular { start, stride, count, block } = *dimension;
+                    [start, stride, limit(count), limit(block)]
+                        .iter()
+                        .for_each(|value| out.extend(value.to_le_bytes()));
+                }
+            }
+            Self::Points(points) => {
+                let width = coordinate_width(points.iter().flatten());
+                head(out, 1, if width == 4 { 1 } else { 2 });
+                let count = points.first().map_or(0, Vec::len);
+                let len = points.len().saturating_mul(count).saturating_mul(4).saturating_add(8);
+                put_form(out, width, len);
+                out.extend(rank(count));
+                put_uint(out, points.len() as u64, width);
+                points.iter().flatten().for_each(|&at| put_uint(out, at, width));
+            }
+            Self::Blocks(blocks) => {
+                let width =
+                    coordinate_width(blocks.iter().flat_map(|(first, last)| first.iter().chain(last)));
+                head(out, 2, if width == 4 { 1 } else { 3 });
+                let count = blocks.first().map_or(0, |(first, _)| first.len());
+                let len = blocks.len().saturating_mul(count).saturating_mul(8).saturating_add(8);
+                if width == 8 {
+                    out.push(0); // not regular
+                }
+                put_form(out, width, len);
+                out.extend(rank(count));
+                put_uint(out, blocks.len() as u64, width);
+                let corners = blocks.iter().flat_map(|(first, last)| first.iter().chain(last));
+                corners.for_each(|&at| put_uint(out, at, width));
+            }
+        }
+    }
+}
+
+/// Bytes of the coordinates: 4 in the oldest version, else 8.
+fn coordinate_width<'a>(mut coordinates: impl Iterator<Item = &'a u64>) -> usize {
+    if coordinates.all(|&at| u32::try_from(at).is_ok()) { 4 } else { 8 }
+}
+
+/// Appends what stands before the rank: the length that follows, or how wide coordinates are.
+fn put_form(out: &mut Vec<u8>, width: usize, len: usize) {
+    if width == 4 {
+        out.extend([0; 4]);
+        out.extend(u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes());
+    } else {
+        out.push(8);
+    }
 }
 
 #[cfg(test)]

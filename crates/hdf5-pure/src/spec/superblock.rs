@@ -24,7 +24,7 @@ use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, constant, fail, field};
 
 use super::symbol_table::Entry;
-use super::{Address, Sizes, address, defined, sealed, uint};
+use super::{Address, Sizes, address, defined, put_address, put_checksum, put_uint, sealed, uint};
 
 /// The bytes that an HDF5 file, or what follows its user block, begins with.
 pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -152,6 +152,41 @@ fn new(i: &[u8]) -> Parsed<'_, Superblock> {
     Ok((i, Superblock { version, sizes, consistency_flags: flags.into(), base, end_of_file, rest }))
 }
 
+impl Superblock {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let Sizes { offsets, lengths } = self.sizes;
+        out.extend(SIGNATURE);
+        out.push(self.version);
+        match &self.rest {
+            Rest::Old { group_leaf_k, group_internal_k, chunk_k, free_space, driver_info, root } => {
+                out.extend([0, 0, 0, 0, offsets, lengths, 0]);
+                out.extend(group_leaf_k.to_le_bytes());
+                out.extend(group_internal_k.to_le_bytes());
+                out.extend(self.consistency_flags.to_le_bytes());
+                if self.version == 1 {
+                    out.extend(chunk_k.to_le_bytes());
+                    out.extend([0, 0]);
+                }
+                put_uint(out, self.base, offsets.into());
+                put_address(out, *free_space, self.sizes);
+                put_uint(out, self.end_of_file, offsets.into());
+                put_address(out, *driver_info, self.sizes);
+                root.encode(out, self.sizes);
+            }
+            Rest::New { extension, root } => {
+                let [flags, ..] = self.consistency_flags.to_le_bytes();
+                out.extend([offsets, lengths, flags]);
+                put_uint(out, self.base, offsets.into());
+                put_address(out, *extension, self.sizes);
+                put_uint(out, self.end_of_file, offsets.into());
+                put_address(out, Some(*root), self.sizes);
+                put_checksum(out, start);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test::{hex, seal};
@@ -166,6 +201,9 @@ mod tests {
         let (rest, superblock) = Superblock::parse(&bytes).unwrap();
         assert!(rest.is_empty());
         assert_eq!(superblock.end_of_file, 0x78);
+        let mut encoded = Vec::new();
+        superblock.encode(&mut encoded);
+        assert_eq!(encoded, bytes);
         assert_eq!(superblock.rest, Rest::New { extension: None, root: Address(0x30) });
         for at in 8..48 {
             let mut broken = bytes.clone();
@@ -184,5 +222,8 @@ mod tests {
         assert!(rest.is_empty());
         assert_eq!(superblock.root(), Some(Address(0x60)));
         assert_eq!(superblock.end_of_file, 0x320);
+        let mut encoded = Vec::new();
+        superblock.encode(&mut encoded);
+        assert_eq!(encoded, bytes);
     }
 }

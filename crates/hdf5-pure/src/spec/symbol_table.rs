@@ -14,7 +14,9 @@ use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use nom::{Parser, combinator::map};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::{Address, Sizes, address, length, signature, version};
+use super::{
+    Address, Sizes, address, length, put_address, put_length, put_padding, short, signature, version,
+};
 
 /// One member of an old-style group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +103,51 @@ impl Node {
     }
 }
 
+impl Entry {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        put_length(out, self.name, sizes);
+        put_address(out, self.header, sizes);
+        let mut scratch = Vec::new();
+        let kind: u32 = match self.cache {
+            Cache::None => 0,
+            Cache::Group { btree, heap } => {
+                put_address(&mut scratch, btree, sizes);
+                put_address(&mut scratch, heap, sizes);
+                // Wide addresses do not fit, and are only a copy.
+                u32::from(scratch.len() <= 16)
+            }
+            Cache::SoftLink { path } => {
+                scratch.extend(path.to_le_bytes());
+                2
+            }
+        };
+        if kind == 0 {
+            scratch.clear();
+        }
+        scratch.resize(16, 0);
+        out.extend(kind.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(scratch);
+    }
+}
+
+impl Node {
+    /// Bytes of a node in a file whose group leaf K is `leaf_k`.
+    pub(crate) fn size(sizes: Sizes, leaf_k: u16) -> usize {
+        let slots = usize::from(leaf_k).saturating_mul(2);
+        slots.saturating_mul(Entry::size(sizes)).saturating_add(Self::PREFIX)
+    }
+
+    /// Appends a whole node, empty slots included.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, leaf_k: u16) {
+        let start = out.len();
+        out.extend(b"SNOD\x01\0");
+        out.extend(short(self.entries.len()).to_le_bytes());
+        self.entries.iter().for_each(|entry| entry.encode(out, sizes));
+        put_padding(out, start, Self::size(sizes, leaf_k));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test::{SIZES, hex};
@@ -119,5 +166,8 @@ mod tests {
             Cache::Group { btree: Some(Address(0x348)), heap: Some(Address(0x568)) }
         );
         assert_eq!(node.entries[1].cache, Cache::SoftLink { path: 24 });
+        let mut encoded = Vec::new();
+        node.encode(&mut encoded, SIZES, 1);
+        assert_eq!(encoded, bytes);
     }
 }

@@ -9,7 +9,7 @@ use nom::number::complete::u8 as byte;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::selection::Selection;
-use super::{Name, Sizes, length, sealed, until_nul};
+use super::{Name, Sizes, length, put_checksum, put_length, sealed, until_nul};
 
 /// One mapping: elements of a source appear as elements of the virtual dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,4 +74,20 @@ fn name<'a, 'b>(
             field("entry of the source name", |i| fail(i, FaultKind::OutOfBounds { found: index, end: 0 }))(i)
         }
     }
+}
+
+/// Appends a list of mappings in version 0.
+pub(crate) fn encode(out: &mut Vec<u8>, mappings: &[Mapping], sizes: Sizes) {
+    let start = out.len();
+    out.push(0);
+    put_length(out, mappings.len() as u64, sizes);
+    for mapping in mappings {
+        for name in [&mapping.file, &mapping.dataset] {
+            out.extend(name.as_bytes());
+            out.push(0);
+        }
+        mapping.source.encode(out);
+        mapping.target.encode(out);
+    }
+    put_checksum(out, start);
 }

@@ -79,7 +79,7 @@ impl Index<'_> {
 }
 
 /// The order in which arrays number chunks.
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     /// Dimensions from the slowest on.
     order: Vec<usize>,
     /// Chunks per dimension in that order.
@@ -90,7 +90,7 @@ pub(super) struct Numbering {
 
 impl Numbering {
     /// Row by row over `counts`; the dimension `unlimited` goes before all others.
-    pub(super) fn new(counts: &[u64], unlimited: Option<usize>) -> Self {
+    pub(crate) fn new(counts: &[u64], unlimited: Option<usize>) -> Self {
         let others = (0..counts.len()).filter(|&i| Some(i) != unlimited);
         let order: Vec<usize> = unlimited.into_iter().chain(others).collect();
         let counts: Vec<u64> = order.iter().filter_map(|&i| counts.get(i).copied()).collect();
@@ -108,7 +108,7 @@ impl Numbering {
         Self { order, counts, strides }
     }
 
-    pub(super) fn number(&self, scaled: &[u64]) -> Option<u64> {
+    pub(crate) fn number(&self, scaled: &[u64]) -> Option<u64> {
         self.order
             .iter()
             .zip(&self.strides)
@@ -120,7 +120,7 @@ impl Numbering {
         Some((self.number(&bounds.first)?, self.number(&bounds.last)?))
     }
 
-    pub(super) fn scaled(&self, number: u64) -> Vec<u64> {
+    pub(crate) fn scaled(&self, number: u64) -> Vec<u64> {
         let mut scaled = vec![0; self.order.len()];
         for (n, ((&i, &stride), &count)) in self.order.iter().zip(&self.strides).zip(&self.counts).enumerate()
         {

@@ -1,6 +1,6 @@
 //! The chunks of a dataset: one enumeration over all kinds of indexes.
 
-mod arrays;
+pub(crate) mod arrays;
 mod extensible;
 
 use std::cmp::Ordering;

@@ -21,7 +21,13 @@ use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, constant, field};
 
-use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version, width_for};
+use super::{
+    Address, Sizes, address, defined, length, put_address, put_checksum, put_length, put_padding, put_uint,
+    sealed, signature, uint, version, width_for,
+};
+
+/// Bytes of a node beside its records and pointers: signature, version, type and checksum.
+const OVERHEAD: u64 = 10;
 
 /// The header of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +74,6 @@ impl Header {
 
     /// The widths of child pointers at each level, from the leaves up.
     pub(crate) fn pointers(&self, sizes: Sizes) -> Vec<Pointer> {
-        const OVERHEAD: u64 = 10; // signature, version, type and checksum
         let room = u64::from(self.node_size).saturating_sub(OVERHEAD);
         let record = u64::from(self.record_size);
         let leaf = room.checked_div(record).unwrap_or(0);
@@ -154,6 +159,64 @@ fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Child> {
     };
     let (rest, _) = field("total number of records in child node", uint(pointer.total))(rest)?;
     Ok((rest, Child { address, records }))
+}
+
+impl Header {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let start = out.len();
+        out.extend(b"BTHD\0");
+        out.push(self.kind);
+        out.extend(self.node_size.to_le_bytes());
+        out.extend(self.record_size.to_le_bytes());
+        out.extend(self.depth.to_le_bytes());
+        out.extend([100, 40]);
+        put_address(out, self.root, sizes);
+        out.extend(self.root_records.to_le_bytes());
+        put_length(out, self.total_records, sizes);
+        put_checksum(out, start);
+    }
+
+    /// The most records of a leaf.
+    pub(crate) fn leaf_records(&self) -> u64 {
+        let room = u64::from(self.node_size).saturating_sub(OVERHEAD);
+        room.checked_div(self.record_size.into()).unwrap_or(0)
+    }
+}
+
+impl Pointer {
+    /// The most records of an internal node with pointers of these widths.
+    pub(crate) fn records(self, header: &Header, sizes: Sizes) -> u64 {
+        let width = self.records.saturating_add(self.total).saturating_add(sizes.offsets.into()) as u64;
+        let room = u64::from(header.node_size).saturating_sub(OVERHEAD).saturating_sub(width);
+        room.checked_div(width.saturating_add(header.record_size.into())).unwrap_or(0)
+    }
+}
+
+/// A child pointer and the records below it, the child's own counted.
+pub(crate) type Counted = (Child, u64);
+
+/// Appends a whole node: a leaf without pointers, or an internal node whose pointers are as wide as `pointer` says.
+pub(crate) fn encode_node(
+    out: &mut Vec<u8>,
+    header: &Header,
+    sizes: Sizes,
+    records: &[u8],
+    children: Option<(Pointer, &[Counted])>,
+) {
+    let start = out.len();
+    out.extend(if children.is_some() { b"BTIN\0" } else { b"BTLF\0" });
+    out.push(header.kind);
+    out.extend(records);
+    for (pointer, (child, total)) in children
+        .into_iter()
+        .flat_map(|(pointer, children)| children.iter().map(move |child| (pointer, child)))
+    {
+        put_address(out, Some(child.address), sizes);
+        put_uint(out, child.records.into(), pointer.records);
+        put_uint(out, *total, pointer.total);
+    }
+    put_checksum(out, start);
+    put_padding(out, start, usize::try_from(header.node_size).unwrap_or(0));
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use nom::multi::count;
 use nom::number::complete::{le_u32, le_u64, u8 as byte};
 use sciformats_core::fault::{Parsed, field};
 
-use super::super::{Address, Sizes, address, defined, length, uint};
+use super::super::{Address, Sizes, address, defined, length, put_address, put_length, put_uint, uint};
 
 /// A huge object of a fractal heap (types 1 to 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,5 +103,48 @@ impl ChunkRecord {
         };
         let (i, scaled) = field("scaled offset", count(le_u64, rank)).parse(i)?;
         Ok((i, Self { address, filtered, scaled }))
+    }
+}
+
+impl HugeObject {
+    /// Appends a record of type 1.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        put_address(out, Some(self.address), sizes);
+        put_length(out, self.stored, sizes);
+        put_length(out, self.key.unwrap_or(0), sizes);
+    }
+}
+
+impl LinkName<'_> {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.hash.to_le_bytes());
+        out.extend(self.id);
+    }
+}
+
+/// Appends a link by its creation order (type 6).
+pub(crate) fn encode_link_order(out: &mut Vec<u8>, order: u64, id: &[u8]) {
+    out.extend(order.to_le_bytes());
+    out.extend(id);
+}
+
+impl AttributeRecord<'_> {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.id);
+        out.push(self.flags);
+        out.extend(self.creation_order.to_le_bytes());
+        out.extend(self.hash.into_iter().flat_map(u32::to_le_bytes));
+    }
+}
+
+impl ChunkRecord {
+    /// Appends a record whose stored size is `size_width` bytes wide, 0 for type 10.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) {
+        put_address(out, self.address, sizes);
+        if let Some((size, mask)) = self.filtered.filter(|_| size_width > 0) {
+            put_uint(out, size, size_width);
+            out.extend(mask.to_le_bytes());
+        }
+        self.scaled.iter().for_each(|scaled| out.extend(scaled.to_le_bytes()));
     }
 }

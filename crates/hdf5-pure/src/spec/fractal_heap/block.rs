@@ -8,7 +8,10 @@ use nom::multi::count;
 use nom::number::complete::le_u32;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{Address, Sizes, address, defined, length, lookup3, sealed, signature, uint, version};
+use super::super::{
+    Address, Sizes, address, defined, length, lookup3, put_address, put_checksum, put_padding, put_uint,
+    sealed, signature, uint, version,
+};
 use super::FractalHeap;
 
 /// A block that an indirect block leads to.
@@ -98,4 +101,52 @@ pub(crate) fn check_direct<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) ->
         return field("checksum", |i| fail(i, kind))(at);
     }
     Ok((rest, ()))
+}
+
+/// Where a block stands: the heap's header and the block's first byte in the heap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPlace {
+    pub(crate) header: Address,
+    pub(crate) offset: u64,
+}
+
+impl BlockPlace {
+    fn encode(self, out: &mut Vec<u8>, mark: &[u8; 5], heap: &FractalHeap, sizes: Sizes) {
+        out.extend(mark);
+        put_address(out, Some(self.header), sizes);
+        put_uint(out, self.offset, heap.table.offset_width());
+    }
+}
+
+/// Bytes before the data of a direct block with a checksum.
+pub(crate) fn direct_prefix(heap: &FractalHeap, sizes: Sizes) -> usize {
+    usize::from(sizes.offsets).saturating_add(heap.table.offset_width()).saturating_add(9)
+}
+
+/// Appends a direct block of `size` bytes with a checksum.
+pub(crate) fn encode_direct(
+    out: &mut Vec<u8>,
+    heap: &FractalHeap,
+    sizes: Sizes,
+    place: BlockPlace,
+    (data, size): (&[u8], usize),
+) {
+    let start = out.len();
+    place.encode(out, b"FHDB\0", heap, sizes);
+    let at = out.len();
+    out.extend([0; 4]);
+    out.extend(data);
+    put_padding(out, start, size);
+    let checksum = lookup3::hash(out.get(start..).unwrap_or_default(), 0);
+    out.iter_mut().skip(at).zip(checksum.to_le_bytes()).for_each(|(to, from)| *to = from);
+}
+
+impl IndirectBlock {
+    /// Appends the block of a heap without filters.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, heap: &FractalHeap, sizes: Sizes, place: BlockPlace) {
+        let start = out.len();
+        place.encode(out, b"FHIB\0", heap, sizes);
+        self.children.iter().for_each(|child| put_address(out, child.address, sizes));
+        put_checksum(out, start);
+    }
 }

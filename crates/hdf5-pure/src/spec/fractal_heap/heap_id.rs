@@ -5,7 +5,7 @@ use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{Address, Sizes, defined, length, uint};
+use super::super::{Address, Sizes, defined, length, put_address, put_length, put_uint, uint};
 use super::FractalHeap;
 
 /// A decoded heap ID.
@@ -87,4 +87,34 @@ fn tiny<'a>(i: &'a [u8], first: u8, heap: &FractalHeap) -> Parsed<'a, HeapId> {
     };
     let (i, data) = field("data", take(len.saturating_add(1))).parse(i)?;
     Ok((i, HeapId::Tiny(data.to_vec())))
+}
+
+impl HeapId {
+    /// The ID's bytes in a heap without filters.
+    pub(crate) fn encode(&self, heap: &FractalHeap, sizes: Sizes) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Managed { offset, length } => {
+                out.push(0);
+                put_uint(&mut out, *offset, heap.table.offset_width());
+                put_uint(&mut out, *length, heap.length_width());
+            }
+            Self::HugeIndirect { key } => {
+                out.push(0x10);
+                put_uint(&mut out, *key, usize::from(heap.id_len).saturating_sub(1).min(8));
+            }
+            Self::Huge { address, stored, .. } => {
+                out.push(0x10);
+                put_address(&mut out, Some(*address), sizes);
+                put_length(&mut out, *stored, sizes);
+            }
+            Self::Tiny(data) => {
+                let [len, ..] = data.len().saturating_sub(1).to_le_bytes();
+                out.push(0x20 | len & 15);
+                out.extend(data);
+            }
+        }
+        out.resize(heap.id_len.into(), 0);
+        out
+    }
 }

@@ -16,7 +16,9 @@ use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::message::filter_pipeline::Pipeline;
-use super::{Address, Sizes, address, length, sealed, signature, version};
+use super::{
+    Address, Sizes, address, length, put_address, put_checksum, put_length, sealed, signature, version,
+};
 
 /// The header of a fractal heap, `FRHP`.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,6 +207,32 @@ fn doubling_table(i: &[u8], sizes: Sizes) -> Parsed<'_, (DoublingTable, Option<A
         return fail(at, FaultKind::Rule("breaks the rules of a doubling table"));
     }
     Ok((i, (DoublingTable { width, start, max_direct, max_bits, start_rows }, root, root_rows)))
+}
+
+impl FractalHeap {
+    /// Appends the header of a heap without filters.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let start = out.len();
+        let [.., huge_objects, _, _] = self.statistics;
+        out.extend(b"FRHP\0");
+        out.extend(self.id_len.to_le_bytes());
+        out.extend([0, 0, self.flags]);
+        out.extend(self.max_managed.to_le_bytes());
+        // Keys count from 1.
+        put_length(out, huge_objects.saturating_add(1), sizes);
+        put_address(out, self.huge_btree, sizes);
+        put_length(out, self.free_space, sizes);
+        put_address(out, self.free_space_manager, sizes);
+        self.statistics.iter().for_each(|&value| put_length(out, value, sizes));
+        out.extend(self.table.width.to_le_bytes());
+        put_length(out, self.table.start, sizes);
+        put_length(out, self.table.max_direct, sizes);
+        out.extend(self.table.max_bits.to_le_bytes());
+        out.extend(self.table.start_rows.to_le_bytes());
+        put_address(out, self.root, sizes);
+        out.extend(self.root_rows.to_le_bytes());
+        put_checksum(out, start);
+    }
 }
 
 #[cfg(test)]

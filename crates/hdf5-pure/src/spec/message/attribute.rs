@@ -8,7 +8,7 @@ use nom::number::complete::{le_u16, u8 as byte};
 use nom::{Offset, Parser};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{pad8, trimmed};
+use super::super::{pad8, put_padding, short, trimmed};
 
 /// An attribute whose parts are not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,38 @@ impl<'a> RawAttribute<'a> {
             data: place(false, data),
         };
         Ok((&[], attribute))
+    }
+}
+
+/// The name, encoded datatype and dataspace of an attribute, and its elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewAttribute<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) datatype: &'a [u8],
+    pub(crate) shared_datatype: bool,
+    pub(crate) dataspace: &'a [u8],
+    pub(crate) data: &'a [u8],
+}
+
+impl NewAttribute<'_> {
+    /// Appends a message of `version` 1 or 3. Version 1 has neither shared datatypes nor UTF-8 names.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
+        out.extend([version, u8::from(self.shared_datatype && version > 1)]);
+        for len in [self.name.len().saturating_add(1), self.datatype.len(), self.dataspace.len()] {
+            out.extend(short(len).to_le_bytes());
+        }
+        if version == 3 {
+            out.push(u8::from(!self.name.is_ascii()));
+        }
+        let name = [self.name, &[0]].concat();
+        for part in [&name[..], self.datatype, self.dataspace] {
+            let start = out.len();
+            out.extend(part);
+            if version == 1 {
+                put_padding(out, start, pad8(part.len()));
+            }
+        }
+        out.extend(self.data);
     }
 }
 

@@ -11,7 +11,7 @@ use nom::number::complete::u8 as byte;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::super::selection::MAX_RANK;
-use super::super::{Sizes, length};
+use super::super::{Sizes, length, put_length, put_limit};
 
 /// The shape of a dataset or attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,27 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
         return field("dimension size", |i| fail(i, FaultKind::Overflow))(at);
     }
     Ok((i, Dataspace::Simple { dimensions, maximum }))
+}
+
+impl Dataspace {
+    /// Appends a message of `version` 1 or 2. A null dataspace is always of version 2.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) {
+        let (kind, dimensions, maximum) = match self {
+            Self::Null => (2, &[][..], &[][..]),
+            Self::Scalar => (0, &[][..], &[][..]),
+            Self::Simple { dimensions, maximum } => (1, &dimensions[..], &maximum[..]),
+        };
+        let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
+        let rank = u8::try_from(dimensions.len()).unwrap_or(u8::MAX);
+        match (version, kind) {
+            (1, 0 | 1) => out.extend([1, rank, u8::from(grows), 0, 0, 0, 0, 0]),
+            _ => out.extend([2, rank, u8::from(grows), kind]),
+        }
+        dimensions.iter().for_each(|&size| put_length(out, size, sizes));
+        if grows {
+            maximum.iter().for_each(|&max| put_limit(out, max, sizes));
+        }
+    }
 }
 
 #[cfg(test)]

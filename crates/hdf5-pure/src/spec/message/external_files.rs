@@ -9,7 +9,7 @@ use nom::multi::count;
 use nom::number::complete::le_u16;
 use sciformats_core::fault::{Parsed, field};
 
-use super::super::{Address, Sizes, defined, length, version};
+use super::super::{Address, Sizes, defined, length, put_address, put_length, put_limit, short, version};
 
 /// The files that hold a dataset's elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,5 +52,19 @@ impl ExternalFiles {
             slot.map(|(name, offset, size)| Slot { name, offset, size: (size != unlimited).then_some(size) });
         let (i, slots) = count(slot, usize::from(used)).parse(i)?;
         Ok((i, Self { heap, slots }))
+    }
+}
+
+impl ExternalFiles {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        out.extend([1, 0, 0, 0]);
+        out.extend(short(self.slots.len()).to_le_bytes());
+        out.extend(short(self.slots.len()).to_le_bytes());
+        put_address(out, Some(self.heap), sizes);
+        for slot in &self.slots {
+            put_length(out, slot.name, sizes);
+            put_length(out, slot.offset, sizes);
+            put_limit(out, slot.size, sizes);
+        }
     }
 }

@@ -76,6 +76,38 @@ fn value(i: &[u8]) -> Parsed<'_, Fill> {
     Ok((i, if value.is_empty() { Fill::Default } else { Fill::Value(value.to_vec()) }))
 }
 
+impl FillValue {
+    /// Appends a message of `version` 2 or 3.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
+        let value = match &self.value {
+            Fill::Value(value) => Some(&value[..]),
+            Fill::Default | Fill::Undefined => None,
+        };
+        let undefined = self.value == Fill::Undefined;
+        if version < 3 {
+            out.extend([2, self.allocation_time, self.write_time, u8::from(!undefined)]);
+            if !undefined {
+                put_value(out, value.unwrap_or_default());
+            }
+            return;
+        }
+        let state = match (value, undefined) {
+            (Some(_), _) => 0x20,
+            (None, true) => 0x10,
+            (None, false) => 0,
+        };
+        out.extend([3, self.allocation_time & 3 | (self.write_time & 3) << 2 | state]);
+        if let Some(value) = value {
+            put_value(out, value);
+        }
+    }
+}
+
+fn put_value(out: &mut Vec<u8>, value: &[u8]) {
+    out.extend(u32::try_from(value.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(value);
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::test::hex;

@@ -10,7 +10,7 @@ use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
-use super::super::{Name, pad8, trimmed};
+use super::super::{Name, pad8, short, trimmed};
 
 /// The filters of a dataset, in the order of writing.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -66,6 +66,46 @@ fn filter(i: &[u8], padded: bool) -> Parsed<'_, FilterDescription> {
     let (i, _) = take(padding)(i)?;
     let name = (name_len > 0).then(|| trimmed(name).into());
     Ok((i, FilterDescription { id, name, optional: flags & 1 == 1, values }))
+}
+
+impl Pipeline {
+    /// Appends a message of `version` 1 or 2.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
+        out.extend([version, u8::try_from(self.filters.len()).unwrap_or(MAX_FILTERS)]);
+        if version == 1 {
+            out.extend([0; 6]);
+        }
+        for filter in &self.filters {
+            filter.encode(out, version);
+        }
+    }
+}
+
+impl FilterDescription {
+    fn encode(&self, out: &mut Vec<u8>, version: u8) {
+        let mut name = Vec::new();
+        if let Some(text) = &self.name {
+            name.extend(text.as_bytes());
+            name.push(0);
+        }
+        if version == 1 {
+            name.resize(pad8(name.len()), 0);
+        }
+        out.extend(self.id.to_le_bytes());
+        let named = version == 1 || self.id >= 256;
+        if named {
+            out.extend(short(name.len()).to_le_bytes());
+        }
+        out.extend(u16::from(self.optional).to_le_bytes());
+        out.extend(short(self.values.len()).to_le_bytes());
+        if named {
+            out.extend(name);
+        }
+        self.values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+        if version == 1 && self.values.len() % 2 == 1 {
+            out.extend([0; 4]);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -28,3 +28,13 @@ impl GroupInfo {
         Ok((i, Self { phase_change, estimates }))
     }
 }
+
+impl GroupInfo {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend([0, u8::from(self.phase_change.is_some()) | u8::from(self.estimates.is_some()) << 1]);
+        for (a, b) in self.phase_change.into_iter().chain(self.estimates) {
+            out.extend(a.to_le_bytes());
+            out.extend(b.to_le_bytes());
+        }
+    }
+}

@@ -10,7 +10,9 @@ use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::super::global_heap::GlobalId;
-use super::super::{Address, Sizes, address, length, uint};
+use super::super::{
+    Address, Sizes, address, length, put_address, put_length, put_uint, short, uint, width_for,
+};
 
 /// Where the elements of a dataset are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,6 +194,78 @@ fn index(i: &[u8], sizes: Sizes, flags: u8) -> Parsed<'_, IndexKind> {
             .parse(at),
         5 => field("B-tree parameters", take(6usize)).map(|_: &[u8]| IndexKind::BtreeV2).parse(at),
         found => field("chunk indexing type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+    }
+}
+
+/// Nodes of version 2 B-trees of chunks, and pages of arrays: the values of the standard's own library.
+pub(crate) const NODE_SIZE: u32 = 2048;
+pub(crate) const PAGE_BITS: u8 = 10;
+/// Extensible arrays: bits of an index, elements of the index block, pointers and elements of the smallest blocks.
+pub(crate) const MAX_BITS: u8 = 32;
+pub(crate) const INDEX_ELEMENTS: u8 = 4;
+pub(crate) const MIN_SUPER_POINTERS: u8 = 4;
+pub(crate) const MIN_DATA_ELEMENTS: u8 = 16;
+
+impl Layout {
+    /// Appends a message of the oldest version that can say it. `bytes`: those of all elements.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, bytes: u64) {
+        match self {
+            Self::Compact(data) => {
+                out.extend([3, 0]);
+                out.extend(short(data.len()).to_le_bytes());
+                out.extend(data);
+            }
+            Self::Contiguous { address } => {
+                out.extend([3, 1]);
+                put_address(out, *address, sizes);
+                put_length(out, bytes, sizes);
+            }
+            Self::Chunked(chunked) => chunked.encode(out, sizes),
+            Self::Virtual(id) => {
+                out.extend([4, 3]);
+                put_address(out, id.map(|id| id.collection), sizes);
+                out.extend(id.map_or(0, |id| id.index).to_le_bytes());
+            }
+        }
+    }
+}
+
+impl Chunked {
+    fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let dimensions = || self.dimensions.iter().chain([&self.element_size]).copied();
+        let count = u8::try_from(dimensions().count()).unwrap_or(u8::MAX);
+        if self.index == IndexKind::BtreeV1 {
+            out.extend([3, 2, count]);
+            put_address(out, self.address, sizes);
+            dimensions().for_each(|size| put_uint(out, size, 4));
+            return;
+        }
+        let filtered_single = matches!(self.index, IndexKind::Single(Some(_)));
+        let flags = u8::from(self.unfiltered_edges) | u8::from(filtered_single) << 1;
+        let width = width_for(dimensions().max().unwrap_or(0));
+        out.extend([if self.wide_sizes { 5 } else { 4 }, 2, flags, count]);
+        out.push(u8::try_from(width).unwrap_or(8));
+        dimensions().for_each(|size| put_uint(out, size, width));
+        match self.index {
+            IndexKind::Single(filtered) => {
+                out.push(1);
+                if let Some((size, mask)) = filtered {
+                    put_length(out, size, sizes);
+                    out.extend(mask.to_le_bytes());
+                }
+            }
+            IndexKind::Implicit => out.push(2),
+            IndexKind::FixedArray => out.extend([3, PAGE_BITS]),
+            IndexKind::ExtensibleArray => {
+                out.extend([4, MAX_BITS, INDEX_ELEMENTS, MIN_SUPER_POINTERS, MIN_DATA_ELEMENTS, PAGE_BITS]);
+            }
+            IndexKind::BtreeV2 | IndexKind::BtreeV1 => {
+                out.push(5);
+                out.extend(NODE_SIZE.to_le_bytes());
+                out.extend([100, 40]);
+            }
+        }
+        put_address(out, self.address, sizes);
     }
 }
 

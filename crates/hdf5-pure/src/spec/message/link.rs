@@ -9,7 +9,9 @@ use nom::combinator::cond;
 use nom::number::complete::{le_i64, le_u16, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
-use super::super::{Address, Name, Sizes, bit, defined, trimmed, uint, until_nul, version};
+use super::super::{
+    Address, Name, Sizes, bit, defined, put_address, put_uint, short, trimmed, uint, until_nul, version,
+};
 
 /// A member of a group: a name, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +110,43 @@ fn external(i: &[u8]) -> Parsed<'_, Target> {
     })(i)?;
     let (i, file) = field("external file name", until_nul)(i)?;
     Ok((&[], Target::External { file: file.into(), path: trimmed(i).into() }))
+}
+
+impl Link {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let name = self.name.as_bytes();
+        let (kind, value): (u8, Vec<u8>) = match &self.target {
+            Target::Hard(_) => (0, Vec::new()),
+            Target::Soft(path) => (1, path.as_bytes().to_vec()),
+            Target::External { file, path } => {
+                (64, [&[0], file.as_bytes(), &[0], path.as_bytes(), &[0]].concat())
+            }
+            Target::User { class, data } => (*class, data.clone()),
+        };
+        let width = match name.len() {
+            0..=0xff => 0,
+            0x100..=0xffff => 1,
+            _ => 2,
+        };
+        let bits = [(self.creation_order.is_some(), 4), (kind != 0, 8), (!name.is_ascii(), 16)];
+        out.push(1);
+        out.push(bits.iter().fold(width, |flags, &(set, bit)| if set { flags | bit } else { flags }));
+        if kind != 0 {
+            out.push(kind);
+        }
+        out.extend(self.creation_order.into_iter().flat_map(i64::to_le_bytes));
+        if !name.is_ascii() {
+            out.push(1);
+        }
+        put_uint(out, name.len() as u64, 1usize.checked_shl(width.into()).unwrap_or(4));
+        out.extend(name);
+        if let Target::Hard(address) = &self.target {
+            put_address(out, Some(*address), sizes);
+        } else {
+            out.extend(short(value.len()).to_le_bytes());
+            out.extend(value);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use nom::combinator::cond;
 use nom::number::complete::{le_u64, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
-use super::super::{Address, Sizes, address, version};
+use super::super::{Address, Sizes, address, put_address, version};
 
 /// Where the links of a group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,5 +36,18 @@ impl LinkInfo {
         let by_order = field("address of v2 B-tree for creation order index", address(sizes));
         let (i, by_creation_order) = cond(flags & 2 != 0, by_order).parse(i)?;
         Ok((i, Self { max_creation_index, heap, by_name, by_creation_order }))
+    }
+}
+
+impl LinkInfo {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let tracked = u8::from(self.max_creation_index.is_some());
+        out.extend([0, tracked | u8::from(self.by_creation_order.is_some()) << 1]);
+        out.extend(self.max_creation_index.into_iter().flat_map(u64::to_le_bytes));
+        put_address(out, self.heap, sizes);
+        put_address(out, self.by_name, sizes);
+        if let Some(tree) = self.by_creation_order {
+            put_address(out, tree, sizes);
+        }
     }
 }

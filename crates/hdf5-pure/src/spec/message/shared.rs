@@ -8,7 +8,7 @@ use nom::bytes::complete::take;
 use nom::number::complete::u8 as byte;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{Address, Sizes, defined};
+use super::super::{Address, Sizes, defined, put_address};
 
 /// Where a shared message really is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,22 @@ impl Shared {
             }
             (3, found) => field("type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
             (found, _) => field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        }
+    }
+}
+
+impl Shared {
+    /// Appends a reference of `version` 2 or 3; the heap of shared messages has only version 3.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) {
+        match self {
+            Self::Heap(id) => {
+                out.extend([3, 1]);
+                out.extend(id);
+            }
+            Self::Committed(address) => {
+                out.extend([version, 2]);
+                put_address(out, Some(*address), sizes);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{Address, Name, Sizes, defined, length, trimmed, version};
+use super::super::{Address, Name, Sizes, defined, length, put_address, put_length, trimmed, version};
 
 /// Symbol table message (IV.A.2.r): the B-tree and local heap of an old-style group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,37 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
 pub(crate) fn reference_count(i: &[u8]) -> Parsed<'_, u32> {
     let (i, _) = version(0)(i)?;
     field("reference count", le_u32)(i)
+}
+
+impl SymbolTable {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        put_address(out, Some(self.btree), sizes);
+        put_address(out, Some(self.heap), sizes);
+    }
+}
+
+/// Appends a continuation message.
+pub(crate) fn encode_continuation(out: &mut Vec<u8>, (address, len): (Address, u64), sizes: Sizes) {
+    put_address(out, Some(address), sizes);
+    put_length(out, len, sizes);
+}
+
+/// Appends a comment.
+pub(crate) fn encode_comment(out: &mut Vec<u8>, comment: &Name) {
+    out.extend(comment.as_bytes());
+    out.push(0);
+}
+
+/// Appends a modification time, in seconds since 1970.
+pub(crate) fn encode_modification_time(out: &mut Vec<u8>, seconds: u32) {
+    out.extend([1, 0, 0, 0]);
+    out.extend(seconds.to_le_bytes());
+}
+
+/// Appends a reference count.
+pub(crate) fn encode_reference_count(out: &mut Vec<u8>, count: u32) {
+    out.push(0);
+    out.extend(count.to_le_bytes());
 }
 
 #[cfg(test)]

@@ -95,3 +95,16 @@ fn messages<'a>(
         }
     }
 }
+
+/// A message that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) kind: MessageType,
+    pub(crate) flags: u8,
+    /// Creation index, which is stored only where the header tracks it.
+    pub(crate) creation_index: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The body never changes.
+pub(crate) const CONSTANT: u8 = 0x01;

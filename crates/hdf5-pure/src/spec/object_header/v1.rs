@@ -16,8 +16,8 @@ use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{Parsed, field};
 
 use super::super::message::MessageType;
-use super::super::version;
-use super::{Prefix, RawMessage, Version};
+use super::super::{pad8, put_padding, short, version};
+use super::{Message, Prefix, RawMessage, Version};
 
 pub(super) fn prefix(i: &[u8]) -> Parsed<'_, Prefix> {
     let (i, _) = version(1)(i)?;
@@ -45,6 +45,33 @@ pub(crate) fn messages(i: &[u8]) -> Parsed<'_, Vec<RawMessage<'_>>> {
         let kind = MessageType::from(kind);
         Ok((i, Some(RawMessage { kind, flags, creation_index: None, at: 0, body })))
     })
+}
+
+/// Bytes of the prefix.
+pub(crate) const PREFIX: usize = 16;
+
+/// Bytes of a message whose body has `len` bytes.
+pub(crate) fn message_size(len: usize) -> usize {
+    pad8(len).saturating_add(8)
+}
+
+/// Appends a prefix. `messages`: those of all chunks; `chunk_size`: bytes of the first chunk's.
+pub(crate) fn encode_prefix(out: &mut Vec<u8>, messages: u16, references: u32, chunk_size: u32) {
+    out.extend([1, 0]);
+    out.extend(messages.to_le_bytes());
+    out.extend(references.to_le_bytes());
+    out.extend(chunk_size.to_le_bytes());
+    out.extend([0; 4]);
+}
+
+/// Appends a message.
+pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message) {
+    out.extend(message.kind.number().to_le_bytes());
+    out.extend(short(pad8(message.body.len())).to_le_bytes());
+    out.extend([message.flags, 0, 0, 0]);
+    let start = out.len();
+    out.extend(&message.body);
+    put_padding(out, start, pad8(message.body.len()));
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::super::message::MessageType;
-use super::super::{bit, sealed, signature, uint, version};
-use super::{Prefix, RawMessage, Version};
+use super::super::{bit, put_uint, sealed, short, signature, uint, version};
+use super::{Message, Prefix, RawMessage, Version};
 
 pub(super) fn prefix(whole: &[u8]) -> Parsed<'_, Prefix> {
     let (i, ()) = signature(b"OHDR")(whole)?;
@@ -72,6 +72,44 @@ fn messages(i: &[u8], flags: u8) -> Parsed<'_, Vec<RawMessage<'_>>> {
         let kind = MessageType::from(u16::from(kind));
         Ok((i, Some(RawMessage { kind, flags, creation_index, at: 0, body })))
     })
+}
+
+/// Attribute creation order is tracked, and indexed.
+pub(crate) const TRACKED: u8 = 0x04;
+pub(crate) const INDEXED: u8 = 0x08;
+
+/// Bytes of a message whose body has `len` bytes.
+pub(crate) fn message_size(len: usize, flags: u8) -> usize {
+    len.saturating_add(if flags & TRACKED != 0 { 6 } else { 4 })
+}
+
+/// Width code and bytes of a prefix for a first chunk of `chunk_size` bytes.
+pub(crate) fn prefix_size(chunk_size: usize) -> (u8, usize) {
+    match chunk_size {
+        0..=0xff => (0, 7),
+        0x100..=0xffff => (1, 8),
+        _ => (2, 10),
+    }
+}
+
+/// Appends a prefix. `flags`: those that concern attributes.
+pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, chunk_size: usize) {
+    let (width, _) = prefix_size(chunk_size);
+    out.extend(b"OHDR\x02");
+    out.push(flags & 0x3c | width);
+    put_uint(out, chunk_size as u64, 1usize.checked_shl(width.into()).unwrap_or(4));
+}
+
+/// Appends a message of a header with `flags`.
+pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message, flags: u8) {
+    let [kind, _] = message.kind.number().to_le_bytes();
+    out.push(kind);
+    out.extend(short(message.body.len()).to_le_bytes());
+    out.push(message.flags);
+    if flags & TRACKED != 0 {
+        out.extend(message.creation_index.to_le_bytes());
+    }
+    out.extend(&message.body);
 }
 
 #[cfg(test)]

@@ -28,3 +28,16 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     }
     Ok((i, Class::Array { dimensions, base: Box::new(base) }))
 }
+
+pub(super) fn encode(out: &mut Vec<u8>, version: u8, dimensions: &[u32], base: &Datatype) {
+    out.push(u8::try_from(dimensions.len()).unwrap_or(u8::MAX));
+    if version < 3 {
+        out.extend([0; 3]);
+    }
+    dimensions.iter().for_each(|size| out.extend(size.to_le_bytes()));
+    if version < 3 {
+        // The permutation, which has never been anything else.
+        (0u32..).take(dimensions.len()).for_each(|index| out.extend(index.to_le_bytes()));
+    }
+    base.encode(out);
+}

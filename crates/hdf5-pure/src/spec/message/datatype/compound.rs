@@ -6,7 +6,8 @@ use nom::multi::count;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
-use super::super::super::{Name, padded_name, uint, until_nul, width_for};
+use super::super::super::{Name, padded_name, put_uint, uint, until_nul, width_for};
+use super::enumeration::put_name;
 use super::{Class, Datatype, Head};
 
 /// A member of a compound type.
@@ -83,4 +84,16 @@ fn old_dimensions(i: &[u8]) -> Parsed<'_, Vec<u32>> {
     let (i, mut dimensions) = field("dimension size", count(le_u32, 4usize)).parse(i)?;
     dimensions.truncate(rank.into());
     Ok((i, dimensions))
+}
+
+impl Member {
+    pub(super) fn encode(&self, out: &mut Vec<u8>, version: u8, size: u32) {
+        put_name(out, version, &self.name);
+        let width = if version < 3 { 4 } else { width_for(size.into()) };
+        put_uint(out, self.offset.into(), width);
+        if version == 1 {
+            out.extend([0; 28]); // no dimensions
+        }
+        self.datatype.encode(out);
+    }
 }

@@ -109,3 +109,26 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     };
     Ok((i, Class::FloatingPoint(float)))
 }
+
+impl FloatingPoint {
+    pub(super) fn bits(&self) -> u32 {
+        let order = match self.order {
+            FloatOrder::Little => 0,
+            FloatOrder::Big => 1,
+            FloatOrder::Vax => 0x41,
+        };
+        let normalization = match self.normalization {
+            Normalization::None => 0,
+            Normalization::AlwaysSet => 1,
+            Normalization::Implied => 2,
+        };
+        let [low, high, inside] = self.padding.map(u32::from);
+        order | low << 1 | high << 2 | inside << 3 | normalization << 4 | u32::from(self.sign_location) << 8
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        super::put_shorts(out, [self.bit_offset, self.precision]);
+        out.extend([self.exponent_location, self.exponent_size, self.mantissa_location, self.mantissa_size]);
+        out.extend(self.bias.to_le_bytes());
+    }
+}

@@ -28,7 +28,7 @@ use nom::number::complete::{le_u24, le_u32, u8 as byte};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::Name;
+use super::super::{Name, pad8, put_padding, put_uint};
 
 /// What an element is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,6 +176,74 @@ fn bits_fit(at: &[u8], size: u32, offset: u16, precision: u16) -> Parsed<'_, ()>
         return field("bit precision", |i| fail(i, kind))(at);
     }
     Ok((at, ()))
+}
+
+impl Datatype {
+    /// Appends the message body, in the version that each part says.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let (class, bits) = self.class.code();
+        out.push(self.version << 4 | class);
+        put_uint(out, bits.into(), 3);
+        out.extend(self.size.to_le_bytes());
+        match &self.class {
+            Class::FixedPoint(fixed) => put_shorts(out, [fixed.bit_offset, fixed.precision]),
+            Class::FloatingPoint(float) => float.encode(out),
+            Class::Time { precision, .. } => out.extend(precision.to_le_bytes()),
+            Class::String { .. } | Class::Reference(_) => {}
+            Class::BitField(field) => put_shorts(out, [field.bit_offset, field.precision]),
+            Class::Opaque { tag } => {
+                let start = out.len();
+                out.extend(tag.as_bytes());
+                put_padding(out, start, pad8(tag.as_bytes().len()));
+            }
+            Class::Compound(members) => {
+                members.iter().for_each(|member| member.encode(out, self.version, self.size));
+            }
+            Class::Enumeration { base, members } => enumeration::encode(out, self.version, base, members),
+            Class::VariableLength(VariableLength::Sequence(base)) | Class::Complex { base } => {
+                base.encode(out);
+            }
+            Class::VariableLength(VariableLength::String { .. }) => out.extend(variable_length::BYTE),
+            Class::Array { dimensions, base } => array::encode(out, self.version, dimensions, base),
+        }
+    }
+}
+
+fn put_shorts(out: &mut Vec<u8>, values: [u16; 2]) {
+    values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+}
+
+impl Class {
+    /// The class number and the class bits.
+    fn code(&self) -> (u8, u32) {
+        let flag = |set: bool, bits: u32| if set { bits } else { 0 };
+        let big = |order: &ByteOrder| flag(*order == ByteOrder::Big, 1);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX) & 0xffff;
+        match self {
+            Self::FixedPoint(fixed) => {
+                let padding = flag(fixed.low_padding, 2) | flag(fixed.high_padding, 4);
+                (0, big(&fixed.order) | padding | flag(fixed.signed, 8))
+            }
+            Self::FloatingPoint(float) => (1, float.bits()),
+            Self::Time { order, .. } => (2, big(order)),
+            Self::String { padding, charset } => (3, padding.code() | charset.code() << 4),
+            Self::BitField(field) => {
+                (4, big(&field.order) | flag(field.low_padding, 2) | flag(field.high_padding, 4))
+            }
+            Self::Opaque { tag } => (5, count(pad8(tag.as_bytes().len()))),
+            Self::Compound(members) => (6, count(members.len())),
+            Self::Reference(ReferenceKind::Object) => (7, 0),
+            Self::Reference(ReferenceKind::Region) => (7, 1),
+            Self::Reference(ReferenceKind::Standard) => (7, 0x12),
+            Self::Enumeration { members, .. } => (8, count(members.len())),
+            Self::VariableLength(VariableLength::Sequence(_)) => (9, 0),
+            Self::VariableLength(VariableLength::String { padding, charset }) => {
+                (9, 1 | padding.code() << 4 | charset.code() << 8)
+            }
+            Self::Array { .. } => (10, 0),
+            Self::Complex { .. } => (11, 1),
+        }
+    }
 }
 
 #[cfg(test)]

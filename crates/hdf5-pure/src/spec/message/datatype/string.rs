@@ -47,3 +47,22 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     let (i, charset) = charset(i, bits(head.bits, 4, 4))?;
     Ok((i, Class::String { padding, charset }))
 }
+
+impl Padding {
+    pub(super) fn code(self) -> u32 {
+        match self {
+            Self::NullTerminated => 0,
+            Self::NullPadded => 1,
+            Self::SpacePadded => 2,
+        }
+    }
+}
+
+impl CharacterSet {
+    pub(super) fn code(self) -> u32 {
+        match self {
+            Self::Ascii => 0,
+            Self::Utf8 => 1,
+        }
+    }
+}

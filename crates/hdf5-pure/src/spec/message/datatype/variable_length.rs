@@ -35,3 +35,6 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     };
     Ok((rest, Class::VariableLength(class)))
 }
+
+/// The base type that strings of variable length are stored with: unsigned bytes.
+pub(super) const BYTE: [u8; 12] = [0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0];

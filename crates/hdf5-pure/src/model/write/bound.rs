@@ -1,0 +1,123 @@
+//! Which versions of structures are written.
+
+use sciformats_core::{Error, Result};
+
+use crate::spec::message::datatype::{
+    BitField, Class, Datatype, FixedPoint, FloatOrder, ReferenceKind, VariableLength,
+};
+
+/// The oldest release of the C library that must be able to read the file.
+///
+/// | bound | superblock | object headers | groups | chunk indexes | also |
+/// |---|---|---|---|---|---|
+/// | `Earliest` | 0 | 1 | symbol tables | version 1 B-tree | |
+/// | `V18` | 2 | 2 | links, compact or dense | version 1 B-tree | |
+/// | `V110` | 3 | 2 | links | single, implicit, arrays, version 2 B-tree | virtual datasets |
+/// | `V112` | 3 | 2 | links | the same | references of the standard type |
+/// | `V200` | 3 | 2 | links | the same | complex numbers, chunks from 4 GiB on |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Bound {
+    /// Any release since 1.6.3.
+    Earliest,
+    /// 1.8, of 2008.
+    V18,
+    /// 1.10, of 2016.
+    #[default]
+    V110,
+    /// 1.12, of 2020.
+    V112,
+    /// 2.0, of 2025.
+    V200,
+}
+
+impl Bound {
+    /// The newest.
+    pub const LATEST: Self = Self::V200;
+
+    /// Whether structures of the first generation are written.
+    pub(crate) fn is_old(self) -> bool {
+        self == Self::Earliest
+    }
+
+    /// `old` where structures of the first generation are written.
+    pub(crate) fn version(self, old: u8, new: u8) -> u8 {
+        if self.is_old() { old } else { new }
+    }
+
+    /// The same type in the versions that this bound allows.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the type needs a newer one.
+    pub(crate) fn datatype(self, datatype: &Datatype) -> Result<Datatype> {
+        let composed = match (self.is_old(), holds_array(datatype)) {
+            (true, false) => 1,
+            (true, true) => 2,
+            (false, _) => 3,
+        };
+        self.with_version(datatype, composed)
+    }
+
+    fn with_version(self, datatype: &Datatype, composed: u8) -> Result<Datatype> {
+        let inner = |datatype: &Datatype| self.with_version(datatype, composed);
+        let boxed = |datatype: &Datatype| inner(datatype).map(Box::new);
+        let mut class = datatype.class.clone();
+        let version = match &mut class {
+            Class::Compound(members) => {
+                for member in members.iter_mut() {
+                    member.datatype = inner(&member.datatype)?;
+                }
+                composed
+            }
+            Class::Enumeration { base, .. } => {
+                *base = boxed(base)?;
+                composed
+            }
+            Class::Array { base, .. } => {
+                *base = boxed(base)?;
+                composed.max(2)
+            }
+            Class::VariableLength(VariableLength::Sequence(base)) => {
+                *base = boxed(base)?;
+                1
+            }
+            Class::Complex { base } => {
+                self.needs(Self::V200, "complex numbers")?;
+                *base = boxed(base)?;
+                5
+            }
+            Class::Reference(ReferenceKind::Standard) => {
+                self.needs(Self::V112, "references of the standard type")?;
+                4
+            }
+            Class::FloatingPoint(float) if float.order == FloatOrder::Vax => 3,
+            Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
+            | Class::BitField(BitField { precision, bit_offset, .. }) => {
+                // Newer libraries take it for a broken header where no checksum says otherwise.
+                let used = u32::from(*precision).saturating_add(u32::from(*bit_offset));
+                if self.is_old() && datatype.size.saturating_mul(4) > used {
+                    return Err(Error::usage("datatype", "has more unused bits than old headers may have"));
+                }
+                1
+            }
+            _ => 1,
+        };
+        Ok(Datatype { version, size: datatype.size, class })
+    }
+
+    /// Fails unless the bound is at least `wanted`.
+    pub(crate) fn needs(self, wanted: Self, what: &'static str) -> Result<()> {
+        if self >= wanted {
+            return Ok(());
+        }
+        Err(Error::usage("bound", format!("{self:?} has no {what}, which came with {wanted:?}")))
+    }
+}
+
+fn holds_array(datatype: &Datatype) -> bool {
+    match &datatype.class {
+        Class::Array { .. } => true,
+        Class::Compound(members) => members.iter().any(|member| holds_array(&member.datatype)),
+        Class::VariableLength(VariableLength::Sequence(base)) => holds_array(base),
+        _ => false,
+    }
+}

@@ -1,0 +1,222 @@
+//! Fractal heaps, built at once: objects fill the direct blocks in order, what is too large for one is stored by itself.
+
+use sciformats_core::{Error, Result};
+
+use super::btree_v2;
+use super::output::{Output, SIZES};
+use crate::spec::Address;
+use crate::spec::btree_v2::record::HugeObject;
+use crate::spec::fractal_heap::block::{BlockPlace, Child, IndirectBlock, direct_prefix, encode_direct};
+use crate::spec::fractal_heap::{DoublingTable, FractalHeap, HeapId};
+
+/// The two kinds of heaps, with the standard library's parameters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The links of a group.
+    Links,
+    /// The attributes of an object.
+    Attributes,
+}
+
+/// Nodes of the trees that belong to heaps.
+pub(crate) const NODE_SIZE: u32 = 512;
+
+fn empty(kind: Kind) -> FractalHeap {
+    let (id_len, max_bits, start) = match kind {
+        Kind::Links => (7, 32, 512),
+        Kind::Attributes => (8, 40, 1024),
+    };
+    FractalHeap {
+        id_len,
+        flags: 2,
+        max_managed: 4096,
+        huge_btree: None,
+        free_space: 0,
+        free_space_manager: None,
+        statistics: [0; 8],
+        table: DoublingTable { width: 4, start, max_direct: 65536, max_bits, start_rows: 1 },
+        root: None,
+        root_rows: 0,
+        filters: None,
+    }
+}
+
+/// Writes a heap of `objects`; returns the address of its header and the ID of each object.
+pub(crate) fn build<'a>(
+    output: &mut Output,
+    kind: Kind,
+    objects: impl Iterator<Item = &'a [u8]>,
+) -> Result<(Address, Vec<Vec<u8>>)> {
+    let heap = empty(kind);
+    let mut bytes = Vec::new();
+    heap.encode(&mut bytes, SIZES);
+    let header = output.allocate(bytes.len() as u64)?;
+    let mut builder =
+        Builder { heap, header, open: None, next: 0, blocks: Vec::new(), huge: Vec::new(), huge_bytes: 0 };
+    let ids = objects.map(|object| builder.add(output, object)).collect::<Result<_>>()?;
+    let heap = builder.finish(output)?;
+    bytes.clear();
+    heap.encode(&mut bytes, SIZES);
+    output.write(header, &bytes)?;
+    Ok((header, ids))
+}
+
+/// A direct block that is being filled.
+struct Open {
+    offset: u64,
+    size: u64,
+    data: Vec<u8>,
+}
+
+struct Builder {
+    heap: FractalHeap,
+    header: Address,
+    open: Option<Open>,
+    /// Where the next block starts in the heap.
+    next: u64,
+    /// Offset in the heap and address of each direct block.
+    blocks: Vec<(u64, Address)>,
+    /// Records of the huge objects.
+    huge: Vec<u8>,
+    huge_bytes: u64,
+}
+
+impl Builder {
+    fn add(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
+        let len = object.len() as u64;
+        if len > self.heap.max_managed.into() {
+            return self.add_huge(output, object);
+        }
+        let prefix = direct_prefix(&self.heap, SIZES) as u64;
+        let used = |open: &Open| prefix.saturating_add(open.data.len() as u64);
+        if self.open.as_ref().is_none_or(|open| used(open).saturating_add(len) > open.size) {
+            self.close(output)?;
+            self.open_for(prefix.saturating_add(len))?;
+        }
+        let Some(open) = &mut self.open else { return Err(too_large()) };
+        let offset = open.offset.saturating_add(prefix).saturating_add(open.data.len() as u64);
+        open.data.extend_from_slice(object);
+        let [_, _, _, count, ..] = &mut self.heap.statistics;
+        *count = count.saturating_add(1);
+        Ok(HeapId::Managed { offset, length: len }.encode(&self.heap, SIZES))
+    }
+
+    fn add_huge(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
+        let [.., huge_objects, _, _] = &mut self.heap.statistics;
+        *huge_objects = huge_objects.saturating_add(1);
+        let key = *huge_objects;
+        let address = output.put(object)?;
+        let stored = object.len() as u64;
+        self.huge_bytes = self.huge_bytes.saturating_add(stored);
+        HugeObject { address, stored, filtered: None, key: Some(key) }.encode(&mut self.huge, SIZES);
+        Ok(HeapId::HugeIndirect { key }.encode(&self.heap, SIZES))
+    }
+
+    /// Opens the next block that holds `len` bytes; smaller ones before it are left out.
+    fn open_for(&mut self, len: u64) -> Result<()> {
+        loop {
+            let size = self.block_size(self.next).ok_or_else(too_large)?;
+            let end = self.next.checked_add(size).ok_or_else(too_large)?;
+            if end.checked_shr(self.heap.table.max_bits.into()).is_some_and(|over| over > 0) {
+                return Err(too_large());
+            }
+            let offset = std::mem::replace(&mut self.next, end);
+            if size >= len {
+                self.open = Some(Open { offset, size, data: Vec::new() });
+                return Ok(());
+            }
+        }
+    }
+
+    /// Bytes of the direct block that starts at `offset` of the heap.
+    fn block_size(&self, mut offset: u64) -> Option<u64> {
+        loop {
+            let (row, _, start) = self.heap.table.locate(offset)?;
+            if row < self.heap.table.direct_rows() {
+                return self.heap.table.block_size(row);
+            }
+            offset = offset.checked_sub(start)?;
+        }
+    }
+
+    fn close(&mut self, output: &mut Output) -> Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let mut bytes = Vec::new();
+        let size = usize::try_from(open.size).unwrap_or(0);
+        let place = BlockPlace { header: self.header, offset: open.offset };
+        encode_direct(&mut bytes, &self.heap, SIZES, place, (&open.data, size));
+        self.blocks.push((open.offset, output.put(&bytes)?));
+        let used = direct_prefix(&self.heap, SIZES).saturating_add(open.data.len()) as u64;
+        self.heap.free_space = self.heap.free_space.saturating_add(open.size.saturating_sub(used));
+        let [_, allocated, ..] = &mut self.heap.statistics;
+        *allocated = allocated.saturating_add(open.size);
+        Ok(())
+    }
+
+    fn finish(mut self, output: &mut Output) -> Result<FractalHeap> {
+        self.close(output)?;
+        let table = self.heap.table;
+        let managed = match self.blocks.last() {
+            None => 0,
+            Some(&(0, address)) => {
+                self.heap.root = Some(address);
+                table.start
+            }
+            Some(&(last, _)) => {
+                let (row, _, _) = table.locate(last).ok_or_else(too_large)?;
+                let first = table.row_offset(1).and_then(u64::checked_ilog2).unwrap_or(0);
+                let most = u32::from(table.max_bits).saturating_sub(first).saturating_add(1);
+                let rows = row.saturating_add(1).next_power_of_two().min(most);
+                self.heap.root = Some(self.indirect(output, rows, 0, &self.blocks)?);
+                self.heap.root_rows = u16::try_from(rows).unwrap_or(u16::MAX);
+                table.row_offset(rows).ok_or_else(too_large)?
+            }
+        };
+        let [space, _, iterator, _, huge_bytes, ..] = &mut self.heap.statistics;
+        (*space, *iterator, *huge_bytes) = (managed, self.next, self.huge_bytes);
+        if !self.huge.is_empty() {
+            self.heap.huge_btree = Some(btree_v2::build(output, 1, NODE_SIZE, 24, &self.huge)?);
+        }
+        Ok(self.heap)
+    }
+
+    /// Writes an indirect block of `rows` rows that starts at `start` of the heap and leads to `blocks`.
+    fn indirect(
+        &self,
+        output: &mut Output,
+        rows: u32,
+        start: u64,
+        blocks: &[(u64, Address)],
+    ) -> Result<Address> {
+        let table = self.heap.table;
+        let mut children = Vec::new();
+        let mut rest = blocks;
+        let mut offset = start;
+        for row in 0..rows {
+            let size = table.block_size(row).ok_or_else(too_large)?;
+            for _ in 0..table.width {
+                let end = offset.checked_add(size).ok_or_else(too_large)?;
+                let (below, after) = rest.split_at(rest.partition_point(|&(at, _)| at < end));
+                rest = after;
+                let address = match below.first() {
+                    None => None,
+                    Some(&(_, address)) if row < table.direct_rows() => Some(address),
+                    Some(_) => {
+                        let rows = table.rows(size).ok_or_else(too_large)?;
+                        Some(self.indirect(output, rows, offset, below)?)
+                    }
+                };
+                children.push(Child { address, filtered: None });
+                offset = end;
+            }
+        }
+        let mut bytes = Vec::new();
+        let place = BlockPlace { header: self.header, offset: start };
+        IndirectBlock { children }.encode(&mut bytes, &self.heap, SIZES, place);
+        output.put(&bytes)
+    }
+}
+
+fn too_large() -> Error {
+    Error::usage("links or attributes", "need a larger heap than the format has")
+}

@@ -1,0 +1,144 @@
+//! Object headers: messages in one chunk, or in a continuation where the first chunk's place is too small.
+
+use sciformats_core::{Error, Result};
+
+use super::output::{Output, SIZES};
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{Message, v1, v2};
+use crate::spec::{Address, put_checksum, put_padding};
+
+/// The first chunk of a header whose address was given away before its messages were known.
+pub(crate) const RESERVED: usize = 256;
+
+impl Message {
+    pub(crate) fn new(kind: MessageType, flags: u8, encode: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut body = Vec::new();
+        encode(&mut body);
+        Self { kind, flags, creation_index: 0, body }
+    }
+}
+
+/// A header that is to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    /// 1 or 2.
+    pub(crate) version: u8,
+    /// Flags of a version 2 header that concern attributes.
+    pub(crate) flags: u8,
+    /// Hard links.
+    pub(crate) references: u32,
+    pub(crate) messages: Vec<Message>,
+}
+
+impl Header {
+    /// Checks what a header can hold, and completes it.
+    pub(crate) fn complete(mut self) -> Result<Self> {
+        let longest = if self.version == 1 { 65528 } else { 65535 };
+        if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
+            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            return Err(Error::usage(message.kind.name(), problem));
+        }
+        if self.version == 2 && self.references != 1 {
+            let references = self.references;
+            self.messages.push(Message::new(MessageType::ReferenceCount, 0, |out| {
+                small::encode_reference_count(out, references);
+            }));
+        }
+        if self.version == 1 && self.messages.len() > 65533 {
+            return Err(Error::usage("object", "has more messages than an old header counts"));
+        }
+        Ok(self)
+    }
+
+    fn message_size(&self, len: usize) -> usize {
+        if self.version == 1 { v1::message_size(len) } else { v2::message_size(len, self.flags) }
+    }
+
+    fn messages_size(&self) -> usize {
+        let sizes = self.messages.iter().map(|message| self.message_size(message.body.len()));
+        sizes.fold(0, usize::saturating_add)
+    }
+
+    /// Prefix and checksum of a first chunk of `chunk` bytes.
+    fn overhead(&self, chunk: usize) -> usize {
+        if self.version == 1 { v1::PREFIX } else { v2::prefix_size(chunk).1.saturating_add(4) }
+    }
+
+    /// Bytes of the whole in one chunk.
+    pub(crate) fn size(&self) -> usize {
+        let chunk = self.messages_size();
+        chunk.saturating_add(self.overhead(chunk))
+    }
+
+    fn encode_message(&self, out: &mut Vec<u8>, message: &Message) {
+        if self.version == 1 {
+            v1::encode_message(out, message);
+        } else {
+            v2::encode_message(out, message, self.flags);
+        }
+    }
+
+    /// Writes the header to `room` bytes at `at`.
+    pub(crate) fn write(&self, output: &mut Output, at: Address, room: usize) -> Result<()> {
+        if self.size() == room {
+            return output.write(at, &self.first_chunk(&self.messages, room, self.messages.len()));
+        }
+        let messages = self.messages.len();
+        let nil = usize::from(self.version == 1);
+        if self.size().saturating_add(self.message_size(0)).saturating_add(4) <= room {
+            return output.write(at, &self.first_chunk(&self.messages, room, messages.saturating_add(nil)));
+        }
+        let block = self.continuation();
+        let place = (output.put(&block)?, block.len() as u64);
+        let message = Message::new(MessageType::Continuation, 0, |out| {
+            small::encode_continuation(out, place, SIZES);
+        });
+        let messages = messages.saturating_add(1).saturating_add(nil);
+        output.write(at, &self.first_chunk(&[message], room, messages))
+    }
+
+    fn continuation(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.version == 2 {
+            out.extend(b"OCHK");
+        }
+        self.messages.iter().for_each(|message| self.encode_message(&mut out, message));
+        if self.version == 2 {
+            put_checksum(&mut out, 0);
+        }
+        out
+    }
+
+    /// A first chunk of exactly `room` bytes with prefix, whatever `messages` leave of it filled up.
+    fn first_chunk(&self, messages: &[Message], room: usize, total: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        // The width of the size field depends on the size that it holds.
+        let overheads = [0, 0x100, 0x10000].map(|chunk| self.overhead(chunk));
+        let chunk = overheads
+            .iter()
+            .map(|&overhead| (overhead, room.saturating_sub(overhead)))
+            .find(|&(overhead, chunk)| self.overhead(chunk) == overhead)
+            .map_or(0, |(_, chunk)| chunk);
+        if self.version == 1 {
+            let total = u16::try_from(total).unwrap_or(u16::MAX);
+            v1::encode_prefix(&mut out, total, self.references, u32::try_from(chunk).unwrap_or(u32::MAX));
+        } else {
+            v2::encode_prefix(&mut out, self.flags, chunk);
+        }
+        let end = out.len().saturating_add(chunk);
+        messages.iter().for_each(|message| self.encode_message(&mut out, message));
+        let left = end.saturating_sub(out.len());
+        if let Some(len) = left.checked_sub(self.message_size(0)) {
+            let body = vec![0; len];
+            self.encode_message(
+                &mut out,
+                &Message { kind: MessageType::Nil, flags: 0, creation_index: 0, body },
+            );
+        }
+        put_padding(&mut out, 0, end);
+        if self.version == 2 {
+            put_checksum(&mut out, 0);
+        }
+        out
+    }
+}

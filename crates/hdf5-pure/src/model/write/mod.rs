@@ -1,0 +1,27 @@
+//! Writing: how objects become structures, and where these go.
+//!
+//! ```text
+//! bound                       which versions of structures
+//! dataset ─ pipeline          elements: to the file as they come, chunks filtered
+//! chunk_index ─ extensible_array ─ btree_v2
+//! links ─ symbols ─ attributes ─ fractal_heap ─ btree_v2
+//! global_heap                 elements of variable length
+//! header ─ tree               object headers, and the order in which all is written
+//! output                      allocation and gathered writes
+//! ```
+
+pub(crate) mod attributes;
+pub(crate) mod bound;
+mod btree_v2;
+mod chunk_index;
+pub(crate) mod chunk_shape;
+pub(crate) mod dataset;
+mod extensible_array;
+mod fractal_heap;
+pub(crate) mod global_heap;
+mod header;
+mod links;
+pub(crate) mod output;
+pub(crate) mod pipeline;
+pub(crate) mod symbols;
+pub(crate) mod tree;

@@ -1,0 +1,91 @@
+//! Filters in the direction of writing.
+
+use sciformats_core::{Error, Fault, Result};
+
+use crate::codec;
+use crate::model::filters::{Registry, known};
+use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+
+/// Runs `encode` on each item, on several threads where the feature is on, and `store` on the results in order.
+pub(crate) fn each<T: Send, U: Send>(
+    items: Vec<T>,
+    encode: impl Fn(T) -> Result<U> + Sync + Send,
+    store: impl FnMut(U) -> Result<()>,
+) -> Result<()> {
+    #[cfg(feature = "rayon")]
+    let encoded: Vec<Result<U>> = {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        items.into_par_iter().map(encode).collect()
+    };
+    #[cfg(not(feature = "rayon"))]
+    let encoded = items.into_iter().map(encode);
+    encoded.into_iter().collect::<Result<Vec<U>>>()?.into_iter().try_for_each(store)
+}
+
+/// Applies the filters in order; returns the bytes and the mask of those that were skipped.
+pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+    let mut bytes = bytes;
+    let mut mask = 0u32;
+    for (i, filter) in (0u32..).zip(&pipeline.filters) {
+        match apply(filter, registry, &bytes)? {
+            Some(encoded) => bytes = encoded,
+            None if filter.optional => mask |= 1u32.checked_shl(i).unwrap_or(0),
+            None => {
+                return Err(Error::usage(
+                    "filter",
+                    format!("{} does not apply to these elements", name(filter)),
+                ));
+            }
+        }
+    }
+    Ok((bytes, mask))
+}
+
+fn name(filter: &FilterDescription) -> String {
+    known(filter.id).map_or_else(|| filter.id.to_string(), str::to_owned)
+}
+
+/// The filtered bytes; none if the filter gains nothing and may be skipped, or cannot.
+fn apply(filter: &FilterDescription, _: &Registry, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    let values = &filter.values[..];
+    let first = values.first().copied();
+    let smaller = |encoded: Vec<u8>| (!filter.optional || encoded.len() < bytes.len()).then_some(encoded);
+    let wrong = |fault: Fault| Error::usage("filter", format!("{}: {fault}", name(filter)));
+    Ok(match filter.id {
+        #[cfg(feature = "deflate")]
+        1 => smaller(codec::deflate::encode(first.unwrap_or(6), bytes).map_err(wrong)?),
+        2 => {
+            let size = first.map_or(1, |size| usize::try_from(size).unwrap_or(usize::MAX));
+            Some(codec::shuffle::encode(size, bytes))
+        }
+        3 => Some(codec::fletcher32::encode(bytes)),
+        4 => codec::szip::encode(values, bytes).map_err(wrong)?,
+        5 => Some(codec::nbit::encode(values, bytes).map_err(wrong)?),
+        6 => codec::scale_offset::encode(values, bytes).map_err(wrong)?,
+        #[cfg(feature = "bzip2")]
+        307 => smaller(codec::bzip2::encode(first.unwrap_or(9), bytes).map_err(wrong)?),
+        32000 => smaller(codec::lzf::encode(bytes)),
+        #[cfg(feature = "lz4")]
+        32004 => {
+            let block = first.map_or(0, |block| usize::try_from(block).unwrap_or(0));
+            smaller(codec::lz4::encode(block, bytes))
+        }
+        32008 => smaller(codec::bitshuffle::encode(values, bytes).map_err(wrong)?),
+        #[cfg(feature = "zstd")]
+        32015 => smaller(codec::zstd::encode(first.map_or(3, u32::cast_signed), bytes).map_err(wrong)?),
+        _ => return Err(unsupported(filter)),
+    })
+}
+
+/// Why a filter is not applied here.
+pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
+    let feature = match filter.id {
+        1 => Some("deflate"),
+        307 => Some("bzip2"),
+        32004 => Some("lz4"),
+        32015 => Some("zstd"),
+        _ => None,
+    };
+    let what = format!("writing with filter {} ({})", filter.id, name(filter));
+    Error::Unsupported { what: what.into(), feature, offset: None }
+}

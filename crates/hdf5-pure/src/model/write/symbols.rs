@@ -1,0 +1,103 @@
+//! Old-style groups: names in a local heap, members in symbol table nodes, a version 1 B-tree above them.
+
+use sciformats_core::{Error, Result};
+
+use super::output::{Output, SIZES};
+use crate::spec::btree_v1::{GroupNode, Place};
+use crate::spec::local_heap::LocalHeap;
+use crate::spec::message::link::{Link, Target};
+use crate::spec::message::small::SymbolTable;
+use crate::spec::symbol_table::{Cache, Entry, Node};
+use crate::spec::{Address, pad8, put_padded_name};
+
+/// Half the entries of a symbol table node, and half the children of a group's tree node.
+pub(crate) const LEAF_K: u16 = 4;
+pub(crate) const INTERNAL_K: u16 = 16;
+
+/// No block of the heap is free.
+const NO_FREE_BLOCK: u64 = 1;
+
+/// Appends a name to a local heap; returns its offset.
+pub(crate) fn name(heap: &mut Vec<u8>, name: &[u8]) -> u64 {
+    let at = heap.len() as u64;
+    put_padded_name(heap, name);
+    at
+}
+
+/// Writes a local heap whose data are `data`.
+pub(crate) fn local_heap(output: &mut Output, data: &[u8]) -> Result<Address> {
+    let mut bytes = Vec::new();
+    let size = LocalHeap::size_of(SIZES);
+    let at = output.allocate(size.saturating_add(data.len()) as u64)?;
+    let header = LocalHeap {
+        size: data.len() as u64,
+        free_list: NO_FREE_BLOCK,
+        data: Address(at.0.saturating_add(size as u64)),
+    };
+    header.encode(&mut bytes, SIZES);
+    bytes.extend_from_slice(data);
+    output.write(at, &bytes)?;
+    Ok(at)
+}
+
+/// Writes the members of a group. Only hard and soft links can be members of an old-style group.
+pub(crate) fn build(output: &mut Output, links: &[Link]) -> Result<SymbolTable> {
+    let mut sorted: Vec<&Link> = links.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut heap = vec![0; pad8(1)]; // the empty name, which is the first key
+    let mut entries = Vec::with_capacity(sorted.len());
+    for link in sorted {
+        let name_at = name(&mut heap, link.name.as_bytes());
+        let (header, cache) = match &link.target {
+            Target::Hard(address) => (Some(*address), Cache::None),
+            Target::Soft(path) => {
+                let path = u32::try_from(name(&mut heap, path.as_bytes()))
+                    .map_err(|_| Error::usage("soft links", "are too long for an old-style group"))?;
+                (None, Cache::SoftLink { path })
+            }
+            _ => return Err(Error::usage("link", "has no place in an old-style group")),
+        };
+        entries.push(Entry { name: name_at, header, cache });
+    }
+    let heap = local_heap(output, &heap)?;
+    let btree = tree(output, &entries)?;
+    Ok(SymbolTable { btree, heap })
+}
+
+/// Writes nodes of entries and the tree above them.
+fn tree(output: &mut Output, entries: &[Entry]) -> Result<Address> {
+    let mut below = Vec::new();
+    for part in entries.chunks(usize::from(LEAF_K).saturating_mul(2)) {
+        let mut bytes = Vec::new();
+        Node { entries: part.to_vec() }.encode(&mut bytes, SIZES, LEAF_K);
+        below.push((output.put(&bytes)?, part.last().map_or(0, |entry| entry.name)));
+    }
+    let size = GroupNode::size(SIZES, INTERNAL_K.saturating_mul(2)) as u64;
+    let mut level = 0u8;
+    loop {
+        let parts: Vec<&[(Address, u64)]> = match below.is_empty() {
+            true => vec![&[]],
+            false => below.chunks(usize::from(INTERNAL_K).saturating_mul(2)).collect(),
+        };
+        let first = output.allocate(size.saturating_mul(parts.len() as u64))?;
+        let at = |i: u64| Address(first.0.saturating_add(size.saturating_mul(i)));
+        let mut above = Vec::new();
+        let mut key = 0;
+        for (i, part) in (0u64..).zip(&parts) {
+            let keys = std::iter::once(key).chain(part.iter().map(|&(_, last)| last)).collect();
+            let node = GroupNode { level, keys, children: part.iter().map(|&(child, _)| child).collect() };
+            let right = i.checked_add(1).filter(|&next| next < parts.len() as u64).map(at);
+            let mut bytes = Vec::new();
+            let place = Place { level, left: i.checked_sub(1).map(at), right };
+            node.encode(&mut bytes, SIZES, INTERNAL_K, place);
+            output.write(at(i), &bytes)?;
+            key = part.last().map_or(0, |&(_, last)| last);
+            above.push((at(i), key));
+        }
+        if above.len() <= 1 {
+            return Ok(first);
+        }
+        below = above;
+        level = level.saturating_add(1);
+    }
+}

@@ -1,0 +1,236 @@
+//! Datatypes to write with.
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result};
+
+use super::value::{Store, UTF8};
+use crate::spec::Name;
+use crate::spec::message::datatype::{
+    BitField, Class, Datatype, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member, Normalization,
+    Padding, VariableLength,
+};
+
+impl Datatype {
+    /// The type that a Rust type is stored as.
+    pub fn of<T: Store>() -> Self {
+        T::datatype()
+    }
+
+    /// Little-endian integers of `size` bytes, all of whose bits count.
+    pub fn integer(signed: bool, size: u32) -> Self {
+        let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        let fixed = FixedPoint {
+            order: ByteOrder::Little,
+            low_padding: false,
+            high_padding: false,
+            signed,
+            bit_offset: 0,
+            precision,
+        };
+        Self { version: 1, size, class: Class::FixedPoint(fixed) }
+    }
+
+    /// Little-endian IEEE 754 numbers of 16 bits.
+    pub fn float16() -> Self {
+        Self::float(2, 5, 10)
+    }
+
+    /// Little-endian IEEE 754 numbers of 32 bits.
+    pub fn float32() -> Self {
+        Self::float(4, 8, 23)
+    }
+
+    /// Little-endian IEEE 754 numbers of 64 bits.
+    pub fn float64() -> Self {
+        Self::float(8, 11, 52)
+    }
+
+    /// Little-endian numbers of 16 bits with the exponent of 32-bit ones.
+    pub fn bfloat16() -> Self {
+        Self::float(2, 8, 7)
+    }
+
+    fn float(size: u32, exponent: u8, mantissa: u8) -> Self {
+        let precision = u16::from(exponent) + u16::from(mantissa) + 1;
+        let float = FloatingPoint {
+            order: FloatOrder::Little,
+            padding: [false; 3],
+            normalization: Normalization::Implied,
+            sign_location: exponent + mantissa,
+            bit_offset: 0,
+            precision,
+            exponent_location: mantissa,
+            exponent_size: exponent,
+            mantissa_location: 0,
+            mantissa_size: mantissa,
+            bias: (1 << (exponent - 1)) - 1,
+        };
+        Self { version: 1, size, class: Class::FloatingPoint(float) }
+    }
+
+    /// UTF-8 strings of any length.
+    pub fn string() -> Self {
+        let class = VariableLength::String { padding: Padding::NullTerminated, charset: UTF8 };
+        Self { version: 1, size: 16, class: Class::VariableLength(class) }
+    }
+
+    /// UTF-8 strings of `size` bytes, shorter ones filled up with NULs.
+    pub fn fixed_string(size: u32) -> Self {
+        Self { version: 1, size, class: Class::String { padding: Padding::NullPadded, charset: UTF8 } }
+    }
+
+    /// Sequences of any length.
+    pub fn sequence(base: &Self) -> Self {
+        let class = VariableLength::Sequence(Box::new(base.clone()));
+        Self { version: 1, size: 16, class: Class::VariableLength(class) }
+    }
+
+    /// Arrays of a fixed shape.
+    pub fn array(shape: &[u32], base: &Self) -> Self {
+        let size = Self::array_elements(shape).and_then(|n| n.checked_mul(base.size)).unwrap_or(0);
+        Self {
+            version: 2,
+            size,
+            class: Class::Array { dimensions: shape.to_vec(), base: Box::new(base.clone()) },
+        }
+    }
+
+    /// Bits, `size` bytes of them.
+    pub fn bits(size: u32) -> Self {
+        let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        let order = ByteOrder::Little;
+        let field = BitField { order, low_padding: false, high_padding: false, bit_offset: 0, precision };
+        Self { version: 1, size, class: Class::BitField(field) }
+    }
+
+    /// Bytes without a meaning to the library, and what they are in your words.
+    pub fn opaque(size: u32, tag: &str) -> Self {
+        Self { version: 1, size, class: Class::Opaque { tag: tag.into() } }
+    }
+
+    /// Records whose members follow each other without gaps.
+    pub fn compound<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let mut offset = 0u32;
+        let members = members
+            .into_iter()
+            .map(|(name, datatype)| {
+                let at = offset;
+                offset = offset.saturating_add(datatype.size);
+                Member { name: name.into(), offset: at, datatype }
+            })
+            .collect();
+        Self { version: 1, size: offset, class: Class::Compound(members) }
+    }
+
+    /// Complex numbers as h5py stores them: records of `r` and `i`.
+    pub fn complex(part: &Self) -> Self {
+        Self::compound([("r", part.clone()), ("i", part.clone())])
+    }
+
+    /// Integers that have names.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `base` is no integer type of at most 8 bytes, or a value does not fit it.
+    pub fn enumeration<'a>(base: &Self, members: impl IntoIterator<Item = (&'a str, i64)>) -> Result<Self> {
+        let Class::FixedPoint(fixed) = &base.class else {
+            return Err(Error::usage("enumeration", "is not one of integers"));
+        };
+        let size = usize::try_from(base.size).unwrap_or(usize::MAX);
+        let bits = base.size.saturating_mul(8);
+        if size > 8 {
+            return Err(Error::usage("enumeration", "is one of integers of more than 8 bytes"));
+        }
+        let (low, high) = match fixed.signed {
+            true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            false => (0, (1i128 << bits) - 1),
+        };
+        let member = |(name, value): (&str, i64)| {
+            if i128::from(value) < low || i128::from(value) > high {
+                return Err(Error::usage(
+                    "enumeration",
+                    format!("has the value {value}, which does not fit"),
+                ));
+            }
+            let mut bytes: Vec<u8> = value.to_le_bytes().into_iter().take(size).collect();
+            if fixed.order == ByteOrder::Big {
+                bytes.reverse();
+            }
+            Ok(EnumMember { name: Name::from(name), value: bytes })
+        };
+        let members = members.into_iter().map(member).collect::<Result<_>>()?;
+        Ok(Self {
+            version: 1,
+            size: base.size,
+            class: Class::Enumeration { base: Box::new(base.clone()), members },
+        })
+    }
+
+    /// Complex numbers of the class that came with [`Bound::V200`](crate::Bound::V200).
+    pub fn native_complex(part: &Self) -> Self {
+        let size = part.size.saturating_mul(2);
+        Self { version: 5, size, class: Class::Complex { base: Box::new(part.clone()) } }
+    }
+
+    /// Times of `size` bytes, whatever that means to whom reads them.
+    pub fn time(size: u32) -> Self {
+        let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        Self { version: 1, size, class: Class::Time { order: ByteOrder::Little, precision } }
+    }
+
+    /// The same with the most significant byte first, where the order of bytes means something.
+    #[must_use]
+    pub fn big_endian(mut self) -> Self {
+        match &mut self.class {
+            Class::FixedPoint(fixed) => fixed.order = ByteOrder::Big,
+            Class::FloatingPoint(float) => float.order = FloatOrder::Big,
+            Class::BitField(field) => field.order = ByteOrder::Big,
+            Class::Time { order, .. } => *order = ByteOrder::Big,
+            Class::Array { base, .. } | Class::Complex { base } => **base = (**base).clone().big_endian(),
+            _ => {}
+        }
+        self
+    }
+
+    /// The same integers or bits with only `precision` bits that count, `offset` bits above the lowest.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the type is another or the bits do not fit it.
+    pub fn with_precision(mut self, precision: u16, offset: u16) -> Result<Self> {
+        let fits = precision > 0 && u32::from(precision) + u32::from(offset) <= self.size.saturating_mul(8);
+        match &mut self.class {
+            Class::FixedPoint(fixed) if fits => (fixed.precision, fixed.bit_offset) = (precision, offset),
+            Class::BitField(field) if fits => (field.precision, field.bit_offset) = (precision, offset),
+            _ => return Err(Error::usage("precision", "does not fit the type")),
+        }
+        Ok(self)
+    }
+
+    /// Fails if the type breaks a rule that readers insist on.
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |problem: &'static str| Err(Error::usage("datatype", problem));
+        if self.size == 0 {
+            return wrong("has elements without bytes");
+        }
+        let names = super::value::names(self);
+        let mut sorted: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+        sorted.sort_unstable();
+        let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(a, b)| a == b);
+        if twice || sorted.iter().any(|name| name.is_empty() || name.contains(&0)) {
+            return wrong("has names that are empty, hold a NUL or come twice");
+        }
+        if names.len() > usize::from(u16::MAX) {
+            return wrong("has more than 65535 members");
+        }
+        match &self.class {
+            Class::Compound(members) if members.is_empty() => wrong("has no members"),
+            Class::Compound(members) => members.iter().try_for_each(|member| member.datatype.check()),
+            Class::Enumeration { members, .. } if members.is_empty() => wrong("has no members"),
+            Class::Array { dimensions, .. } if dimensions.is_empty() || dimensions.len() > 32 => {
+                wrong("has an array of no dimensions, or of more than 32")
+            }
+            Class::Array { base, .. } | Class::VariableLength(VariableLength::Sequence(base)) => base.check(),
+            Class::Opaque { tag } if tag.as_bytes().len() > 248 => wrong("has a tag of more than 248 bytes"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Filters of datasets that are written, with the client values that the C library would give them.
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result};
+
+use crate::element_type::ElementType;
+use crate::spec::message::datatype::{Class, Datatype, FloatOrder};
+use crate::spec::message::fill_value::Fill;
+use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+
+/// The filters of a dataset, in the order in which they are applied.
+#[derive(Clone, Debug, Default)]
+pub struct Filters {
+    requests: Vec<Request>,
+}
+
+#[derive(Clone, Debug)]
+enum Request {
+    Shuffle,
+    Lzf,
+    Bitshuffle { codec: u32, level: Option<i32> },
+    Szip { predict: bool, block: u32 },
+    NBit,
+    ScaleOffset { decimals: Option<i32> },
+    Custom(FilterDescription),
+}
+
+/// What filters need to know of a dataset.
+#[derive(Clone, Copy)]
+pub(super) struct Filtered<'a> {
+    pub(super) datatype: &'a Datatype,
+    pub(super) fill: &'a Fill,
+    pub(super) chunk: &'a [u64],
+}
+
+impl Filtered<'_> {
+    fn elements(&self) -> Result<u32> {
+        let elements = sciformats_core::slab::elements(self.chunk).and_then(|n| u32::try_from(n).ok());
+        elements.ok_or_else(|| Error::usage("chunks", "have 2^32 elements or more"))
+    }
+
+    fn bytes(&self) -> u32 {
+        self.elements().ok().and_then(|n| n.checked_mul(self.datatype.size)).unwrap_or(0)
+    }
+}
+
+impl Filters {
+    /// No filters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    fn with(mut self, request: Request) -> Self {
+        self.requests.push(request);
+        self
+    }
+
+    fn known(self, id: u16, optional: bool, values: Vec<u32>) -> Self {
+        self.with(Request::Custom(FilterDescription { id, name: None, optional, values }))
+    }
+
+    /// The bytes of elements, the first ones of all, then the second ones: before a compressor.
+    #[must_use]
+    pub fn shuffle(self) -> Self {
+        self.with(Request::Shuffle)
+    }
+
+    /// Deflate at `level` 0 to 9.
+    #[must_use]
+    pub fn deflate(self, level: u32) -> Self {
+        self.known(1, true, vec![level.min(9)])
+    }
+
+    /// A checksum of the bytes that come before it.
+    #[must_use]
+    pub fn fletcher32(self) -> Self {
+        self.known(3, false, Vec::new())
+    }
+
+    /// LZF, which h5py has.
+    #[must_use]
+    pub fn lzf(self) -> Self {
+        self.with(Request::Lzf)
+    }
+
+    /// bzip2 with blocks of `level` times 100 kB, 1 to 9.
+    #[must_use]
+    pub fn bzip2(self, level: u32) -> Self {
+        self.known(307, true, vec![level.clamp(1, 9)])
+    }
+
+    /// LZ4.
+    #[must_use]
+    pub fn lz4(self) -> Self {
+        self.known(32004, true, Vec::new())
+    }
+
+    /// Zstandard.
+    #[must_use]
+    pub fn zstd(self, level: i32) -> Self {
+        self.known(32015, true, vec![level.cast_unsigned()])
+    }
+
+    /// The bits of elements, the first ones of all, then the second ones: before a compressor.
+    #[must_use]
+    pub fn bitshuffle(self) -> Self {
+        self.with(Request::Bitshuffle { codec: 0, level: None })
+    }
+
+    /// [`bitshuffle`](Self::bitshuffle) and LZ4 in one.
+    #[must_use]
+    pub fn bitshuffle_lz4(self) -> Self {
+        self.with(Request::Bitshuffle { codec: 2, level: None })
+    }
+
+    /// [`bitshuffle`](Self::bitshuffle) and Zstandard in one.
+    #[must_use]
+    pub fn bitshuffle_zstd(self, level: i32) -> Self {
+        self.with(Request::Bitshuffle { codec: 3, level: Some(level) })
+    }
+
+    /// Szip: extended Rice coding of blocks of `block` elements, an even number of at most 32, of their differences if
+    /// `predict`.
+    #[must_use]
+    pub fn szip(self, predict: bool, block: u32) -> Self {
+        self.with(Request::Szip { predict, block })
+    }
+
+    /// Only the bits that count, of types that have others: see [`Datatype::with_precision`](crate::Datatype::with_precision).
+    #[must_use]
+    pub fn n_bit(self) -> Self {
+        self.with(Request::NBit)
+    }
+
+    /// Integers as differences from the least of a chunk, in as few bits as they need.
+    #[must_use]
+    pub fn scale_offset(self) -> Self {
+        self.with(Request::ScaleOffset { decimals: None })
+    }
+
+    /// Floating-point numbers rounded to `decimals` digits behind the point, as
+    /// [`scale_offset`](Self::scale_offset). What is rounded off is lost.
+    #[must_use]
+    pub fn scale_offset_decimals(self, decimals: i32) -> Self {
+        self.with(Request::ScaleOffset { decimals: Some(decimals) })
+    }
+
+    /// One of the crate's filters by its number and client values.
+    #[must_use]
+    pub fn custom(self, id: u16, values: Vec<u32>) -> Self {
+        self.known(id, false, values)
+    }
+
+    /// The pipeline for the chunks of a dataset.
+    pub(super) fn pipeline(&self, of: Filtered<'_>) -> Result<Pipeline> {
+        let filters = self.requests.iter().map(|request| describe(request, of));
+        Ok(Pipeline { filters: filters.collect::<Result<_>>()? })
+    }
+}
+
+fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
+    let size = of.datatype.size;
+    let (id, optional, values) = match request {
+        Request::Shuffle => (2, true, vec![size]),
+        Request::Lzf => (32000, true, vec![4, 0x0105, of.bytes()]),
+        Request::Bitshuffle { codec, level } => {
+            let values = [0, 4, size, 0, *codec].into_iter().chain(level.map(i32::cast_unsigned));
+            (32008, *codec != 0, values.collect())
+        }
+        Request::Szip { predict, block } => (4, true, szip(of, *predict, *block)?),
+        Request::NBit => (5, true, n_bit(of)?),
+        Request::ScaleOffset { decimals } => (6, true, scale_offset(of, *decimals)?),
+        Request::Custom(filter) => return Ok(filter.clone()),
+    };
+    Ok(FilterDescription { id, name: None, optional, values })
+}
+
+/// Options mask, samples of a block, bits of a sample, samples of a scan line.
+fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u32>> {
+    const RAW: u32 = 128;
+    let wrong = |problem: &'static str| Err(Error::usage("szip", problem));
+    if !(2..=32).contains(&block) || block % 2 == 1 {
+        return wrong("has blocks of an even number of elements, at most 32");
+    }
+    if !matches!(of.datatype.size, 1 | 2 | 4 | 8) {
+        return wrong("packs elements of 1, 2, 4 or 8 bytes");
+    }
+    let (precision, offset, big) = match &of.datatype.class {
+        Class::FixedPoint(fixed) => (fixed.precision, fixed.bit_offset, fixed.order == ByteOrder::Big),
+        Class::FloatingPoint(float) => (float.precision, float.bit_offset, float.order == FloatOrder::Big),
+        _ => return wrong("packs integers and floating-point numbers"),
+    };
+    let bits = match if offset == 0 { u32::from(precision) } else { of.datatype.size * 8 } {
+        25..=32 => 32,
+        33..=64 => 64,
+        bits => bits,
+    };
+    let total = of.elements()?;
+    let last = of.chunk.last().copied().unwrap_or(0);
+    let longest = block * 128;
+    let line = match u32::try_from(last).unwrap_or(u32::MAX) {
+        last if last < block && total < block => return wrong("packs chunks of a block at least"),
+        last if last < block => longest.min(total),
+        last if last <= 4096 => longest.min(last),
+        _ => longest,
+    };
+    let mask = RAW + 1 + if big { 16 } else { 8 } + if predict { 32 } else { 4 };
+    Ok(vec![mask, block, bits, line])
+}
+
+/// Number of values, whether nothing is packed, elements, then the type as a tree.
+fn n_bit(of: Filtered<'_>) -> Result<Vec<u32>> {
+    let mut tree = Vec::new();
+    let packs = n_bit_node(of.datatype, &mut tree)?;
+    if matches!(tree.first(), Some(4)) {
+        return Err(Error::usage(
+            "n-bit filter",
+            "packs integers, floating-point numbers, arrays and records",
+        ));
+    }
+    let mut values = vec![0, u32::from(!packs), of.elements()?];
+    values.extend(tree);
+    let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+    if values.len() > 4096 {
+        return Err(Error::usage("n-bit filter", "has no room for a type of so many parts"));
+    }
+    if let Some(first) = values.first_mut() {
+        *first = count;
+    }
+    Ok(values)
+}
+
+/// Appends the type; whether any of its numbers has bits that do not count.
+fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
+    let size = datatype.size;
+    let mut number = |big: bool, precision: u16, offset: u16| {
+        tree.extend([1, size, u32::from(big), precision.into(), offset.into()]);
+        Ok(u32::from(precision) != size.saturating_mul(8) || offset != 0)
+    };
+    match &datatype.class {
+        Class::FixedPoint(fixed) => number(fixed.order == ByteOrder::Big, fixed.precision, fixed.bit_offset),
+        Class::FloatingPoint(float) if float.order == FloatOrder::Vax => {
+            Err(Error::usage("n-bit filter", "has no VAX numbers"))
+        }
+        Class::FloatingPoint(float) => {
+            number(float.order == FloatOrder::Big, float.precision, float.bit_offset)
+        }
+        Class::Array { base, .. } => {
+            tree.extend([2, size]);
+            n_bit_node(base, tree)
+        }
+        Class::Compound(members) => {
+            tree.extend([3, size, u32::try_from(members.len()).unwrap_or(u32::MAX)]);
+            let mut packs = false;
+            for member in members {
+                tree.push(member.offset);
+                packs |= n_bit_node(&member.datatype, tree)?;
+            }
+            Ok(packs)
+        }
+        _ => {
+            tree.extend([4, size]);
+            Ok(false)
+        }
+    }
+}
+
+/// Kind, factor, elements, class, size, sign, order, whether there is a fill value, and its bits.
+fn scale_offset(of: Filtered<'_>, decimals: Option<i32>) -> Result<Vec<u32>> {
+    let wrong = |problem: &'static str| Err(Error::usage("scale-offset filter", problem));
+    let size = of.datatype.size;
+    let (kind, factor, class, signed, big) = match (&of.datatype.class, decimals) {
+        (Class::FixedPoint(fixed), None) if matches!(size, 1 | 2 | 4 | 8) => {
+            (2, 0, 0, u32::from(fixed.signed), fixed.order == ByteOrder::Big)
+        }
+        (Class::FloatingPoint(float), Some(decimals))
+            if matches!(of.datatype.element_type()?, ElementType::Float(4 | 8)) =>
+        {
+            (0, decimals.cast_unsigned(), 1, 0, float.order == FloatOrder::Big)
+        }
+        (Class::FloatingPoint(_), None) => {
+            return wrong("needs a number of decimals for floating-point numbers");
+        }
+        _ => return wrong("packs integers, and floating-point numbers of 4 or 8 bytes by decimals"),
+    };
+    let mut values = vec![kind, factor, of.elements()?, class, size, signed, u32::from(big)];
+    values.push(u32::from(*of.fill != Fill::Undefined));
+    if let Fill::Value(bytes) = of.fill {
+        let mut word = [0u8; 8];
+        word.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
+        if big && let Some(word) = word.get_mut(..bytes.len().min(8)) {
+            word.reverse();
+        }
+        let bits = u64::from_le_bytes(word);
+        values.extend([bits & 0xffff_ffff, bits >> 32].map(|half| u32::try_from(half).unwrap_or(0)));
+    }
+    values.resize(20, 0);
+    Ok(values)
+}

@@ -1,0 +1,114 @@
+//! Groups that are written.
+
+use sciformats_core::Result;
+
+use super::dataset::DatasetBuilder;
+use super::value::{self, Value};
+use crate::model::write::tree::{Destination, Kind, ObjectId, Tree};
+use crate::spec::message::datatype::Datatype;
+
+/// A group of a file that is written.
+pub struct GroupWriter<'w> {
+    tree: &'w mut Tree,
+    id: ObjectId,
+}
+
+impl std::fmt::Debug for GroupWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GroupWriter").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<'w> GroupWriter<'w> {
+    pub(super) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+        Self { tree, id }
+    }
+
+    pub(super) fn into_group(self, path: &str) -> Result<Self> {
+        let id = self.tree.group_at(self.id, path)?;
+        Ok(Self { tree: self.tree, id })
+    }
+
+    /// The group, for hard links and references.
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// The group at `path` below this one; groups that are missing are made. A path that starts with `/` starts at the root.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if something else is there.
+    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+        GroupWriter { tree: self.tree, id: self.id }.into_group(path)
+    }
+
+    /// A new dataset at `path` below this group.
+    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+        DatasetBuilder::new(self.tree, self.id, path)
+    }
+
+    /// As [`dataset`](Self::dataset), giving up the group.
+    pub fn into_dataset(self, path: &str) -> DatasetBuilder<'w> {
+        DatasetBuilder::new(self.tree, self.id, path)
+    }
+
+    /// Gives the group an attribute; one of that name gets the new value.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if the format has no place for it.
+    pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
+        let attribute = value::attribute(self.tree, name, value)?;
+        self.tree.attribute(self.id, attribute)?;
+        Ok(self)
+    }
+
+    /// Gives the group a comment.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
+        self.tree.object_mut(self.id)?.comment = Some(text.into());
+        Ok(self)
+    }
+
+    /// Gives an object of the file one more name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the object none of this file.
+    pub fn hard_link(&mut self, path: &str, object: ObjectId) -> Result<&mut Self> {
+        self.link(path, Destination::Object(object))
+    }
+
+    /// A link to a path of this file, which need not exist.
+    ///
+    /// # Errors
+    /// As [`hard_link`](Self::hard_link).
+    pub fn soft_link(&mut self, path: &str, target: &str) -> Result<&mut Self> {
+        value::link_value("soft link", &[target])?;
+        self.link(path, Destination::Soft(target.into()))
+    }
+
+    /// A link to a path of another file, which need not exist.
+    ///
+    /// # Errors
+    /// As [`hard_link`](Self::hard_link).
+    pub fn external_link(&mut self, path: &str, file: &str, target: &str) -> Result<&mut Self> {
+        value::link_value("external link", &[file, target])?;
+        self.link(path, Destination::External { file: file.into(), path: target.into() })
+    }
+
+    fn link(&mut self, path: &str, to: Destination) -> Result<&mut Self> {
+        let (group, name) = self.tree.parent(self.id, path)?;
+        self.tree.link(group, &name, to)?;
+        Ok(self)
+    }
+
+    /// Makes a datatype an object of its own.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the file's bound has no such type.
+    pub fn commit(&mut self, path: &str, datatype: &Datatype) -> Result<ObjectId> {
+        let datatype = self.tree.settings.bound.datatype(datatype)?;
+        self.tree.insert(self.id, path, Kind::Datatype(datatype))
+    }
+}

@@ -1,0 +1,73 @@
+//! Shapes and indexes of datasets that are written.
+
+use sciformats_core::{Error, Result};
+
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::layout::IndexKind;
+use crate::spec::selection::MAX_RANK;
+
+/// How the chunks of a dataset are found. The one that fits is chosen by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChunkIndex {
+    /// One chunk that is the dataset.
+    Single,
+    /// All chunks one after another, whether they were written or not. No filters, no dimension without a maximum.
+    Implicit,
+    /// An array. No dimension without a maximum.
+    FixedArray,
+    /// An array that grows. One dimension without a maximum.
+    ExtensibleArray,
+    /// A version 2 B-tree.
+    BtreeV2,
+}
+
+impl ChunkIndex {
+    pub(super) fn kind(self) -> IndexKind {
+        match self {
+            Self::Single => IndexKind::Single(None),
+            Self::Implicit => IndexKind::Implicit,
+            Self::FixedArray => IndexKind::FixedArray,
+            Self::ExtensibleArray => IndexKind::ExtensibleArray,
+            Self::BtreeV2 => IndexKind::BtreeV2,
+        }
+    }
+
+    /// Fails unless a dataset of this shape can have the index.
+    pub(super) fn check(
+        self,
+        shape: &[u64],
+        maximum: &[Option<u64>],
+        chunks: &[u64],
+        filtered: bool,
+    ) -> Result<()> {
+        let unlimited = maximum.iter().filter(|max| max.is_none()).count();
+        let fixed = maximum.iter().zip(shape).all(|(max, &n)| *max == Some(n));
+        let fits = match self {
+            Self::Single => fixed && chunks == shape,
+            Self::Implicit => unlimited == 0 && !filtered,
+            Self::FixedArray => unlimited == 0,
+            Self::ExtensibleArray => unlimited == 1,
+            Self::BtreeV2 => true,
+        };
+        if fits { Ok(()) } else { Err(Error::usage("index", format!("{self:?} does not fit the shape"))) }
+    }
+}
+
+/// A dataspace with dimensions.
+pub(super) fn simple(shape: &[u64], maximum: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
+    let wrong = |problem: &'static str| Err(Error::usage("shape", problem));
+    if shape.len() > usize::try_from(MAX_RANK).unwrap_or(32) {
+        return wrong("has more than 32 dimensions");
+    }
+    if sciformats_core::slab::elements(shape).is_none() {
+        return wrong("has more than 2^64 elements");
+    }
+    let maximum = maximum.unwrap_or_else(|| shape.iter().copied().map(Some).collect());
+    if maximum.len() != shape.len() {
+        return wrong("has another number of dimensions than the maximum");
+    }
+    if maximum.iter().zip(shape).any(|(max, &n)| max.is_some_and(|max| max < n)) {
+        return wrong("passes the maximum");
+    }
+    Ok(Dataspace::Simple { dimensions: shape.to_vec(), maximum })
+}

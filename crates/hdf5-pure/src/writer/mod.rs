@@ -1,0 +1,205 @@
+//! Writing files.
+
+mod dataset;
+mod datatypes;
+mod filters;
+mod group;
+mod layout;
+mod record;
+mod value;
+
+use std::path::Path;
+
+use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::{Error, Result};
+
+use crate::model::filters::Registry;
+use crate::model::write::output::Target;
+use crate::model::write::tree::{Settings, Tree};
+use crate::spec::Address;
+
+pub use crate::model::write::bound::Bound;
+pub use crate::model::write::output::Storage;
+pub use crate::model::write::tree::ObjectId;
+pub use dataset::{DatasetBuilder, DatasetWriter};
+pub use filters::Filters;
+pub use group::GroupWriter;
+pub use layout::ChunkIndex;
+pub use value::{Empty, Encoder, FixedString, Raw, Reference, RegionReference, Store, Value};
+
+/// How a file is created.
+#[derive(Clone, Debug, Default)]
+pub struct CreateOptions {
+    /// The oldest release of the C library that must be able to read the file.
+    pub bound: Bound,
+    /// Whether the file says in which order links and attributes were made. Readers then list them in that order, and
+    /// netCDF can write to the file.
+    pub track_order: bool,
+    /// The time that all objects are said to be of, in seconds since 1970. None is stored by default, so that equal input
+    /// gives equal bytes.
+    pub time: Option<u32>,
+    /// Bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
+    pub user_block: Vec<u8>,
+    /// Filters of yours.
+    pub registry: Registry,
+}
+
+/// A new HDF5 file.
+///
+/// Elements are stored as they are given; everything else is written by [`finish`](Self::finish), which also puts the
+/// file in its place: until then a file of that name is as it was, and whatever ends the process leaves it so.
+/// Equal calls give equal bytes.
+///
+/// ```
+/// use hdf5_pure::{File, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("fields.h5");
+/// let u: Vec<f64> = (0..200 * 300).map(f64::from).collect();
+/// let mut file = Writer::create(&path)?;
+/// file.root().attribute("title", "a run")?;
+/// file.group("fields")?.dataset("u").shape([200, 300]).chunks([64, 64]).deflate(4).attribute("units", "m/s").write(&u)?;
+/// file.finish()?;
+///
+/// let file = File::open(&path)?;
+/// assert_eq!(file.dataset("fields/u")?.read::<f64>()?, u);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub struct Writer {
+    tree: Tree,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("settings", &self.tree.settings).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Starts a file that takes its place at `path` when it is finished.
+    ///
+    /// # Errors
+    /// `Io`, if its folder cannot be written to.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::create_with(path, &CreateOptions::default())
+    }
+
+    /// As [`create`](Self::create), with options.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and [`Error::Usage`] if the user block has a length that the format does not allow.
+    pub fn create_with(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
+        check_user_block(options)?;
+        Self::start(Target::File(Replacement::create(path)?), options)
+    }
+
+    /// Starts a file in memory; [`into_bytes`](Self::into_bytes) finishes it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the user block has a length that the format does not allow.
+    pub fn in_memory(options: &CreateOptions) -> Result<Self> {
+        Self::start(Target::Memory(Vec::new()), options)
+    }
+
+    /// Starts a file in a storage, which should be empty.
+    ///
+    /// # Errors
+    /// Those of the storage, and as [`in_memory`](Self::in_memory).
+    pub fn in_storage(storage: Box<dyn Storage>, options: &CreateOptions) -> Result<Self> {
+        Self::start(Target::Other(storage), options)
+    }
+
+    fn start(target: Target, options: &CreateOptions) -> Result<Self> {
+        check_user_block(options)?;
+        let settings = Settings {
+            bound: options.bound,
+            tracked: options.track_order,
+            time: options.time,
+            registry: options.registry.clone(),
+        };
+        Ok(Self { tree: Tree::new(target, &options.user_block, settings)? })
+    }
+
+    /// The root group.
+    pub fn root(&mut self) -> GroupWriter<'_> {
+        GroupWriter::new(&mut self.tree, ObjectId::ROOT)
+    }
+
+    /// The group at `path`; groups on the way that are missing are made.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if something else is there.
+    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+        self.root().into_group(path)
+    }
+
+    /// A new dataset at `path`; groups on the way that are missing are made.
+    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+        DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
+    }
+
+    /// A dataset that was made before, to write more of its elements.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is not a dataset of this file.
+    pub fn open(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
+        self.tree.dataset(dataset)?;
+        Ok(DatasetWriter::new(&mut self.tree, dataset))
+    }
+
+    /// Gives an object an attribute; one of that name gets the new value.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
+    pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
+        let attribute = value::attribute(&mut self.tree, name, value)?;
+        self.tree.attribute(object, attribute)
+    }
+
+    /// A reference to an object, for elements and attributes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file.
+    pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
+        let Address(address) = self.tree.address(object)?;
+        Ok(Reference(Some(address)))
+    }
+
+    /// Completes the file and puts it in its place.
+    ///
+    /// # Errors
+    /// `Io`; a file that was there before is then as it was.
+    pub fn finish(self) -> Result<()> {
+        self.finish_with(Durability::Process)
+    }
+
+    /// As [`finish`](Self::finish), and says what the file must survive.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with(self, durability: Durability) -> Result<()> {
+        self.tree.finish(durability).map(drop)
+    }
+
+    /// Completes a file that was started [`in_memory`](Self::in_memory).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the file is not in memory.
+    pub fn into_bytes(self) -> Result<Vec<u8>> {
+        match self.tree.finish(Durability::Process)? {
+            Target::Memory(bytes) => Ok(bytes),
+            _ => Err(Error::usage("file", "is not in memory")),
+        }
+    }
+}
+
+fn check_user_block(options: &CreateOptions) -> Result<()> {
+    let len = options.user_block.len();
+    if len == 0 || len >= 512 && len.is_power_of_two() {
+        return Ok(());
+    }
+    Err(Error::usage(
+        "user block",
+        format!("of {len} bytes is neither empty nor 512 bytes times a power of two"),
+    ))
+}

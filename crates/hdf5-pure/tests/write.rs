@@ -1,0 +1,466 @@
+//! What is written is read again, for every bound.
+
+use hdf5_pure::{
+    Bound, ChunkIndex, CreateOptions, Datatype, Empty, File, Filters, FixedString, ObjectId, Range, Slab,
+    Writer,
+};
+
+const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
+
+type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// Writes a file by each bound and checks it.
+fn each_bound(
+    write: impl Fn(&mut Writer) -> hdf5_pure::Result<()>,
+    check: impl Fn(&File, Bound) -> Result,
+) -> Result {
+    for bound in BOUNDS {
+        for track_order in [false, true] {
+            let options = CreateOptions { bound, track_order, ..CreateOptions::default() };
+            let mut file = Writer::in_memory(&options)?;
+            write(&mut file)?;
+            let bytes = file.into_bytes()?;
+            if let Ok(folder) = std::env::var("HDF5_PURE_KEEP") {
+                let name = std::thread::current().name().unwrap_or("main").to_owned();
+                std::fs::write(format!("{folder}/{name}_{bound:?}_{track_order}.h5"), &bytes)?;
+            }
+            let file = File::from_bytes(bytes)?;
+            for visited in file.walk() {
+                assert!(!matches!(visited.what, hdf5_pure::Met::Broken(_)), "{bound:?}: {visited:?}");
+            }
+            check(&file, bound)?;
+        }
+    }
+    Ok(())
+}
+
+fn values(n: u64) -> Vec<f64> {
+    (0..n).map(|i| i as f64 / 4.0).collect()
+}
+
+#[test]
+fn layouts_and_indexes() -> Result {
+    let shape = [33u64, 50];
+    let u = values(33 * 50);
+    each_bound(
+        |file| {
+            file.dataset("contiguous").shape(shape).write(&u)?;
+            file.dataset("compact").shape(shape).compact().write(&u)?;
+            file.dataset("chunked").shape(shape).chunks([8, 7]).write(&u)?;
+            file.dataset("single").shape(shape).chunks(shape).deflate(4).write(&u)?;
+            file.dataset("implicit").shape(shape).chunks([8, 7]).index(ChunkIndex::Implicit).write(&u)?;
+            file.dataset("fixed").shape(shape).chunks([1, 1]).shuffle().deflate(1).write(&u)?;
+            file.dataset("grows").shape(shape).max_shape([None, Some(60)]).chunks([1, 3]).write(&u)?;
+            file.dataset("grows_second")
+                .shape(shape)
+                .max_shape([Some(40), None])
+                .chunks([3, 1])
+                .fletcher32()
+                .write(&u)?;
+            file.dataset("both").shape(shape).max_shape([None, None]).chunks([2, 2]).deflate(3).write(&u)?;
+            file.dataset("automatic")
+                .shape(shape)
+                .automatic_chunks()
+                .shuffle()
+                .deflate(9)
+                .fletcher32()
+                .write(&u)?;
+            Ok(())
+        },
+        |file, bound| {
+            let names: Vec<_> = file.root()?.links()?.into_iter().flatten().map(|link| link.name).collect();
+            assert_eq!(names.len(), 10);
+            for name in names {
+                let dataset = file.dataset(&name.to_text())?;
+                assert_eq!(dataset.shape(), Some(&shape[..]));
+                assert_eq!(dataset.read::<f64>()?, u, "{bound:?} {name}");
+            }
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn arrays_of_many_chunks() -> Result {
+    let n = 20_000;
+    let u = values(n);
+    each_bound(
+        |file| {
+            file.dataset("fixed").chunks([3]).write(&u)?;
+            file.dataset("grows").max_shape([None]).chunks([3]).write(&u)?;
+            file.dataset("sparse")
+                .shape([1 << 40])
+                .max_shape([None])
+                .chunks([64])
+                .create::<i16>()?
+                .write_slab(&Slab::new(&[1 << 40], [Range::new(1 << 39, 100)])?, &[7i16; 100])?;
+            Ok(())
+        },
+        |file, _| {
+            assert_eq!(file.dataset("fixed")?.read::<f64>()?, u);
+            assert_eq!(file.dataset("grows")?.read::<f64>()?, u);
+            let part = Slab::new(&[1 << 40], [Range::new((1 << 39) - 1, 102)])?;
+            let found: Vec<i16> = file.dataset("sparse")?.read_slab(&part)?;
+            assert_eq!((found[0], found[1], found[100], found[101]), (0, 7, 7, 0));
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn groups_of_every_size() -> Result {
+    each_bound(
+        |file| {
+            for n in [0, 8, 9, 300, 5000] {
+                let mut group = file.group(&format!("of_{n}"))?;
+                let mut one = None;
+                for i in 0..n {
+                    match one {
+                        None => one = Some(group.group(&format!("member {i} é"))?.id()),
+                        Some(id) => {
+                            group.hard_link(&format!("member {i} é"), id)?;
+                        }
+                    }
+                }
+            }
+            file.group("a/b/c/d")?.soft_link("up", "/a/b")?;
+            file.root().external_link("x/elsewhere", "other.h5", "/data")?;
+            file.group("a")?.comment("what it is")?;
+            Ok(())
+        },
+        |file, bound| {
+            for n in [0usize, 8, 9, 300, 5000] {
+                let group = file.group(&format!("of_{n}"))?;
+                assert_eq!(group.links()?.len(), n);
+                for i in (0..n).step_by(97) {
+                    assert!(group.link(&format!("member {i} é"))?.is_some(), "{bound:?} {n} {i}");
+                }
+                if n > 0 {
+                    assert_eq!(file.object_info(group.group("member 0 é")?.address())?.references, n as u32);
+                }
+            }
+            assert_eq!(file.group("a/b/c/d/up/c")?.links()?.len(), 1);
+            let a = file.object_info(file.group("a")?.address())?;
+            assert_eq!(a.comment.map(|text| text.to_string()).as_deref(), Some("what it is"));
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn attributes_of_every_size() -> Result {
+    let long: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
+    each_bound(
+        |file| {
+            let mut root = file.root();
+            root.attribute("units", "K")?.attribute("number", 1.5)?.attribute("ints", [1i32, 2, 3])?;
+            root.attribute("texts", ["a", "", "ü"])?.attribute("fixed", FixedString("abc"))?;
+            root.attribute("empty", Empty(Datatype::float64()))?.attribute("ö", true)?;
+            let mut many = file.group("many")?;
+            for i in 0..200u32 {
+                many.attribute(&format!("a{i}"), i)?;
+            }
+            file.group("long")?.attribute("before", 1u8)?.attribute("long", &long[..])?;
+            Ok(())
+        },
+        |file, bound| {
+            let root = file.root()?;
+            assert_eq!(root.attribute("units")?.read::<String>()?, ["K"]);
+            assert_eq!(root.attribute("ints")?.read::<i32>()?, [1, 2, 3]);
+            assert_eq!(root.attribute("texts")?.read::<String>()?, ["a", "", "ü"]);
+            assert_eq!(root.attribute("fixed")?.read::<String>()?, ["abc"]);
+            assert_eq!(root.attribute("ö")?.read::<u8>()?, [1]);
+            assert_eq!(root.attributes()?.len(), 7);
+            let many = file.group("many")?;
+            assert_eq!(many.attributes()?.len(), 200, "{bound:?}");
+            assert_eq!(many.attribute("a150")?.read::<u32>()?, [150]);
+            assert_eq!(file.group("long")?.attribute("long")?.read::<u8>()?, long);
+            Ok(())
+        },
+    )
+}
+
+hdf5_pure::record! {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Row {
+        id: u32,
+        name: String,
+        position: Vec<f64>,
+    }
+}
+
+#[test]
+fn elements_of_variable_length() -> Result {
+    let texts: Vec<String> = (0..5000).map(|i| "x".repeat(i % 50)).collect();
+    let rows: Vec<Row> = (0..10u32)
+        .map(|id| Row { id, name: format!("row {id}"), position: vec![0.5; id as usize] })
+        .collect();
+    let nested = vec![vec![vec![1i32, 2], vec![]], vec![], vec![vec![3]]];
+    each_bound(
+        |file| {
+            file.dataset("texts").chunks([100]).deflate(4).write(&texts)?;
+            file.dataset("rows").write(&rows)?;
+            file.dataset("nested").write(&nested)?;
+            file.dataset("fixed").datatype(Datatype::fixed_string(50)).write(&texts)?;
+            file.dataset("big_endian")
+                .datatype(Datatype::integer(true, 2).big_endian())
+                .write(&[1u8, 200, 3])?;
+            file.dataset("one").attribute("units", "m").write_scalar(2.5f32)?;
+            file.dataset("none").datatype(Datatype::integer(false, 4)).write_null()?;
+            Ok(())
+        },
+        |file, _| {
+            assert_eq!(file.dataset("texts")?.read::<String>()?, texts);
+            assert_eq!(file.dataset("rows")?.read::<Row>()?, rows);
+            assert_eq!(file.dataset("nested")?.read::<Vec<Vec<i32>>>()?, nested);
+            assert_eq!(file.dataset("fixed")?.read::<String>()?, texts);
+            assert_eq!(file.dataset("big_endian")?.read::<i32>()?, [1, 200, 3]);
+            assert_eq!(file.dataset("one")?.read::<f32>()?, [2.5]);
+            assert_eq!(file.dataset("none")?.shape(), None);
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn appended_rows() -> Result {
+    each_bound(
+        |file| {
+            let id: ObjectId = file
+                .dataset("rows")
+                .shape([0, 5])
+                .max_shape([None, Some(5)])
+                .chunks([16, 2])
+                .fill(-1i32)
+                .shuffle()
+                .deflate(1)
+                .create::<i32>()?
+                .id();
+            let other = file.dataset("other").shape([0]).max_shape([None]).chunks([10]).create::<u8>()?.id();
+            for row in 0..100i32 {
+                let values: Vec<i32> = (0..5).map(|i| row * 5 + i).collect();
+                file.open(id)?.append(&values)?;
+                file.open(other)?.append(&[row as u8; 3])?;
+            }
+            file.open(id)?.resize(&[110, 5])?;
+            let mut both =
+                file.dataset("both").shape([4, 4]).max_shape([None, None]).chunks([3, 3]).create::<u8>()?;
+            both.resize(&[7, 9])?.write_slab(
+                &Slab::new(&[7, 9], [Range::new(0, 3).by(3), Range::new(1, 4).by(2)])?,
+                &[9u8; 12],
+            )?;
+            Ok(())
+        },
+        |file, bound| {
+            let mut expected: Vec<i32> = (0..500).collect();
+            expected.extend([-1; 50]);
+            assert_eq!(file.dataset("rows")?.read::<i32>()?, expected, "{bound:?}");
+            assert_eq!(file.dataset("other")?.read::<u8>()?.len(), 300);
+            let both = file.dataset("both")?.read::<u8>()?;
+            let expected: Vec<u8> =
+                (0..63).map(|k| if (k / 9) % 3 == 0 && (k % 9) % 2 == 1 { 9 } else { 0 }).collect();
+            assert_eq!(both, expected);
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn references_lead_to_objects() -> Result {
+    each_bound(
+        |file| {
+            let kind = file.root().commit("kind", &Datatype::integer(false, 2))?;
+            let first = file.dataset("group/first").committed(kind).write(&[1u16, 2, 3])?;
+            let group = file.group("group")?.id();
+            let references = [file.reference(first)?, file.reference(group)?, file.reference(kind)?];
+            file.dataset("references").write(&references)?;
+            file.attribute(first, "group", references[1])?;
+            let region = hdf5_pure::RegionReference::new(references[0], Slab::new(&[3], [Range::new(1, 2)])?);
+            file.dataset("regions").write(&[region])?;
+            Ok(())
+        },
+        |file, _| {
+            let found: Vec<Option<hdf5_pure::Address>> = file.dataset("references")?.read()?;
+            let expected = [file.dataset("group/first")?.address(), file.group("group")?.address()].map(Some);
+            assert_eq!(found[..2], expected);
+            let attribute: Vec<Option<hdf5_pure::Address>> =
+                file.dataset("group/first")?.attribute("group")?.read()?;
+            assert_eq!(attribute, expected[1..]);
+            assert_eq!(file.dataset("group/first")?.read::<u16>()?, [1, 2, 3]);
+            let regions: Vec<Option<hdf5_pure::structure::Reference>> = file.dataset("regions")?.read()?;
+            assert!(matches!(regions[0].as_ref().unwrap().part, hdf5_pure::structure::Part::Region(_)));
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn equal_calls_give_equal_bytes() -> Result {
+    let make = || -> hdf5_pure::Result<Vec<u8>> {
+        let options = CreateOptions { user_block: vec![7; 512], ..CreateOptions::default() };
+        let mut file = Writer::in_memory(&options)?;
+        for i in 0..20 {
+            file.dataset(&format!("d{i}")).chunks([10]).deflate(4).attribute("i", i).write(&values(95))?;
+        }
+        file.into_bytes()
+    };
+    let bytes = make()?;
+    assert_eq!(bytes, make()?);
+    assert_eq!(bytes[..512], [7; 512]);
+    let file = File::from_bytes(bytes)?;
+    assert_eq!(file.base(), 512);
+    assert_eq!(file.dataset("d7")?.read::<f64>()?, values(95));
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_is_refused() -> Result {
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    let refused = |result: hdf5_pure::Result<ObjectId>, part: &str| {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused(file.dataset("a").shape([2, 2]).write(&[1, 2, 3]), "12 bytes");
+    file.dataset("b").write(&[1])?;
+    refused(file.dataset("b").write(&[1]), "in the group already");
+    refused(file.dataset("b/c").write(&[1]), "not a group");
+    refused(file.dataset("d").chunks([0]).write(&[1]), "side of 0");
+    refused(file.dataset("d").chunks([2]).write(&[1]), "larger than the dataset");
+    refused(file.dataset("d").contiguous().deflate(1).write(&[1]), "in chunks");
+    refused(file.dataset("d").compact().write(&vec![0u8; 70_000]), "compact");
+    refused(file.dataset("").write(&[1]), "name");
+    refused(file.dataset("d").datatype(Datatype::fixed_string(1)).write(&["ab"]), "2 bytes");
+    refused(file.dataset("d").deflate(1).write_scalar(1), "without dimensions");
+    // What was refused has left a name free.
+    file.dataset("a").write(&[1])?;
+    assert!(
+        Writer::in_memory(&CreateOptions { user_block: vec![0; 100], ..CreateOptions::default() }).is_err()
+    );
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert_eq!(file.dataset("a")?.read::<i32>()?, [1]);
+    Ok(())
+}
+
+#[test]
+fn filters() -> Result {
+    let shape = [70u64, 50];
+    let n = 3500u64;
+    let ints: Vec<i32> = (0..n).map(|i| (i * 31 % 251) as i32 - 100).collect();
+    let bytes: Vec<u8> = (0..n).map(|i| (i / 100 * 3) as u8).collect();
+    let shorts: Vec<u16> = (0..n).map(|i| (i * i % 4001) as u16).collect();
+    let floats: Vec<f64> = (0..n).map(|i| (i * 7 % 1000) as f64 / 4.0).collect();
+    let zeros = vec![0u8; 3500];
+    let noise: Vec<u64> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
+    let all: Vec<(&str, Filters)> = vec![
+        ("deflate", Filters::new().deflate(6)),
+        ("shuffle_deflate_fletcher32", Filters::new().shuffle().deflate(6).fletcher32()),
+        ("lzf", Filters::new().shuffle().lzf()),
+        #[cfg(feature = "bzip2")]
+        ("bzip2", Filters::new().bzip2(9)),
+        #[cfg(feature = "lz4")]
+        ("lz4", Filters::new().lz4()),
+        #[cfg(feature = "zstd")]
+        ("zstd", Filters::new().zstd(3)),
+        ("bitshuffle", Filters::new().bitshuffle()),
+        #[cfg(feature = "lz4")]
+        ("bitshuffle_lz4", Filters::new().bitshuffle_lz4()),
+        #[cfg(feature = "zstd")]
+        ("bitshuffle_zstd", Filters::new().bitshuffle_zstd(3)),
+        ("szip", Filters::new().szip(true, 16)),
+        ("szip_plain", Filters::new().szip(false, 8)),
+        ("n_bit", Filters::new().n_bit()),
+        ("scale_offset", Filters::new().scale_offset()),
+    ];
+    each_bound(
+        |file| {
+            for (name, filters) in &all {
+                let mut group = file.group(name)?;
+                group.dataset("ints").shape(shape).chunks([32, 20]).filters(filters.clone()).write(&ints)?;
+                group
+                    .dataset("bytes")
+                    .shape(shape)
+                    .chunks([32, 20])
+                    .filters(filters.clone())
+                    .write(&bytes)?;
+                group
+                    .dataset("shorts")
+                    .shape(shape)
+                    .chunks([33, 17])
+                    .filters(filters.clone())
+                    .write(&shorts)?;
+                group
+                    .dataset("zeros")
+                    .shape(shape)
+                    .chunks([64, 50])
+                    .filters(filters.clone())
+                    .write(&zeros)?;
+                group
+                    .dataset("noise")
+                    .shape(shape)
+                    .chunks([32, 20])
+                    .filters(filters.clone())
+                    .write(&noise)?;
+                if *name != "scale_offset" {
+                    group
+                        .dataset("floats")
+                        .shape(shape)
+                        .chunks([32, 20])
+                        .filters(filters.clone())
+                        .write(&floats)?;
+                }
+            }
+            let narrow = Datatype::integer(true, 4).with_precision(20, 3)?;
+            let filters = Filters::new().n_bit();
+            file.dataset("narrow")
+                .shape(shape)
+                .datatype(narrow)
+                .chunks([30, 30])
+                .filters(filters)
+                .write(&ints)?;
+            let filters = Filters::new().scale_offset_decimals(2);
+            file.dataset("decimals").shape(shape).chunks([30, 30]).filters(filters).write(&floats)?;
+            Ok(())
+        },
+        |file, bound| {
+            for (name, _) in &all {
+                let group = file.group(name)?;
+                assert_eq!(group.dataset("ints")?.read::<i32>()?, ints, "{bound:?} {name}");
+                assert_eq!(group.dataset("bytes")?.read::<u8>()?, bytes, "{bound:?} {name}");
+                assert_eq!(group.dataset("shorts")?.read::<u16>()?, shorts, "{bound:?} {name}");
+                assert_eq!(group.dataset("zeros")?.read::<u8>()?, zeros, "{bound:?} {name}");
+                assert_eq!(group.dataset("noise")?.read::<u64>()?, noise, "{bound:?} {name}");
+                if *name != "scale_offset" {
+                    assert_eq!(group.dataset("floats")?.read::<f64>()?, floats, "{bound:?} {name}");
+                }
+            }
+            assert_eq!(file.dataset("narrow")?.read::<i32>()?, ints);
+            let decimals = file.dataset("decimals")?.read::<f64>()?;
+            assert!(decimals.iter().zip(&floats).all(|(a, b)| (a - b).abs() < 1e-9));
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn elements_elsewhere() -> Result {
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    for i in 0..3u8 {
+        file.dataset(&format!("part{i}")).write(&[i; 10])?;
+    }
+    let mut whole = file.dataset("whole").shape([3, 10]).fill(9u8);
+    for i in [0u64, 2] {
+        let target = Slab::new(&[3, 10], [Range::new(i, 1), Range::all(10)])?;
+        whole = whole.map(".", &format!("/part{i}"), &Slab::all(&[10])?, &target);
+    }
+    whole.create::<u8>()?;
+    file.dataset("outside")
+        .shape([20])
+        .external([("a.raw", 4, Some(8)), ("b.raw", 0, None)])
+        .create::<u8>()?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let expected: Vec<u8> = [0u8, 9, 2].iter().flat_map(|&i| [i; 10]).collect();
+    assert_eq!(file.dataset("whole")?.read::<u8>()?, expected);
+    assert_eq!(file.dataset("whole")?.mappings()?.len(), 2);
+    assert_eq!(file.dataset("outside")?.shape(), Some(&[20][..]));
+    Ok(())
+}
