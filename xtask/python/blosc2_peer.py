@@ -13,10 +13,11 @@ import sys
 import tempfile
 
 import blosc2
+import blosc2_cases
 import numpy
 
 from blosc2_format import (
-    ARRAYS, CODECS, DTYPES, FILTERS, cases, chunk_size, chunks, content, dtype, elements, vlmeta,
+    ARRAYS, CODECS, DTYPES, FILTERS, cases, chunk_size, chunks, content, elements, vlmeta, words as text,
 )
 
 blosc2.set_nthreads(1)
@@ -53,6 +54,7 @@ def write(folder):
     for number, text in enumerate(DTYPES):
         write_array(folder / f"dtypes-{number}.b2nd", text, [10, 11], [4, 5], [3, 2])
     write_others(folder)
+    blosc2_cases.write(folder)
 
 
 def write_array(path, text, shape, chunk, block):
@@ -111,12 +113,6 @@ def write_others(folder):
     batches = blosc2.BatchArray(urlpath=str(folder / "variable-batches.b2b"), mode="w", items_per_block=2)
     batches.append([content("smooth", i, 50 * i + 1) for i in range(7)])
     batches.append([content("random", i, 50 * i + 1) for i in range(3)])
-
-
-def text(length):
-    """Words that recur, so that a dictionary is worth it."""
-    words = b"".join(b"record %d of many, " % (i * i % 97) for i in range(length // 14))
-    return words[:length]
 
 
 # --- check ---
@@ -244,6 +240,7 @@ def check_others(folder):
         data = content(["smooth", "random"][i % 2], i, 10_000 + i)
         checked(f"buffer: {i}", lambda i=i, data=data: compare(blosc2.decompress2((folder / f"buffer-{i}.chunk").read_bytes()), data))
         checked(f"buffer: blosc1 {i}", lambda i=i, data=data: compare(blosc2.decompress((folder / f"blosc1-{i}.chunk").read_bytes()), data))
+    blosc2_cases.check(folder, checked, compare)
     variable = [content("smooth", i, 100 * i + 1) for i in range(9)]
     checked("variable: chunks", check_chunks, folder / "variable-chunks.b2frame", variable)
     blocks = [b"".join(content(kind, i, 50 * i + 1) for i in range(n)) for kind, n in (("smooth", 7), ("random", 3))]

@@ -46,8 +46,7 @@ impl Array {
     /// # Errors
     /// `Usage` if the shapes do not fit each other.
     pub fn new(params: &ArrayParams) -> Result<Self> {
-        let schunk = SChunk::new(params.params);
-        Self::fill(schunk, params)
+        Self::over(SChunk::new(params.params), params)
     }
 
     /// An array of zeros that becomes a file with the first [`commit`](Self::commit).
@@ -55,8 +54,7 @@ impl Array {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
-        let schunk = SChunk::create(path, params.params);
-        Self::fill(schunk, params)
+        Self::over(SChunk::create(path, params.params), params)
     }
 
     /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit).
@@ -64,11 +62,11 @@ impl Array {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn create_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
-        let schunk = SChunk::create_sparse(folder, params.params);
-        Self::fill(schunk, params)
+        Self::over(SChunk::create_sparse(folder, params.params), params)
     }
 
-    fn fill(mut schunk: SChunk, params: &ArrayParams) -> Result<Self> {
+    /// An array of zeros in an empty super-chunk.
+    pub(crate) fn over(mut schunk: SChunk, params: &ArrayParams) -> Result<Self> {
         let b2nd = params.b2nd()?;
         let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
         schunk.set_metalayer("b2nd", &b2nd.encode())?;
@@ -435,7 +433,7 @@ impl Array {
 }
 
 /// The position of a chunk in a grid of `counts`.
-fn position_of(number: u64, counts: &[u64]) -> Vec<u64> {
+pub(crate) fn position_of(number: u64, counts: &[u64]) -> Vec<u64> {
     let mut rest = number;
     let mut position: Vec<u64> = counts
         .iter()

@@ -34,13 +34,18 @@ impl ArrayParams {
         if shape.len() > usize::from(MAX_DIMENSIONS) {
             return Err(Error::usage("shape", format!("has {} dimensions, at most 16", shape.len())));
         }
-        Ok(Self {
+        Ok(Self::raw(shape, dtype, typesize))
+    }
+
+    /// As [`new`](Self::new), of an element type that need not be known.
+    pub(crate) fn raw(shape: &[u64], dtype: &str, typesize: u32) -> Self {
+        Self {
             shape: shape.into(),
             dtype: dtype.into(),
             chunks: None,
             blocks: None,
             params: Params::new(typesize),
-        })
+        }
     }
 
     /// Another shape of the chunks than the one that is chosen.

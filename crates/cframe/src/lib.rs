@@ -31,17 +31,23 @@
 //! |---|---|---|
 //! | `parallel` | yes | blocks are coded by rayon's current pool; [`Threads::One`] turns it off |
 //! | `zstd` | yes | the codec zstd, through the C library |
+//! | `ndarray` | no | arrays from and into those of `ndarray` |
 //! | `ruzstd` | no | the codec zstd in Rust, for reading, where `zstd` is off |
 
 mod array;
 mod array_params;
 mod codec;
+mod element;
 mod model;
+#[cfg(feature = "ndarray")]
+mod nd;
+mod repack;
 mod spec;
 
 pub use array::Array;
 pub use array_params::ArrayParams;
 pub use codec::registry::{Registry, UserCodec, UserFilter};
+pub use element::Element;
 pub use model::anatomy::{Anatomy, ChunkPlace};
 pub use model::chunk::Chunk;
 pub use model::dtype::{DType, Field, Kind};
@@ -50,6 +56,7 @@ pub use model::options::Options;
 pub use model::parallel::Threads;
 pub use model::params::{Params, Split};
 pub use model::schunk::SChunk;
+pub use repack::Repack;
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab};
 pub use spec::chunk_header::Special;

@@ -4,6 +4,7 @@
 
 use cframe::{
     Array, ArrayParams, ChunkSize, Codec, Filter, Frame, FrameType, Params, Range, SChunk, Slab, Special,
+    Value,
 };
 
 fn data(seed: usize, len: usize) -> Vec<u8> {
@@ -141,6 +142,56 @@ fn another_writer_is_kept_out() {
     assert!(schunk.commit().unwrap_err().to_string().contains("locked by another writer"));
     drop(lock);
     schunk.commit().unwrap();
+}
+
+#[test]
+fn items_and_values() {
+    let mut schunk = SChunk::new(Params::new(4));
+    (0..3).for_each(|i| schunk.append(&data(i, 4000)).unwrap());
+    let before = schunk.read_items(0, 3000).unwrap();
+    schunk.write_items(990, &[0xEE; 80]).unwrap();
+    assert_eq!(
+        schunk.read_items(989, 22).unwrap(),
+        [&before[3956..3960], &[0xEE; 80], &before[4040..4044]].concat()
+    );
+    assert!(schunk.write_items(0, &[0; 3]).is_err() && schunk.read_items(2999, 2).is_err());
+    assert_eq!(schunk.iter().map(|chunk| chunk.unwrap().nbytes()).collect::<Vec<_>>(), [4000; 3]);
+    schunk.set_vlmeta_value("n", &Value::from(3)).unwrap();
+    schunk.set_vlmeta("raw", b"\xc1").unwrap();
+    schunk.set_metalayer_value("m", &Value::from("text")).unwrap();
+    assert_eq!(schunk.metalayer_value("m").unwrap().as_str(), Some("text"));
+    let values = schunk.vlmeta_values().unwrap();
+    assert_eq!(values, [("n".to_owned(), 3.into()), ("raw".to_owned(), Value::Bytes(vec![0xc1]))]);
+    assert!(schunk.vlmeta_value("raw").is_err() && schunk.metalayer_value("x").is_err());
+}
+
+#[test]
+fn numbers_of_either_byte_order() {
+    for dtype in ["<i2", ">i2"] {
+        let mut array = Array::new(&ArrayParams::new(&[3, 4], dtype).unwrap()).unwrap();
+        let all = Slab::all(&[3, 4]).unwrap();
+        let values: Vec<i16> = (-6..6).collect();
+        array.write_values(&all, &values).unwrap();
+        assert_eq!(array.read_values::<i16>(&all).unwrap(), values);
+        let first = if dtype == "<i2" { (-6i16).to_le_bytes() } else { (-6i16).to_be_bytes() };
+        assert_eq!(array.read().unwrap()[..2], first);
+        assert!(array.read_values::<u16>(&all).is_err() && array.write_values(&all, &[0f64; 12]).is_err());
+    }
+}
+
+#[test]
+fn a_frame_that_is_open_is_edited_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.b2frame");
+    let mut schunk = SChunk::create(&path, Params::new(1));
+    schunk.append(&[1; 500]).unwrap();
+    schunk.commit().unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let mut copy = SChunk::from_frame(Frame::open(&path).unwrap());
+    copy.append(&[2; 500]).unwrap();
+    copy.commit().unwrap();
+    check(&copy, &[vec![1; 500], vec![2; 500]]);
+    assert!(std::fs::read(&path).unwrap() == before);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) fn in_matrix(filters: &str, typesize: u32) -> bool {
     filters != "shuffle-bytedelta" || typesize <= 127
 }
 
-pub(crate) const KINDS: [&str; 6] = ["smooth", "random", "constant", "zeros", "sparse", "ramp"];
+pub(crate) const KINDS: [&str; 7] = ["smooth", "random", "constant", "zeros", "sparse", "ramp", "nan"];
 
 pub(crate) const SPLITS: [(u32, Split); 4] =
     [(1, Split::Always), (2, Split::Never), (3, Split::Auto), (4, Split::ForwardCompatible)];
@@ -85,6 +85,8 @@ pub(crate) fn content(kind: &str, seed: u64, len: usize) -> Vec<u8> {
         "constant" => 7 + seed,
         "sparse" if i % 16 < 3 => i / 16 + seed,
         "ramp" => (i / 8 + seed) >> (8 * (i % 8)),
+        "nan" if i % 8 == 7 => 0x7f,
+        "nan" if i % 8 == 6 => 0xf8,
         _ => 0,
     };
     (0..len as u64).map(|i| byte(i) as u8).collect()

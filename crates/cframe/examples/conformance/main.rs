@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use cframe::{Array, ArrayParams, Error, Frame, Options, Params, Range, Result, SChunk, Slab, Special};
 
 mod contents;
+mod more;
 use contents::{
     ARRAYS, CODECS, DTYPES, FILTERS, SPLITS, Shapes, TYPE_SIZES, array_file, buffer, chunks, codec, content,
     edited, elements, in_matrix, packed, packed_blocks, text, vlmeta,
@@ -61,7 +62,8 @@ fn write(folder: &Path) -> Result<()> {
         write_array(&folder.join(format!("dtypes-{number}.b2nd")), dtype, (&[10, 11], &[4, 5], &[3, 2]))?;
     }
     write_frames(folder)?;
-    write_buffers(folder)
+    write_buffers(folder)?;
+    more::write(folder)
 }
 
 fn put(mut schunk: SChunk, chunks: &[Vec<u8>]) -> Result<()> {
@@ -231,6 +233,7 @@ fn check(folder: &Path) {
             Ok(compare(&cframe::decompress(&bytes)?, &buffer(i).0))
         });
     }
+    more::check(folder);
     checked("edited: there, then here", || check_edit(&folder.join("edited.b2frame")));
 }
 

@@ -347,10 +347,62 @@ mod tests {
         step(&mut file, &|s| s.set_vlmeta("a", &noise(12, 900)).unwrap());
         step(&mut file, &|s| s.insert(0, &noise(13, 300)).unwrap());
         step(&mut file, &|s| s.update(2, &[0; 800]).unwrap());
-        step(&mut file, &|s| (0..5).for_each(|_| s.remove(0).unwrap()));
+        step(&mut file, &|s| s.write_bytes(700, &noise(16, 900)).unwrap());
+        step(&mut file, &|s| s.append_special(Special::Zeros, &[], 800).unwrap());
+        step(&mut file, &|s| s.append_special(Special::Value, &noise(17, 4), 800).unwrap());
+        step(&mut file, &|s| s.set_vlmeta("a", &noise(18, 30)).unwrap());
+        step(&mut file, &|s| s.remove_vlmeta("a").unwrap());
+        step(&mut file, &|s| {
+            while s.chunks() > 0 {
+                s.remove(0).unwrap();
+            }
+        });
         step(&mut file, &|s| s.set_vlmeta("b", &noise(14, 2000)).unwrap());
         step(&mut file, &|s| s.append(&noise(15, 900)).unwrap());
-        assert!(cuts.prefixes > 30 && cuts.torn > 10 && cuts.reordered > 5, "{cuts:?}");
+        println!("commits to a file: {cuts:?}, {} in all", cuts.total());
+        assert!(cuts.prefixes > 50 && cuts.torn > 20 && cuts.reordered > 10, "{cuts:?}");
+    }
+
+    /// Chunks of an array that grows, shrinks and is written to.
+    #[test]
+    fn every_cut_of_a_commit_of_an_array_leaves_the_old_one_or_the_new_one() {
+        use crate::{Array, ArrayParams, Slab};
+
+        let spec = ArrayParams::new(&[6, 5], "<i4").unwrap().chunks(&[2, 5]).blocks(&[1, 5]);
+        let mut array = Array::new(&spec).unwrap();
+        let all: Vec<u8> = (0..30i32).flat_map(|i| (i * 77_777).to_le_bytes()).collect();
+        array.write_slab(&Slab::all(&[6, 5]).unwrap(), &all).unwrap();
+        let mut file = array.schunk().to_bytes().unwrap();
+        let seen = |file: &[u8]| {
+            let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
+            let array = Array::from_frame(frame).unwrap();
+            (array.shape().to_vec(), array.read().unwrap())
+        };
+        let mut cuts = replay::Cuts::default();
+        let edits: [&dyn Fn(&mut Array); 4] = [
+            &|a| a.append(0, &all[..40]).unwrap(),
+            &|a| a.write_slab(&Slab::all(&[8, 5]).unwrap(), &[3; 160]).unwrap(),
+            &|a| a.resize(&[3, 5]).unwrap(),
+            &|a| a.append(1, &all[..12]).unwrap(),
+        ];
+        for edit in edits {
+            let mut array = Array::from_schunk(SChunk::from_bytes(file.clone()).unwrap()).unwrap();
+            edit(&mut array);
+            let frame = Frame::in_storage(file.clone(), 0, &Options::default()).unwrap();
+            let (entries, header, trailer) = array.schunk().parts().unwrap();
+            let plan = plan(&frame, &Space::of(&frame), &entries, header, &trailer).unwrap();
+            let mut done = file.clone();
+            apply(&plan.steps, &mut done).unwrap();
+            let (old, new) = (seen(&file), seen(&done));
+            assert_ne!(old, new);
+            cuts += replay::every_cut(&file, &plan.steps, |cut, file| {
+                let found = seen(file);
+                assert!(found == old || found == new, "{cut:?}: neither the old array nor the new one");
+            });
+            file = done;
+        }
+        println!("commits of an array: {cuts:?}, {} in all", cuts.total());
+        assert!(cuts.total() > 40, "{cuts:?}");
     }
 
     #[test]

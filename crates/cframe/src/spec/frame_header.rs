@@ -9,7 +9,7 @@
 //! | 24 | `a4` | 1 | four bytes of flags follow |
 //! | 25 | | 1 | 0–3 version, 4–5 width of offsets, 6 chunks vary in length, 7 blocks do |
 //! | 26 | | 1 | 0–3 type: 0 contiguous, 1 directory |
-//! | 27 | | 1 | 0–3 codec format, 4–7 level |
+//! | 27 | | 1 | 0–3 codec: its number, 6 for those from 6 on; 4–7 level |
 //! | 28 | | 1 | 0–1 split mode |
 //! | 29 | `d3` | 9 | decoded size of all chunks |
 //! | 38 | `d3` | 9 | size of the chunks as stored |
@@ -44,6 +44,8 @@ const VERSION_MASK: u8 = 0x0f;
 const WIDE_OFFSETS: u8 = 0x10;
 const VARIABLE_CHUNKS: u8 = 0x40;
 const VARIABLE_BLOCKS: u8 = 0x80;
+/// In the place of a codec's number: it is larger, and in the byte for the codec.
+const BEYOND: u8 = 6;
 /// The newest version, of frames whose chunks or blocks vary in length.
 const VERSION_VARIABLE: u8 = 3;
 const VERSION: u8 = 2;
@@ -80,7 +82,7 @@ pub struct FrameHeader {
     pub general_flags: u8,
     /// Bits 0–3: 0 contiguous, 1 directory.
     pub frame_type: u8,
-    /// Bits 0–3 codec format, 4–7 level.
+    /// Bits 0–3 number of the codec, 6 for those from 6 on; 4–7 level.
     pub codec_flags: u8,
     /// Bits 0–1 split mode, less one.
     pub other_flags: u8,
@@ -244,10 +246,15 @@ impl FrameHeader {
 
     /// The codec that new chunks are written with by default.
     pub(crate) fn codec(&self) -> Codec {
-        let format = self.codec_flags & 0x0f;
-        // Early writers had no byte for the codec, and later ones always fill it.
-        let codec = Codec::from_id(self.codec);
-        if format == 6 || codec.format() == format { codec } else { Codec::from_format(format) }
+        match self.codec_flags & 0x0f {
+            BEYOND => Codec::from_id(self.codec),
+            number => Codec::from_id(number),
+        }
+    }
+
+    /// The byte that says a codec and a level.
+    pub(crate) fn codec_flags(codec: Codec, level: u8) -> u8 {
+        codec.id().min(BEYOND) | (level << 4)
     }
 
     pub(crate) fn level(&self) -> u8 {
@@ -323,6 +330,22 @@ mod tests {
         assert_eq!(header.chunksize, ChunkSize::Unknown);
         assert_eq!(header.reserved, 0x55);
         assert_eq!(header.encode(), bytes);
+    }
+
+    #[test]
+    fn codecs_by_their_numbers() {
+        let header = FrameHeader::parse(&bytes()).unwrap().1;
+        for (flags, byte, codec) in [
+            (0x50, 0, Codec::BloscLz),
+            (0x52, 2, Codec::Lz4Hc),
+            (0x54, 4, Codec::Zlib),
+            (0x95, 5, Codec::Zstd),
+            (0x56, 32, Codec::NdLz),
+            (0x16, 200, Codec::Other(200)),
+        ] {
+            assert_eq!(FrameHeader { codec_flags: flags, codec: byte, ..header.clone() }.codec(), codec);
+            assert_eq!(FrameHeader::codec_flags(codec, flags >> 4), flags);
+        }
     }
 
     #[test]

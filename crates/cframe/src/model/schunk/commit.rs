@@ -1,5 +1,6 @@
 //! Writing a super-chunk: as a whole, or what has changed to where it lives.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -144,6 +145,13 @@ impl SChunk {
     }
 
     fn commit_folder(&mut self, folder: &Path) -> Result<()> {
+        apply_folder(folder, &self.plan_folder(folder)?)?;
+        self.reopen(None)
+    }
+
+    /// What a commit does to the folder of a sparse frame: new chunks become new files, then the index takes the place of
+    /// the old one, then what it does not name goes.
+    fn plan_folder(&self, folder: &Path) -> Result<Vec<FolderStep>> {
         let mut entries = self.listed()?;
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
@@ -153,17 +161,16 @@ impl SChunk {
             store_specials(&mut entries, header.typesize)?;
         }
         let io = |action, e| Error::io(action, e).in_file(folder, None);
-        std::fs::create_dir_all(folder).map_err(|e| io("create", e))?;
-        let old = chunk_files(folder).map_err(|e| io("list", e))?;
+        let old = if folder.is_dir() { chunk_files(folder).map_err(|e| io("list", e))? } else { Vec::new() };
         let mut next = old.iter().max().map_or(0, |last| last.saturating_add(1));
+        let mut steps = Vec::new();
         let mut offsets = Vec::with_capacity(entries.len());
         let mut stored_bytes = 0u64;
         for entry in &entries {
             let numbered = match (&entry.place, &self.base) {
                 (Place::Stored(offset @ Offset::At(number)), Some(base)) if base.is_in(folder) => {
-                    let size =
-                        std::fs::metadata(folder.join(chunk_file(*number))).map_err(|e| io("read", e))?.len();
-                    Some((*offset, size))
+                    let file = std::fs::metadata(folder.join(chunk_file(*number)));
+                    Some((*offset, file.map_err(|e| io("read", e))?.len()))
                 }
                 _ => None,
             };
@@ -172,11 +179,10 @@ impl SChunk {
                 None => match self.stored(entry, header.chunksize)? {
                     Stored::Nothing(offset) => (offset, 0),
                     Stored::Bytes(bytes) => {
-                        let mut file = FileStorage::create_new(folder.join(chunk_file(next)))?;
-                        file.write_at(0, &bytes)?;
-                        let number = next;
+                        let (number, size) = (next, bytes.len() as u64);
+                        steps.push(FolderStep::Create(number, bytes));
                         next = next.saturating_add(1);
-                        (Offset::At(number), bytes.len() as u64)
+                        (Offset::At(number), size)
                     }
                 },
             };
@@ -189,15 +195,13 @@ impl SChunk {
         header.frame_len = (header.encode().len() as u64).saturating_add(index.len() as u64);
         let mut bytes = header.encode();
         bytes.extend(index);
-        let mut file = Replacement::create(folder.join(SPARSE_INDEX))?;
-        file.write_at(0, &bytes)?;
-        file.finish(Durability::Process)?;
-        // The new index is in place; what it does not name is nobody's.
-        for number in old.into_iter().filter(|&number| !offsets.contains(&Offset::At(number))) {
-            std::fs::remove_file(folder.join(chunk_file(number)))
-                .map_err(|e| io("remove a chunk from", e))?;
-        }
-        self.reopen(None)
+        steps.push(FolderStep::Index(bytes));
+        let named: HashSet<u64> = offsets
+            .iter()
+            .filter_map(|offset| if let Offset::At(number) = offset { Some(*number) } else { None })
+            .collect();
+        steps.extend(old.into_iter().filter(|number| !named.contains(number)).map(FolderStep::Remove));
+        Ok(steps)
     }
 
     fn reopen(&mut self, space: Option<Space>) -> Result<()> {
@@ -215,6 +219,37 @@ impl SChunk {
         self.entries = None;
         self.changed = false;
     }
+}
+
+/// One change of the folder of a sparse frame.
+#[derive(Debug)]
+enum FolderStep {
+    /// A new chunk file.
+    Create(u64, Arc<Vec<u8>>),
+    /// The index, in place of the old one: from here on the frame is the new one.
+    Index(Vec<u8>),
+    /// A chunk file that the index does not name.
+    Remove(u64),
+}
+
+fn apply_folder(folder: &Path, steps: &[FolderStep]) -> Result<()> {
+    let io = |action, e| Error::io(action, e).in_file(folder, None);
+    std::fs::create_dir_all(folder).map_err(|e| io("create", e))?;
+    for step in steps {
+        match step {
+            FolderStep::Create(number, bytes) => {
+                FileStorage::create_new(folder.join(chunk_file(*number)))?.write_at(0, bytes)?;
+            }
+            FolderStep::Index(bytes) => {
+                let mut file = Replacement::create(folder.join(SPARSE_INDEX))?;
+                file.write_at(0, bytes)?;
+                file.finish(Durability::Process)?;
+            }
+            FolderStep::Remove(number) => std::fs::remove_file(folder.join(chunk_file(*number)))
+                .map_err(|e| io("remove a chunk from", e))?,
+        }
+    }
+    Ok(())
 }
 
 /// Numbers of the chunk files in a folder.
@@ -236,4 +271,94 @@ pub(super) fn store_specials(entries: &mut [Entry], typesize: u32) -> Result<()>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params;
+    use crate::spec::chunk_header::Special;
+
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+
+    fn content(folder: &Path) -> (Vec<u8>, Vec<(String, Vec<u8>)>) {
+        let schunk = SChunk::open(folder).unwrap();
+        let mut bytes = vec![0; usize::try_from(schunk.nbytes()).unwrap()];
+        schunk.read_bytes(0, &mut bytes).unwrap();
+        let names = schunk.vlmeta_names().map(|name| (name.to_owned(), schunk.vlmeta(name).unwrap()));
+        (bytes, names.collect())
+    }
+
+    /// Does `steps` up to each of them, and of new files only a part, and looks at the folder that is left.
+    fn cut(folder: &Path, steps: &[FolderStep], check: &dyn Fn(&Path)) -> usize {
+        let mut cuts = 0;
+        for end in 0..=steps.len() {
+            let partial: Vec<Option<usize>> = match steps.get(end) {
+                Some(FolderStep::Create(_, bytes)) => vec![None, Some(0), Some(bytes.len() / 2)],
+                _ => vec![None],
+            };
+            for part in partial {
+                let left = tempfile::tempdir().unwrap();
+                copy(folder, left.path());
+                apply_folder(left.path(), &steps[..end]).unwrap();
+                if let (Some(len), Some(FolderStep::Create(number, bytes))) = (part, steps.get(end)) {
+                    std::fs::write(left.path().join(chunk_file(*number)), &bytes[..len]).unwrap();
+                }
+                check(left.path());
+                // Files that nobody names do no harm to the next commit.
+                let mut again = SChunk::open(left.path()).unwrap();
+                again.append(&[7; 400]).unwrap();
+                again.commit().unwrap();
+                assert_eq!(content(left.path()).0.len() as u64, again.nbytes());
+                cuts += 1;
+            }
+        }
+        cuts
+    }
+
+    #[test]
+    fn every_cut_of_a_commit_to_a_folder_leaves_the_old_frame_or_the_new_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("f.b2frame");
+        let data = |seed: u8| -> Vec<u8> { (0..400u32).map(|i| (i * i / 3) as u8 ^ seed).collect() };
+        let mut schunk = SChunk::create_sparse(&folder, Params::new(1));
+        (0..3).for_each(|i| schunk.append(&data(i)).unwrap());
+        schunk.commit().unwrap();
+        let mut cuts = 0;
+        let edits: [&dyn Fn(&mut SChunk); 8] = [
+            &|s| (3..6).for_each(|i| s.append(&data(i)).unwrap()),
+            &|s| s.update(1, &data(9)).unwrap(),
+            &|s| s.insert(0, &data(10)).unwrap(),
+            &|s| s.remove(2).unwrap(),
+            &|s| s.write_bytes(390, &[5; 420]).unwrap(),
+            &|s| s.append_special(Special::Zeros, &[], 400).unwrap(),
+            &|s| s.set_vlmeta("note", &data(11)).unwrap(),
+            &|s| (0..7).for_each(|_| s.remove(0).unwrap()),
+        ];
+        for edit in edits {
+            let mut schunk = SChunk::open(&folder).unwrap();
+            edit(&mut schunk);
+            let steps = schunk.plan_folder(&folder).unwrap();
+            let old = content(&folder);
+            let done = tempfile::tempdir().unwrap();
+            copy(&folder, done.path());
+            apply_folder(done.path(), &steps).unwrap();
+            let new = content(done.path());
+            assert_ne!(old, new);
+            cuts += cut(&folder, &steps, &|left| {
+                let seen = content(left);
+                assert!(seen == old || seen == new, "neither the old frame nor the new one");
+            });
+            schunk.commit().unwrap();
+            assert_eq!(content(&folder), new);
+        }
+        println!("{cuts} cuts of commits to a folder");
+        assert!(cuts > 40, "{cuts}");
+    }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sciformats_core::storage::FileStorage;
+use sciformats_core::storage::{FileStorage, zeroed};
 use sciformats_core::{Error, Limits, Result};
 
 use crate::model::chunk::{Chunk, Context, read_header};
@@ -307,6 +307,30 @@ impl SChunk {
         Ok(())
     }
 
+    /// The bytes of `count` items from item `first` on.
+    ///
+    /// # Errors
+    /// `Usage` if there are not so many; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
+    pub fn read_items(&self, first: u64, count: u64) -> Result<Vec<u8>> {
+        let size = u64::from(self.typesize());
+        let bytes = self.limits().memory("bytes of the items", count.saturating_mul(size))?;
+        let mut out = zeroed(bytes);
+        self.read_bytes(first.saturating_mul(size), &mut out)?;
+        Ok(out)
+    }
+
+    /// Overwrites items from item `first` on.
+    ///
+    /// # Errors
+    /// `Usage` if `bytes` are no whole number of items; those of [`write_bytes`](Self::write_bytes).
+    pub fn write_items(&mut self, first: u64, bytes: &[u8]) -> Result<()> {
+        let size = u64::from(self.typesize());
+        if !(bytes.len() as u64).is_multiple_of(size) {
+            return Err(Error::usage("bytes", format!("are no whole number of items of {size} bytes")));
+        }
+        self.write_bytes(first.saturating_mul(size), bytes)
+    }
+
     /// Compresses `data` into a chunk at the end.
     ///
     /// # Errors
@@ -485,7 +509,7 @@ fn header_of(params: &Params) -> FrameHeader {
         frame_len: 0,
         general_flags: FrameHeader::general_flags(false, false),
         frame_type: 0,
-        codec_flags: (params.codec.format() & 0x0f) | (params.level << 4),
+        codec_flags: FrameHeader::codec_flags(params.codec, params.level),
         other_flags: params.split.code(),
         nbytes: 0,
         cbytes: 0,

@@ -1,0 +1,112 @@
+//! Elements as Rust's numbers.
+
+use std::mem::size_of;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result, Slab};
+
+use crate::array::Array;
+use crate::array_params::ArrayParams;
+use crate::model::dtype::{DType, Kind};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type that elements of an array can be: integers and floats of 1 to 8 bytes.
+pub trait Element: bytemuck::Pod + sealed::Sealed {
+    /// What it is.
+    const KIND: Kind;
+    /// Its name in NumPy, in the byte order of this machine.
+    const DTYPE: &'static str;
+}
+
+macro_rules! elements {
+    ($($rust:ty, $kind:ident, $little:literal, $big:literal;)*) => {$(
+        impl sealed::Sealed for $rust {}
+        impl Element for $rust {
+            const KIND: Kind = Kind::$kind;
+            const DTYPE: &'static str = if cfg!(target_endian = "big") { $big } else { $little };
+        }
+    )*};
+}
+elements! {
+    i8, Signed, "|i1", "|i1";
+    i16, Signed, "<i2", ">i2";
+    i32, Signed, "<i4", ">i4";
+    i64, Signed, "<i8", ">i8";
+    u8, Unsigned, "|u1", "|u1";
+    u16, Unsigned, "<u2", ">u2";
+    u32, Unsigned, "<u4", ">u4";
+    u64, Unsigned, "<u8", ">u8";
+    f32, Float, "<f4", ">f4";
+    f64, Float, "<f8", ">f8";
+}
+
+impl ArrayParams {
+    /// An array of `shape`, whose elements are of type `T`.
+    ///
+    /// # Errors
+    /// `Usage` if there are more than 16 dimensions.
+    pub fn of<T: Element>(shape: &[u64]) -> Result<Self> {
+        Self::new(shape, T::DTYPE)
+    }
+}
+
+impl Array {
+    /// The elements of a selection as numbers, whatever their byte order in the file.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// let mut array = Array::new(&ArrayParams::of::<f32>(&[4, 3])?)?;
+    /// array.write_values(&Slab::all(&[4, 3])?, &(0..12).map(|i| i as f32).collect::<Vec<_>>())?;
+    /// let column = Slab::new(&[4, 3], [Range::new(0, 4), Range::new(1, 1)])?;
+    /// assert_eq!(array.read_values::<f32>(&column)?, [1.0, 4.0, 7.0, 10.0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab); `Usage` if the elements are of another type. Elements without a type can be read
+    /// as any of their size.
+    pub fn read_values<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        let order = self.order_of::<T>()?;
+        let size = slab.len().saturating_mul(size_of::<T>() as u64);
+        let bytes = self.schunk().limits().memory("bytes of the selection", size)?;
+        let mut values = bytemuck::allocation::zeroed_vec::<T>(bytes / size_of::<T>());
+        let bytes = bytemuck::cast_slice_mut(&mut values);
+        self.read_slab_into(slab, bytes)?;
+        order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
+        Ok(values)
+    }
+
+    /// Overwrites the elements of a selection with numbers.
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab); `Usage` if the elements are of another type.
+    pub fn write_values<T: Element>(&mut self, slab: &Slab, values: &[T]) -> Result<()> {
+        match self.order_of::<T>()? {
+            ByteOrder::NATIVE => self.write_slab(slab, bytemuck::cast_slice(values)),
+            order => {
+                let mut bytes = bytemuck::cast_slice(values).to_vec();
+                ByteOrder::NATIVE.convert(order, &mut bytes, size_of::<T>());
+                self.write_slab(slab, &bytes)
+            }
+        }
+    }
+
+    /// The byte order of the elements, if they are of type `T`.
+    fn order_of<T: Element>(&self) -> Result<ByteOrder> {
+        match self.element()? {
+            DType::Scalar { kind, size, order } if size == size_of::<T>() => {
+                let raw = kind == Kind::Raw;
+                if kind == T::KIND || raw {
+                    return Ok(if raw { ByteOrder::NATIVE } else { order });
+                }
+            }
+            _ => {}
+        }
+        let stored = self.dtype().unwrap_or("raw bytes");
+        Err(Error::usage("element type", format!("is {}, the array has {stored}", T::DTYPE)))
+    }
+}

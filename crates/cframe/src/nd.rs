@@ -1,0 +1,63 @@
+//! Arrays from and into those of `ndarray`.
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use sciformats_core::{Error, Result, Slab};
+
+use crate::array::Array;
+use crate::array_params::ArrayParams;
+use crate::element::Element;
+use crate::model::params::Params;
+
+impl Array {
+    /// An array in memory with the shape and the elements of `values`; chunks and blocks are chosen.
+    ///
+    /// ```
+    /// let values = ndarray::array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]];
+    /// let array = cframe::Array::from_ndarray(&values, cframe::Params::new(8))?;
+    /// assert_eq!(array.read_ndarray::<f64>(&cframe::Slab::all(&[3, 2])?)?, values.into_dyn());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new) and [`write_slab`](Self::write_slab).
+    pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
+        values: &ArrayBase<S, D>,
+        params: Params,
+    ) -> Result<Self> {
+        let shape: Vec<u64> = values.shape().iter().map(|&n| n as u64).collect();
+        let mut array = Self::new(&ArrayParams::of::<T>(&shape)?.params(params))?;
+        array.write_ndarray(&Slab::all(&shape)?, values)?;
+        Ok(array)
+    }
+
+    /// The elements of a selection; the array has the selection's shape.
+    ///
+    /// # Errors
+    /// As [`read_values`](Self::read_values).
+    pub fn read_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+        let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
+        let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
+        let values = self.read_values(slab)?;
+        ArrayD::from_shape_vec(IxDyn(&shape), values)
+            .map_err(|error| Error::usage("shape", format!("is none of an array here: {error}")))
+    }
+
+    /// Overwrites the elements of a selection with those of an array of its shape.
+    ///
+    /// # Errors
+    /// As [`write_values`](Self::write_values); `Usage` if the shapes differ.
+    pub fn write_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
+        &mut self,
+        slab: &Slab,
+        values: &ArrayBase<S, D>,
+    ) -> Result<()> {
+        if !values.shape().iter().map(|&n| n as u64).eq(slab.shape()) {
+            let problem = format!("is {:?}, the selection {:?}", values.shape(), slab.shape());
+            return Err(Error::usage("shape", problem));
+        }
+        match values.as_slice() {
+            Some(values) => self.write_values(slab, values),
+            None => self.write_values(slab, &values.iter().copied().collect::<Vec<_>>()),
+        }
+    }
+}
