@@ -157,13 +157,13 @@ def netcdf(folder, peer):
             if model == "NETCDF4":
                 group = file.createGroup("inner")
                 tree.group("/inner")
-                group.createDimension("y", 4)
+                group.createDimension("y_zeros", 4)
                 # A dimension without a variable is a dataset of its own.
-                tree.array("/inner/y", "f4", (4,), np.zeros(4, "<f4").tobytes())
+                tree.array("/inner/y_zeros", "f4", (4,), np.zeros(4, "<f4").tobytes())
                 for added in ("CLASS", "NAME", "_Netcdf4Dimid", "REFERENCE_LIST"):
-                    tree.unchecked("/inner/y", added)
-                variable(peer, tree, group, "u", "u8", ("y", "x"), (4, 5), path="/inner/u")
-                text = group.createVariable("stringy", str, ("y",))
+                    tree.unchecked("/inner/y_zeros", added)
+                variable(peer, tree, group, "u", "u8", ("y_zeros", "x"), (4, 5), path="/inner/u")
+                text = group.createVariable("stringy", str, ("y_zeros",))
                 text[:] = np.array(["a", "", "three", "ü"], object)
                 tree.array("/inner/stringy", "str", (4,), peer.strings([b"a", b"", b"three", "ü".encode()]))
                 for added in ("DIMENSION_LIST", "_FillValue", "_Netcdf4Dimid"):
@@ -225,7 +225,11 @@ def virtual(folder, one, peer):
         whole = ((0, 0), (1, 1), (1, 1), (4, 6))
         make(file, b"stacked_numbered", (4, 6), limit, [mapping(((4, 6), limit), every, (((4, 6), (4, 6)), whole), b"virtual_grown.h5", b"part%b")])
         tree.array("/stacked_numbered", "i4", (12, 6), np.concatenate(part).tobytes())
-        make(file, b"stacked_nested", (4, 3), (4, 3), [mapping(((4, 3), (4, 3)), ((0, 0), (1, 1), (1, 1), (4, 3)), (((12, 6), (12, 6)), ((1, 0), (3, 2), (4, 3), (1, 1))), b".", b"stacked_numbered")])
+        each = [mapping(((12, 6), (12, 6)), ((4 * i, 0), (1, 1), (1, 1), (4, 6)), (((4, 6), (4, 6)), whole), b"virtual_grown.h5", b"part%d" % i) for i in range(3)]
+        make(file, b"stacked_fixed", (12, 6), (12, 6), each)
+        tree.array("/stacked_fixed", "i4", (12, 6), np.concatenate(part).tobytes())
+        third = (((12, 6), (12, 6)), ((1, 0), (3, 2), (4, 3), (1, 1)))
+        make(file, b"stacked_nested", (4, 3), (4, 3), [mapping(((4, 3), (4, 3)), ((0, 0), (1, 1), (1, 1), (4, 3)), third, b".", b"stacked_fixed")])
         tree.array("/stacked_nested", "i4", (4, 3), np.ascontiguousarray(np.concatenate(part)[1::3, ::2]).tobytes())
         make(file, b"stacked_missing", (5,), (5,), [mapping(((5,), (5,)), ((1,), (1,), (1,), (3,)), (((3,), (3,)), ((0,), (1,), (1,), (3,))), b"nowhere.h5", b"x")])
         tree.array("/stacked_missing", "i4", (5,), np.full(5, -1, "<i4").tobytes())

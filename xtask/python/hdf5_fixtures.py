@@ -136,8 +136,12 @@ def hostile(file, data, exercises, *changes, sealed=None):
     put(f"hostile/{file}", bytes(data), exercises, "struct")
 
 
-def wrong(old, new, chunks_old, chunks_new):
+def wrong(old, new, chunks_old, chunks_new, types):
     word = lambda n: struct.pack("<Q", n)
+    heap = types.find(b"GCOL")
+    hostile("global-heap-size.h5", types, "a global heap collection larger than the file", (heap + 8, word(1 << 60)))
+    hostile("global-heap-object.h5", types, "an object larger than its collection", (heap + 16 + 8, word(1 << 60)))
+    hostile("global-heap-empty.h5", types, "a collection of no bytes", (heap + 8, word(0)))
     tree = old.find(b"TREE")
     hostile("btree-loop.h5", old, "a group B-tree that leads to itself", (tree + 5, b"\1"), (tree + 32, word(tree)))
     node = old.find(b"SNOD")
@@ -148,6 +152,9 @@ def wrong(old, new, chunks_old, chunks_new):
     hostile("heap-size.h5", old, "a local heap larger than the file", (heap + 8, word(1 << 50)))
     hostile("root-size.h5", old, "an object header larger than the file", (0x60 + 8, b"\xff\xff\xff\x7f"))
     hostile("end-of-file.h5", old[: len(old) // 2], "half a file")
+    more = old.find(b"\x10\0\x10\0")
+    hostile("continuation-loop.h5", old, "an object header that continues where it is", (more + 8, word(more)))
+    hostile("continuation-size.h5", old, "a continuation larger than the file", (more + 16, word(1 << 60)))
     hostile("offsets.h5", old, "a size of offsets that is not defined", (13, b"\3"))
     chunks = chunks_old.find(b"TREE\1")
     hostile("chunk-btree-loop.h5", chunks_old, "a chunk B-tree that leads to itself", (chunks + 5, b"\1"), (chunks + 24 + 32, word(chunks)))
@@ -164,9 +171,65 @@ def wrong(old, new, chunks_old, chunks_new):
     hostile("extensible-array-bits.h5", chunks_new, "an array of no bits", (array + 7, b"\0"), sealed=array)
 
 
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable         2"
+
+
+def conventions(file, tree):
+    """What programs agree on beyond the format."""
+    add(tree, file, "x", values((3,), "<f8"))
+    add(tree, file, "y", values((2,), "<i4"), maxshape=(None,), chunks=(2,))
+    add(tree, file, "t", values((2, 3), "<f4"))
+    file["x"].make_scale("width")
+    file["y"].make_scale(NO_VARIABLE)
+    file["t"].dims[0].attach_scale(file["y"])
+    file["t"].dims[1].attach_scale(file["x"])
+    file["t"].dims[0].label = "time"
+    strings, number = hdf5_peer.strings, lambda n: n.to_bytes(4, "little")
+    for i, (name, called) in enumerate((("y", NO_VARIABLE), ("x", "width"))):
+        file[name].attrs["_Netcdf4Dimid"] = np.int32(i)
+        tree.attribute(f"/{name}", "_Netcdf4Dimid", "i4", (), number(i))
+        tree.attribute(f"/{name}", "CLASS", "str", (), strings([b"DIMENSION_SCALE"]))
+        tree.attribute(f"/{name}", "NAME", "str", (), strings([called.encode()]))
+        kind = {"compound": [["dataset", "ref"], ["dimension", "u4"]]}
+        tree.attribute(f"/{name}", "REFERENCE_LIST", kind, (1,), strings([b"/t"]) + number(i))
+    one = (1).to_bytes(8, "little")
+    tree.attribute("/t", "DIMENSION_LIST", {"vlen": "ref"}, (2,), b"".join(one + strings([path]) for path in (b"/y", b"/x")))
+    tree.attribute("/t", "DIMENSION_LABELS", "str", (2,), strings([b"time", b""]))
+    file["t"].attrs["MATLAB_class"] = np.bytes_("single")
+    tree.attribute("/t", "MATLAB_class", "str", (), hdf5_peer.strings([b"single"]))
+
+
+def growing(file, tree):
+    """Virtual datasets that lead to themselves, select more than can be counted, or overlap themselves."""
+    unlimited = h5py.h5s.UNLIMITED
+
+    def make(path, shape, limit, target, name, dataset, source, slab):
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        to, source = h5py.h5s.create_simple(shape, limit), h5py.h5s.create_simple(*source)
+        to.select_hyperslab(*target)
+        source.select_hyperslab(*slab)
+        creation.set_obj_track_times(False)
+        creation.set_virtual(to, name, dataset, source)
+        h5py.h5d.create(file.id, path, h5py.h5t.STD_I32LE, h5py.h5s.create_simple(shape, limit), creation)
+
+    whole = ((0,), (1,), (1,), (4,))
+    make(b"itself", (4,), (4,), whole, b".", b"itself", ((4,), (4,)), whole)
+    huge = (1 << 40,)
+    make(b"numbered", huge, (unlimited,), ((0,), (unlimited,), (1,), (1,)), b".", b"none%b", ((1,), (1,)), ((0,), (1,), (1,), (1,)))
+    make(b"sparse", huge, huge, ((0,), (1 << 39,), (2,), (1,)), b".", b"itself", (huge, huge), ((1,), (1 << 39,), (2,), (1,)))
+
+
+def virtual_loops():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file.h5")
+        with h5py.File(path, "w", libver="latest") as opened:
+            growing(opened, None)
+        put("hostile/virtual.h5", pathlib.Path(path).read_bytes(), growing.__doc__.rstrip("."))
+
+
 def main():
     kinds = "datasets, attributes and references of every datatype class"
-    good("types-earliest.h5", kinds + ", oldest structures", hdf5_peer.types, libver=("earliest", "latest"))
+    types = good("types-earliest.h5", kinds + ", oldest structures", hdf5_peer.types, libver=("earliest", "latest"))
     good("types-latest.h5", kinds + ", newest structures", lambda file, tree: hdf5_peer.types(file, tree, commit=False), libver="latest")
     chunks_old = good("indexes-earliest.h5", "layouts, with the old chunk index", indexes, libver=("earliest", "latest"))
     chunks_new = good("indexes-latest.h5", "layouts, with every new chunk index", indexes, libver="latest")
@@ -175,7 +238,9 @@ def main():
     new = good("links-latest.h5", "links in dense storage", links, libver="latest", track_order=True)
     good("attributes.h5", "attributes in dense storage", attributes, libver="latest")
     good("user-block.h5", "a user block", attributes, userblock_size=512)
-    wrong(old, new, chunks_old, chunks_new)
+    good("conventions.h5", "dimension scales and marks of programs", conventions, libver="latest")
+    wrong(old, new, chunks_old, chunks_new, types)
+    virtual_loops()
 
 
 if __name__ == "__main__":

@@ -214,32 +214,114 @@ impl Dataset {
         T::read(&Values::new(&self.file, &self.content.datatype, &raw, self.data_offset()))
     }
 
+    /// One member of the selected elements, which are compounds; `name` may lead to members of members: `position.x`.
+    ///
+    /// ```no_run
+    /// let file = hdf5_pure::File::open("particles.h5")?;
+    /// let energies: Vec<f64> = file.dataset("/particles")?.read_field("energy")?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and [`Error::NotFound`] if there is no such member.
+    pub fn read_field<T: Element>(&self, name: &str) -> Result<Vec<T>> {
+        match self.shape() {
+            None => Ok(Vec::new()),
+            Some(shape) => self.read_field_slab(name, &Slab::all(shape)?),
+        }
+    }
+
+    /// As [`read_field`](Self::read_field), of the selected elements.
+    ///
+    /// # Errors
+    /// As [`read_field`](Self::read_field).
+    pub fn read_field_slab<T: Element>(&self, name: &str, slab: &Slab) -> Result<Vec<T>> {
+        let (offset, member) = self.datatype().member(name)?;
+        let size = usize::try_from(member.size).unwrap_or(usize::MAX);
+        self.raw_size(slab)?;
+        let count = usize::try_from(slab.len()).unwrap_or(usize::MAX);
+        let gather = |out: &mut [u8]| self.gather(slab, (offset, size), out);
+        if let Some(read) = T::read_direct(member, count, &mut |out| gather(out)) {
+            return read;
+        }
+        let mut raw = zeroed(count.saturating_mul(size));
+        gather(&mut raw)?;
+        T::read(&Values::new(&self.file, member, &raw, self.data_offset()))
+    }
+
+    /// Fills `out` with the `size` bytes at `offset` of each selected element, reading a piece at a time.
+    fn gather(&self, slab: &Slab, (offset, size): (usize, usize), out: &mut [u8]) -> Result<()> {
+        /// Small enough to stay in a processor's cache between the two steps.
+        const PIECE: u64 = 1 << 18;
+        let step = usize::try_from(self.element_size()).unwrap_or(usize::MAX);
+        if let Some(bytes) = self.bytes().filter(|_| slab.is_all()) {
+            return pick(bytes, step, (offset, size), out).map(drop);
+        }
+        let mut rest = out;
+        let mut raw = Vec::new();
+        for piece in slab.pieces((PIECE / self.element_size().max(1)).max(1)) {
+            raw.resize(self.raw_size(&piece)?, 0);
+            self.read_raw_into(&piece, &mut raw)?;
+            rest = pick(&raw, step, (offset, size), rest)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of all elements, where they are contiguous and in memory.
+    fn bytes(&self) -> Option<&[u8]> {
+        let storage = self.content.storage().ok()?;
+        let Layout::Contiguous { address: Some(at) } = storage.layout else { return None };
+        if storage.external.is_some() {
+            return None;
+        }
+        let context = &self.file.opened().context;
+        let start = usize::try_from(context.offset(at)).ok()?;
+        let bytes = self.content.dataspace.elements()?.checked_mul(self.element_size())?;
+        context.storage.as_slice()?.get(start..start.checked_add(usize::try_from(bytes).ok()?)?)
+    }
+
+    /// The dataset a piece after the other, each of at most `elements` elements (at least one), in C order: for arrays that
+    /// are larger than memory.
+    ///
+    /// ```no_run
+    /// let file = hdf5_pure::File::open("weather.h5")?;
+    /// let mut sum = 0.0;
+    /// for piece in file.dataset("/t")?.pieces::<f64>(1 << 20)? {
+    ///     let (_slab, values) = piece?;
+    ///     sum += values.iter().sum::<f64>();
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a null dataspace. What goes wrong with a piece is an item.
+    pub fn pieces<T: Element>(
+        &self,
+        elements: u64,
+    ) -> Result<impl Iterator<Item = Result<(Slab, Vec<T>)>> + use<'_, T>> {
+        let pieces = self.all()?.pieces(elements);
+        Ok(pieces.map(|slab| self.read_slab(&slab).map(|values| (slab, values))))
+    }
+
     /// Single elements in the order given, each by as many coordinates as there are dimensions.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
         let shape = self.shape().unwrap_or_default();
-        let mut raw = Vec::new();
-        for point in points {
+        let size = usize::try_from(self.element_size()).unwrap_or(usize::MAX);
+        let mut raw = zeroed(points.len().saturating_mul(size));
+        for (point, out) in points.iter().zip(raw.chunks_exact_mut(size.max(1))) {
             let ranges: Vec<_> = point.iter().map(|&at| sciformats_core::Range::new(at, 1)).collect();
-            raw.extend(self.read_raw(&Slab::new(shape, ranges)?)?);
+            self.read_raw_into(&Slab::new(shape, ranges)?, out)?;
         }
         T::read(&Values::new(&self.file, &self.content.datatype, &raw, self.data_offset()))
     }
 
     /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.
     pub fn as_slice<T: Element + bytemuck::AnyBitPattern>(&self) -> Option<&[T]> {
-        let storage = self.content.storage().ok()?;
-        let Layout::Contiguous { address: Some(at) } = storage.layout else { return None };
-        if storage.external.is_some() || !T::is_stored_as(&self.content.datatype) {
-            return None;
-        }
-        let context = &self.file.opened().context;
-        let start = usize::try_from(context.offset(at)).ok()?;
-        let bytes = self.content.dataspace.elements()?.checked_mul(self.element_size())?;
-        let end = start.checked_add(usize::try_from(bytes).ok()?)?;
-        bytemuck::try_cast_slice(context.storage.as_slice()?.get(start..end)?).ok()
+        let bytes = self.bytes().filter(|_| T::is_stored_as(&self.content.datatype))?;
+        bytemuck::try_cast_slice(bytes).ok()
     }
 
     fn chunked(&self) -> Result<&Chunked> {
@@ -291,5 +373,43 @@ impl Dataset {
             opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?;
         let reader = Reader { opened, content: &self.content, depth: 0, threads: 1 };
         reader.chunk(layout, chunk, bytes).map(Cow::into_owned)
+    }
+}
+
+/// Copies a part of each element; returns what of `out` is left.
+fn pick<'o>(
+    elements: &[u8],
+    step: usize,
+    (offset, size): (usize, usize),
+    out: &'o mut [u8],
+) -> Result<&'o mut [u8]> {
+    let count = elements.len().checked_div(step).unwrap_or(0);
+    let room = count.saturating_mul(size);
+    let Some((into, rest)) = out.split_at_mut_checked(room) else {
+        return Err(Error::usage("out", "has not the size of the selection"));
+    };
+    // A size that is known compiles to a move.
+    match size {
+        1 => parts::<1>(elements, step, offset, into),
+        2 => parts::<2>(elements, step, offset, into),
+        4 => parts::<4>(elements, step, offset, into),
+        8 => parts::<8>(elements, step, offset, into),
+        _ => {
+            for (element, out) in elements.chunks_exact(step).zip(into.chunks_exact_mut(size.max(1))) {
+                if let Some(part) = element.get(offset..offset.saturating_add(size)) {
+                    out.copy_from_slice(part);
+                }
+            }
+        }
+    }
+    Ok(rest)
+}
+
+fn parts<const N: usize>(elements: &[u8], step: usize, offset: usize, out: &mut [u8]) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    for (element, out) in elements.chunks_exact(step).zip(out) {
+        if let Some(part) = element.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
+            *out = *part;
+        }
     }
 }

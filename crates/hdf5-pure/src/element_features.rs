@@ -1,0 +1,97 @@
+//! Elements as types of other crates, each behind the feature with the crate's name, and as booleans.
+
+use sciformats_core::{Error, Result};
+
+use crate::element::{Element, Values};
+use crate::spec::message::datatype::Class;
+
+/// Booleans as h5py stores them: enumerations whose members are `FALSE`, 0, and `TRUE`, 1.
+impl Element for bool {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let Class::Enumeration { members, .. } = &values.datatype().class else {
+            return Err(values.mismatch("bool"));
+        };
+        let named = |name: &str| members.iter().any(|member| member.name == *name);
+        if members.len() != 2 || !named("FALSE") || !named("TRUE") {
+            return Err(values.mismatch("bool"));
+        }
+        let numbers = <i64 as Element>::read(values)?;
+        let boolean = |number| match number {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(Error::usage("element", format!("is {other}, which is no boolean"))),
+        };
+        numbers.into_iter().map(boolean).collect()
+    }
+}
+
+#[cfg(feature = "half")]
+mod floats {
+    use super::{Element, Result, Values};
+
+    macro_rules! halves {
+        ($($name:ty)*) => {$(
+            /// Numbers, rounded to the nearest.
+            impl Element for $name {
+                fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+                    Ok(<f64 as Element>::read(values)?.into_iter().map(<$name>::from_f64).collect())
+                }
+            }
+        )*};
+    }
+    halves!(half::f16 half::bf16);
+}
+
+#[cfg(feature = "num-complex")]
+mod complex {
+    use num_complex::Complex;
+
+    use super::{Class, Element, Result, Values};
+
+    /// Complex numbers: of the complex class, or compounds of two floats named `r` and `i`; numbers are their real parts.
+    impl<T: Element + Default> Element for Complex<T> {
+        fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+            let [real, imaginary] = match &values.datatype().class {
+                Class::Complex { base } => [0, base.size].map(|offset| (offset, &**base)),
+                _ => match values.datatype().complex_parts() {
+                    Some(parts) => parts,
+                    None => {
+                        let real = T::read(values)?.into_iter();
+                        return Ok(real.map(|real| Self::new(real, T::default())).collect());
+                    }
+                },
+            };
+            let [real, imaginary] = [values.part::<T>(real)?, values.part::<T>(imaginary)?];
+            Ok(real.into_iter().zip(imaginary).map(|(real, imaginary)| Self::new(real, imaginary)).collect())
+        }
+    }
+}
+
+#[cfg(feature = "ndarray")]
+mod arrays {
+    use ndarray::{ArrayD, IxDyn};
+
+    use super::{Element, Error, Result};
+    use crate::{Dataset, Slab};
+
+    impl Dataset {
+        /// All elements as an array of the dataset's shape.
+        ///
+        /// # Errors
+        /// As [`read`](Self::read); [`Error::Usage`] for a null dataspace.
+        pub fn read_array<T: Element>(&self) -> Result<ArrayD<T>> {
+            self.read_array_slab(&self.all()?)
+        }
+
+        /// The selected elements as an array of the selection's shape.
+        ///
+        /// # Errors
+        /// As [`read`](Self::read).
+        pub fn read_array_slab<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+            let wide = |n: u64| usize::try_from(n).map_err(|_| Error::usage("slab", "is larger than memory"));
+            let shape = slab.shape().into_iter().map(wide).collect::<Result<Vec<_>>>()?;
+            ArrayD::from_shape_vec(IxDyn(&shape), self.read_slab(slab)?)
+                .map_err(|error| Error::usage("slab", error.to_string()))
+        }
+    }
+}
