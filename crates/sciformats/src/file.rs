@@ -11,7 +11,7 @@ use sciformats_core::{Error, Limits, ReadAt, Slab};
 
 use crate::array::Array;
 use crate::model::{ArrayInfo, Name, Object, ObjectId, Target};
-use crate::pieces::Pieces;
+use crate::pieces::{self, Pieces};
 use crate::source::Source;
 use crate::{Format, Result, formats};
 
@@ -119,7 +119,7 @@ impl File {
 
     fn new(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         let format = Format::detect(&*storage)?.ok_or_else(|| {
-            Error::unsupported("a file that is none of HDF5, ASDF, Blosc2, GSD and RawArray")
+            Error::unsupported("a file that is none of HDF5, ASDF, Blosc2, GSD, RawArray and npy")
         })?;
         let size = storage.len();
         let source = formats::open(format, storage, path, options)?;
@@ -277,47 +277,8 @@ impl File {
         visit: VisitPiece<'_>,
     ) -> Result<()> {
         let pieces = Pieces::new(info, slab, self.options.limits.memory);
-        if pieces.single() || self.options.threads() == 1 {
-            let mut bytes = Vec::new();
-            for piece in pieces {
-                bytes.clear();
-                self.read(id, &piece, &mut bytes)?;
-                if visit(&piece, &bytes)?.is_break() {
-                    break;
-                }
-            }
-            return Ok(());
-        }
-        self.read_ahead(id, pieces, visit)
-    }
-
-    /// As the loop above, with a thread that reads the next piece while `visit` works on this one.
-    fn read_ahead(&self, id: ObjectId, pieces: Pieces, visit: VisitPiece<'_>) -> Result<()> {
-        std::thread::scope(|scope| {
-            let (full, filled) = std::sync::mpsc::sync_channel::<Result<(Slab, Vec<u8>)>>(1);
-            let (empty, emptied) = std::sync::mpsc::channel::<Vec<u8>>();
-            scope.spawn(move || {
-                for piece in pieces {
-                    // Buffers come back to be filled again; the first ones are new.
-                    let mut bytes = emptied.try_recv().unwrap_or_default();
-                    bytes.clear();
-                    let result = self.read(id, &piece, &mut bytes).map(|()| (piece, bytes));
-                    let failed = result.is_err();
-                    // The other side is gone once it has seen enough.
-                    if full.send(result).is_err() || failed {
-                        break;
-                    }
-                }
-            });
-            for piece in filled {
-                let (piece, bytes) = piece?;
-                if visit(&piece, &bytes)?.is_break() {
-                    break;
-                }
-                let _ = empty.send(bytes);
-            }
-            Ok(())
-        })
+        let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
+        pieces::for_each(pieces, self.options.threads(), &read, visit)
     }
 }
 

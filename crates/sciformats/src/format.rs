@@ -1,4 +1,4 @@
-//! The five formats, told apart by their contents.
+//! The five formats and NumPy's, told apart by their contents.
 
 use std::fmt;
 use std::path::Path;
@@ -22,6 +22,8 @@ pub enum Format {
     Gsd,
     /// RawArray.
     RawArray,
+    /// NumPy's `.npy`: none of the five, but what arrays come and go in.
+    Npy,
 }
 
 /// Bytes that are looked at to recognise a format that begins at the start of its file.
@@ -29,7 +31,7 @@ const HEAD: u64 = 16;
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Hdf5, Self::Asdf, Self::Blosc2, Self::Gsd, Self::RawArray];
+    pub const ALL: [Self; 6] = [Self::Hdf5, Self::Asdf, Self::Blosc2, Self::Gsd, Self::RawArray, Self::Npy];
 
     /// The format of the bytes in `storage`, by signature; `None` if it is none of them.
     ///
@@ -73,6 +75,7 @@ impl Format {
             Self::Blosc2 => head.get(2..10).is_some_and(|magic| magic == b"b2frame\0"),
             Self::Gsd => head.starts_with(&0x65DF_65DF_65DF_65DF_u64.to_le_bytes()),
             Self::RawArray => head.starts_with(b"rawarray"),
+            Self::Npy => head.starts_with(crate::npy::MAGIC),
         }
     }
 
@@ -85,11 +88,13 @@ impl Format {
             "b2nd" | "b2frame" | "b2f" => Self::Blosc2,
             "gsd" => Self::Gsd,
             "ra" => Self::RawArray,
+            "npy" => Self::Npy,
             _ => return None,
         })
     }
 
-    /// The word of manifests and of cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`, `rawarray`.
+    /// The word of manifests and of cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`, `rawarray`; `npy`, which is always
+    /// built in.
     pub fn word(self) -> &'static str {
         match self {
             Self::Hdf5 => "hdf5",
@@ -97,6 +102,7 @@ impl Format {
             Self::Blosc2 => "blosc2",
             Self::Gsd => "gsd",
             Self::RawArray => "rawarray",
+            Self::Npy => "npy",
         }
     }
 }
@@ -112,6 +118,7 @@ impl fmt::Display for Format {
             Self::Blosc2 => "Blosc2",
             Self::Gsd => "GSD",
             Self::RawArray => "RawArray",
+            Self::Npy => "npy",
         })
     }
 }
@@ -122,7 +129,8 @@ mod tests {
 
     #[test]
     fn signatures() {
-        let table: [(&[u8], Option<Format>); 9] = [
+        let table: [(&[u8], Option<Format>); 10] = [
+            (b"\x93NUMPY\x01\0", Some(Format::Npy)),
             (b"\x89HDF\r\n\x1a\n\0", Some(Format::Hdf5)),
             (b"#ASDF 1.0.0\n", Some(Format::Asdf)),
             (b"#ASDFOO", None),

@@ -15,6 +15,8 @@
 //! | [`Source`] | what a format tells about a file; one adapter each |
 //! | [`ElementType`], [`Object`], … | the model: what a file means, not how it is stored |
 //! | [`manifest`] | what a file means, as text with a hash an array |
+//! | [`convert`] | from one format into another, with nothing lost in silence |
+//! | [`sink`] | writes a file of any format, as far as it can hold what is to be written |
 //! | [`compare`] | where two files differ, with tolerances |
 //! | [`verify`] | reads everything and tells every fault |
 //! | [`memory`] | a tree in memory |
@@ -24,14 +26,19 @@
 
 mod array;
 pub mod compare;
+pub mod convert;
 mod file;
 mod format;
 mod formats;
 pub mod manifest;
 pub mod memory;
 pub mod model;
+pub mod npy;
 mod pieces;
+#[cfg(feature = "asdf")]
+pub mod repack;
 mod selection;
+pub mod sink;
 pub mod source;
 mod typed;
 pub mod verify;

@@ -2,6 +2,8 @@
 
 use sciformats_core::{Range, Slab};
 
+use crate::Result;
+use crate::file::VisitPiece;
 use crate::model::ArrayInfo;
 
 /// Bytes of one piece: large enough that the work for a piece does not count, small enough to stay in cache.
@@ -96,6 +98,55 @@ impl Iterator for Pieces {
         }
         piece
     }
+}
+
+/// Appends the canonical bytes of a part of an array.
+pub(crate) type ReadPiece<'a> = &'a (dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Sync);
+
+/// Reads piece after piece and shows each. With more than one thread, the next piece is read while `visit` works on this
+/// one.
+pub(crate) fn for_each(
+    pieces: Pieces,
+    threads: usize,
+    read: ReadPiece<'_>,
+    visit: VisitPiece<'_>,
+) -> Result<()> {
+    if pieces.single() || threads == 1 {
+        let mut bytes = Vec::new();
+        for piece in pieces {
+            bytes.clear();
+            read(&piece, &mut bytes)?;
+            if visit(&piece, &bytes)?.is_break() {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    std::thread::scope(|scope| {
+        let (full, filled) = std::sync::mpsc::sync_channel::<Result<(Slab, Vec<u8>)>>(1);
+        let (empty, emptied) = std::sync::mpsc::channel::<Vec<u8>>();
+        scope.spawn(move || {
+            for piece in pieces {
+                // Buffers come back to be filled again; the first ones are new.
+                let mut bytes = emptied.try_recv().unwrap_or_default();
+                bytes.clear();
+                let result = read(&piece, &mut bytes).map(|()| (piece, bytes));
+                let failed = result.is_err();
+                // The other side is gone once it has seen enough.
+                if full.send(result).is_err() || failed {
+                    break;
+                }
+            }
+        });
+        for piece in filled {
+            let (piece, bytes) = piece?;
+            if visit(&piece, &bytes)?.is_break() {
+                break;
+            }
+            let _ = empty.send(bytes);
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

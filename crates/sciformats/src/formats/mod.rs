@@ -8,6 +8,7 @@ mod blosc2;
 mod gsd;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod npy;
 #[cfg(any(feature = "asdf", feature = "gsd"))]
 mod numbers;
 #[cfg(feature = "rawarray")]
@@ -38,8 +39,10 @@ pub(crate) fn open(
         Format::Gsd => gsd::open(storage, options),
         #[cfg(feature = "hdf5")]
         Format::Hdf5 => hdf5::open(storage, path, options),
+        Format::Npy => npy::open(storage, options),
         #[cfg(feature = "rawarray")]
         Format::RawArray => rawarray::open(storage, options),
+        #[allow(unreachable_patterns, reason = "with all formats built in, none is absent")]
         absent => Err(self::absent(absent)),
     }
 }

@@ -1,0 +1,282 @@
+//! From one format into another, with nothing lost in silence.
+//!
+//! A [`Plan`] is made first: the tree as the target will hold it, and a list of what the target cannot hold. Nothing is
+//! written before. Elements are read when they are written, a few megabytes at a time.
+//!
+//! | what | goes where |
+//! |---|---|
+//! | an array at `/` | `/data` in a tree, `/frames/0/data` in GSD |
+//! | the only array of a file, or the one that is selected | `/` in a format of one array |
+//! | an array of a tree | frame 0 of GSD, under its path as a name; one at `/frames/i/…` stays there |
+//! | a name with slashes, in GSD | groups in groups |
+//! | an attribute, where there are none | a member: `x@name` beside the array `x`, `@name` in a group; and back |
+//! | a scalar of a tree, where there are none | an array without dimensions |
+//! | application and schema of GSD | attributes `gsd:application` and `gsd:schema` of the root; and back |
+//! | truth values, where there are none | HDF5's enumeration of `FALSE` and `TRUE`; and back |
+//!
+//! All else that changes is a [`Loss`]: another type or shape, links and attributes that go missing.
+
+mod frames;
+mod plan;
+mod scalar;
+mod single;
+mod tree;
+mod view;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::compare::Pattern;
+use crate::model::{Name, ObjectId, Value};
+use crate::sink::{self, Elements, Handle, New, Place, Sink, WriteOptions};
+use crate::{File, Format, Object, OpenOptions, Result, Target, manifest};
+
+/// What is converted.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Objects with such a path, with all that is in them; everything if there is no pattern.
+    pub select: Vec<Pattern>,
+    /// Ends the writing when it becomes true, as if by an error; the target is then as it was.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+/// Something that the target cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The path of the object; `PATH@NAME` for an attribute.
+    pub path: String,
+    /// What becomes of it.
+    pub what: String,
+}
+
+/// Something that the target holds in its own way; nothing is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Remark {
+    /// An array has another path.
+    Moved,
+    /// An attribute is a member.
+    AttributeAsMember,
+    /// A member is an attribute.
+    MemberAsAttribute,
+    /// A scalar is an array without dimensions.
+    ScalarAsArray,
+    /// Truth values are spelled in another way.
+    TruthValues,
+    /// A name is escaped.
+    Escaped,
+}
+
+impl Remark {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Moved => "arrays have another path",
+            Self::AttributeAsMember => {
+                "attributes become members, `x@name` of an array and `@name` in a group"
+            }
+            Self::MemberAsAttribute => "members `x@name` become attributes",
+            Self::ScalarAsArray => "scalars become arrays without dimensions",
+            Self::TruthValues => "truth values are an enumeration in HDF5, `bool` elsewhere",
+            Self::Escaped => "names are escaped",
+        }
+    }
+}
+
+/// How many things a plan writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Groups, the root included.
+    pub groups: u64,
+    /// Arrays.
+    pub arrays: u64,
+    /// Scalars and committed datatypes.
+    pub values: u64,
+    /// Further hard links, and links by path.
+    pub links: u64,
+    /// Attributes.
+    pub attributes: u64,
+    /// Bytes of the elements of arrays, where they have a size.
+    pub bytes: u64,
+}
+
+/// A conversion that has been thought through.
+#[derive(Debug)]
+pub struct Plan {
+    target: Format,
+    tree: Arc<File>,
+    losses: Vec<Loss>,
+    remarks: Vec<(Remark, u64)>,
+    counts: Counts,
+    facts: Vec<(String, Value)>,
+}
+
+impl Plan {
+    /// Thinks the conversion of `file` into `target` through.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the target cannot be written as built;
+    /// [`Error::Usage`](crate::Error::Usage) if it holds one array, and the file none or several that are selected.
+    pub fn new(file: &Arc<File>, target: Format, options: &Options) -> Result<Self> {
+        plan::make(file, target, options)
+    }
+
+    /// The format that is written.
+    pub fn target(&self) -> Format {
+        self.target
+    }
+
+    /// What the target cannot hold, in the order of the source. Empty if nothing is lost.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    /// What the target holds in its own way, and how often.
+    pub fn remarks(&self) -> &[(Remark, u64)] {
+        &self.remarks
+    }
+
+    /// What is written.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The tree as the target will hold it; its elements are read from the source.
+    pub fn tree(&self) -> &File {
+        &self.tree
+    }
+
+    /// Writes the file, in place of one that may be there, when all is well.
+    ///
+    /// # Errors
+    /// Those of [`sink`]; those of reading the source; `Io` of the kind `Interrupted` if it was cancelled.
+    pub fn write(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+        let mut options = options.clone();
+        options.facts.extend(self.facts.iter().cloned());
+        let mut writing = Writing {
+            tree: &self.tree,
+            sink: sink::create(path, self.target, &options)?,
+            handles: HashMap::new(),
+        };
+        writing.all()?;
+        writing.sink.finish()
+    }
+
+    /// Compares the manifest of the file at `path` with that of the plan, and returns the first lines that differ: of the
+    /// plan, and of the file. `None` if they agree.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn check(&self, path: impl AsRef<Path>, options: &OpenOptions) -> Result<Option<(String, String)>> {
+        let written = File::open(path, options)?;
+        let lines = |file: &File| {
+            let mut out = Vec::new();
+            manifest::write(file, &mut out)?;
+            Ok::<_, crate::Error>(out)
+        };
+        let (planned, written) = (lines(&self.tree)?, lines(&written)?);
+        // The first line names the format; both have it by then.
+        let rest = |bytes: &[u8]| -> Vec<String> {
+            let text = String::from_utf8_lossy(bytes);
+            // Shape and type of a Blosc2 array are a metalayer too.
+            let lines = text.lines().skip(1).filter(|line| !line.contains(r#""name":"meta:b2nd""#));
+            lines.map(String::from).collect()
+        };
+        let (planned, written) = (rest(&planned), rest(&written));
+        let longest = planned.len().max(written.len());
+        let line = |lines: &[String], i: usize| lines.get(i).cloned().unwrap_or_default();
+        let differ = (0..longest).find(|&i| planned.get(i) != written.get(i));
+        Ok(differ.map(|i| (line(&planned, i), line(&written, i))))
+    }
+}
+
+/// A tree on its way into a sink.
+struct Writing<'a> {
+    tree: &'a Arc<File>,
+    sink: Box<dyn Sink>,
+    handles: HashMap<ObjectId, Handle>,
+}
+
+impl Writing<'_> {
+    fn all(&mut self) -> Result<()> {
+        let tree = self.tree;
+        let root = tree.source().root();
+        let mut groups = Vec::new();
+        if let Some(handle) = self.object(Place::Root, root)? {
+            groups.push((root, handle));
+        }
+        // Level by level, so that what is linked to several times stands where the manifest names it.
+        while !groups.is_empty() {
+            let mut deeper = Vec::new();
+            for (group, handle) in groups {
+                for member in tree.source().members(group)? {
+                    let member = member?;
+                    if let Some(found) = self.member(Place::In(handle, &member.name), &member.target)? {
+                        deeper.push(found);
+                    }
+                }
+            }
+            groups = deeper;
+        }
+        Ok(())
+    }
+
+    /// Adds what a member leads to. The answer is a group whose members are still to come.
+    fn member(&mut self, place: Place<'_>, target: &Target) -> Result<Option<(ObjectId, Handle)>> {
+        match target {
+            Target::Object(id) => {
+                if let Some(handle) = self.handles.get(id) {
+                    self.sink.add(place, New::Hard(*handle))?;
+                    return Ok(None);
+                }
+                Ok(self.object(place, *id)?.map(|handle| (*id, handle)))
+            }
+            Target::Soft(path) => self.sink.add(place, New::Soft(path)).map(|_| None),
+            Target::External { file, target } => {
+                self.sink.add(place, New::External { file, target }).map(|_| None)
+            }
+            // A plan has no others.
+            Target::User(_) | Target::Damaged(_) => Ok(None),
+        }
+    }
+
+    fn object(&mut self, place: Place<'_>, id: ObjectId) -> Result<Option<Handle>> {
+        let object = self.tree.source().object(id)?;
+        let is_group = matches!(object, Object::Group);
+        let handle = match &object {
+            Object::Group => self.sink.add(place, New::Group)?,
+            Object::Array(info) => {
+                let elements = Elements::of(Arc::clone(self.tree), id, (**info).clone());
+                self.sink.add(place, New::Array(elements))?
+            }
+            Object::Datatype(element) => self.sink.add(place, New::Datatype(element))?,
+            Object::Value(value) => self.sink.add(place, New::Value(value))?,
+            Object::Damaged { .. } => return Ok(None),
+        };
+        if self.tree.source().may_be_shared(id) {
+            self.handles.insert(id, handle);
+        }
+        for attribute in self.tree.source().attributes(id)? {
+            let attribute = attribute?;
+            self.sink.attribute(handle, &attribute.name, &attribute.value?)?;
+        }
+        Ok(is_group.then_some(handle))
+    }
+}
+
+/// The last part of a path and what comes before it: `/a/b` is `b` in `/a`.
+fn split(path: &str) -> (&str, &str) {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    (if parent.is_empty() { "/" } else { parent }, name)
+}
+
+/// The path of `name` in the group at `path`.
+fn within(path: &str, name: &str) -> String {
+    crate::walk::join(path, &Name::from_shown(name))
+}
+
+#[cfg(test)]
+mod tests;

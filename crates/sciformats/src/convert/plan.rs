@@ -1,0 +1,236 @@
+//! Making a plan: what there is, and what the three layouts of formats have in common.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::view::{Body, Link, Node, View};
+use super::{Counts, Loss, Options, Plan, Remark, frames, scalar, single, tree};
+use crate::memory::MemoryArray;
+use crate::model::{ArrayInfo, AttributeValue, ElementType, Name, Object, ObjectId, Value};
+use crate::sink::{Elements, Fit, Layout, Rules, rules};
+use crate::source::Source;
+use crate::walk::{Entry, Found, breadth_first};
+use crate::{File, Format, Result};
+
+pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Result<Plan> {
+    let rules = rules(target)?;
+    let view =
+        View { format: target, origin: Arc::clone(file), cancel: options.cancel.clone(), nodes: Vec::new() };
+    let mut builder = Builder {
+        rules,
+        view,
+        places: HashMap::new(),
+        losses: Vec::new(),
+        remarks: BTreeMap::new(),
+        facts: Vec::new(),
+    };
+    let entries = builder.entries(file, options);
+    match rules.layout {
+        Layout::Tree => tree::arrange(&mut builder, entries),
+        Layout::Single => single::arrange(&mut builder, entries)?,
+        Layout::Frames => frames::arrange(&mut builder, entries),
+    }
+    let Builder { view, losses, remarks, facts, .. } = builder;
+    let counts = counts(&view);
+    let options = *file.options();
+    let tree = Arc::new(File::from(view).with_options(options));
+    Ok(Plan { target, tree, losses, remarks: remarks.into_iter().collect(), counts, facts })
+}
+
+fn counts(view: &View) -> Counts {
+    let mut counts = Counts::default();
+    for node in &view.nodes {
+        counts.attributes += node.attributes.len() as u64;
+        match &node.body {
+            Body::Group(members) => {
+                counts.groups += 1;
+                counts.links += members.values().filter(|link| !matches!(link, Link::Hard(_))).count() as u64;
+            }
+            Body::Array { info, .. } => {
+                counts.arrays += 1;
+                counts.bytes = counts.bytes.saturating_add(info.logical().unwrap_or(0));
+            }
+            Body::Made(elements) => {
+                counts.arrays += 1;
+                counts.bytes = counts.bytes.saturating_add(elements.info().logical().unwrap_or(0));
+            }
+            Body::Datatype(_) | Body::Value(_) => counts.values += 1,
+        }
+    }
+    counts
+}
+
+pub(super) struct Builder {
+    pub(super) rules: Rules,
+    pub(super) view: View,
+    /// The nodes by their paths in the target.
+    pub(super) places: HashMap<String, usize>,
+    losses: Vec<Loss>,
+    remarks: BTreeMap<Remark, u64>,
+    pub(super) facts: Vec<(String, Value)>,
+}
+
+impl Builder {
+    /// What is selected, in canonical order. What cannot be read is a loss.
+    fn entries(&mut self, file: &File, options: &Options) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let source = file.source();
+        let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+            if selected(&entry.path, options) {
+                match entry.what {
+                    Found::Unreadable(error)
+                    | Found::Unlisted(error)
+                    | Found::Object(_, Object::Damaged { error, .. }) => {
+                        self.lose(&entry.path, format!("cannot be read: {error}"));
+                    }
+                    _ => entries.push(entry),
+                }
+            }
+            std::ops::ControlFlow::Continue(())
+        });
+        entries
+    }
+
+    pub(super) fn lose(&mut self, path: &str, what: impl Into<String>) {
+        self.losses.push(Loss { path: path.into(), what: what.into() });
+    }
+
+    pub(super) fn remark(&mut self, remark: Remark) {
+        let count = self.remarks.entry(remark).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// The attributes of an object that can be read.
+    pub(super) fn attributes(&mut self, path: &str, id: ObjectId) -> Vec<(Name, MemoryArray)> {
+        let origin = Arc::clone(&self.view.origin);
+        let mut found = Vec::new();
+        let attributes = match origin.source().attributes(id) {
+            Ok(attributes) => attributes,
+            Err(error) => {
+                self.lose(path, format!("has attributes that cannot be read: {error}"));
+                return found;
+            }
+        };
+        for attribute in attributes {
+            let layer = |name: &Name| matches!(name.as_bytes(), b"meta:b2nd" | b"meta:caterva");
+            if origin.format() == Format::Blosc2 && attribute.as_ref().is_ok_and(|one| layer(&one.name)) {
+                // Shape and type of the array, which are told by the array.
+                continue;
+            }
+            let read = attribute.and_then(|attribute| {
+                let AttributeValue { element, shape, data } = attribute.value?;
+                let info = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
+                Ok((attribute.name, MemoryArray { info, bytes: data? }))
+            });
+            match read {
+                Ok(read) => found.push(read),
+                Err(error) => self.lose(path, format!("has an attribute that cannot be read: {error}")),
+            }
+        }
+        found
+    }
+
+    /// Type and shape that an array has in the target; `None`, and a loss, if it has no place there.
+    pub(super) fn fit(&mut self, path: &str, info: &ArrayInfo) -> Option<ArrayInfo> {
+        let element = match self.rules.element(&info.element) {
+            Fit::Whole => info.element.clone(),
+            Fit::Alias(element) => {
+                self.remark(Remark::TruthValues);
+                element
+            }
+            Fit::Changed(element) => {
+                self.lose(path, format!("has elements of type {}, which become {element}", info.element));
+                element
+            }
+            Fit::No => {
+                self.lose(path, format!("is left out: its elements are of type {}", info.element));
+                return None;
+            }
+        };
+        let Some(shape) = self.rules.shape(info.shape.as_deref()) else {
+            self.lose(path, format!("is left out: its shape is {}", shown(info.shape.as_deref())));
+            return None;
+        };
+        if shape != info.shape {
+            let (from, to) = (shown(info.shape.as_deref()), shown(shape.as_deref()));
+            self.lose(path, format!("is of shape {from}, which becomes {to}"));
+        }
+        let mut fitted = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
+        fitted.chunks = info.chunks.clone().filter(|_| fitted.shape == info.shape);
+        fitted.facts = info.facts.iter().filter(|(key, _)| *key == "holds").cloned().collect();
+        Some(fitted)
+    }
+
+    /// An array of the source as the target has it.
+    pub(super) fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Option<Body> {
+        let fitted = self.fit(path, info)?;
+        let (element, shape) = (info.element.clone(), info.shape.clone());
+        Some(Body::Array { id, element, shape, info: Box::new(fitted) })
+    }
+
+    /// An attribute or scalar as an array, or as a scalar where the target has some.
+    pub(super) fn made(&mut self, path: &str, array: MemoryArray) -> Option<Body> {
+        let fitted = self.fit(path, &array.info)?;
+        // Truth values have the same bytes under both of their names; nothing else that is small changes them.
+        if widens(&array.info.element, &fitted.element) {
+            self.lose(path, format!("is left out: its elements are of type {}", array.info.element));
+            return None;
+        }
+        let made = MemoryArray { info: fitted, bytes: array.bytes };
+        if let Some(value) = scalar::from_array(&made).filter(|_| self.rules.values) {
+            return Some(Body::Value(value));
+        }
+        Some(Body::Made(Box::new(Elements::from(made))))
+    }
+
+    pub(super) fn add(&mut self, node: Node) -> usize {
+        self.view.nodes.push(node);
+        self.view.nodes.len().saturating_sub(1)
+    }
+
+    /// Puts a link into the group at the node `parent`; whether the name was free.
+    pub(super) fn link(&mut self, parent: usize, name: Name, link: Link) -> bool {
+        match self.view.nodes.get_mut(parent) {
+            Some(Node { body: Body::Group(members), .. }) if !members.contains_key(&name) => {
+                members.insert(name, link);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn widens(from: &ElementType, to: &ElementType) -> bool {
+    from.size() != to.size()
+}
+
+fn shown(shape: Option<&[u64]>) -> String {
+    match shape {
+        None => "null".into(),
+        Some([]) => "scalar".into(),
+        Some(shape) => shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
+    }
+}
+
+/// Whether an object is selected, itself or with a group that it is in.
+fn selected(path: &str, options: &Options) -> bool {
+    if options.select.is_empty() {
+        return true;
+    }
+    let mut prefix = path;
+    loop {
+        if options.select.iter().any(|pattern| pattern.matches(prefix)) {
+            return true;
+        }
+        match prefix.rsplit_once('/') {
+            Some(("", name)) if !name.is_empty() => prefix = "/",
+            Some((parent, _)) if !parent.is_empty() => prefix = parent,
+            _ => return false,
+        }
+    }
+}
+
+/// Whether the format's attributes were members when they came: the source has none of its own.
+pub(super) fn had_members_for_attributes(source: &dyn Source) -> bool {
+    matches!(source.format(), Format::Asdf | Format::Gsd)
+}

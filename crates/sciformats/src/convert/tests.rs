@@ -1,0 +1,250 @@
+use super::*;
+use crate::memory::{Memory, MemoryArray, array, texts};
+use crate::{ArrayInfo, ElementType};
+
+fn file(memory: Memory) -> Arc<File> {
+    Arc::new(File::from(memory))
+}
+
+fn lines(file: &File) -> Vec<String> {
+    let mut out = Vec::new();
+    manifest::write(file, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    // Shape and type of a Blosc2 array are a metalayer too.
+    text.lines().skip(1).filter(|line| !line.contains("meta:b2nd")).map(String::from).collect()
+}
+
+/// Writes a plan, checks the file against it and opens it.
+fn written(plan: &Plan, path: &Path) -> Arc<File> {
+    plan.write(path, &WriteOptions::default()).unwrap();
+    let options = OpenOptions::default();
+    assert_eq!(plan.check(path, &options).unwrap(), None, "{}", plan.target());
+    Arc::new(File::open(path, &options).unwrap())
+}
+
+/// There and back. Nothing may be lost on either way, and what comes back must be what it was.
+fn round_trip(source: &Arc<File>, via: Format, expected: &[String]) {
+    let dir = tempfile::tempdir().unwrap();
+    let there = Plan::new(source, via, &Options::default()).unwrap();
+    assert_eq!(there.losses(), [], "{} → {via}", source.format());
+    let between = written(&there, &dir.path().join("there"));
+    let back = Plan::new(&between, source.format(), &Options::default()).unwrap();
+    assert_eq!(back.losses(), [], "{via} → {}", source.format());
+    let end = written(&back, &dir.path().join("back"));
+    assert_eq!(lines(&end), expected, "{} → {via} → {}", source.format(), source.format());
+}
+
+fn writable(format: Format) -> bool {
+    sink::rules(format).is_ok()
+}
+
+#[test]
+fn an_array_through_each_format() {
+    let values: Vec<f64> = (0..60).map(|i| f64::from(i) / 7.0).collect();
+    for single in [Format::RawArray, Format::Npy, Format::Blosc2] {
+        for shape in [&[60u64][..], &[12, 5]] {
+            let source = file(Memory::single(single, array(shape, &values)));
+            for via in Format::ALL.into_iter().filter(|&via| writable(via) && writable(single)) {
+                round_trip(&source, via, &lines(&source));
+            }
+        }
+        // More dimensions than GSD has, and types that only some have.
+        let source = file(Memory::single(single, array(&[3, 2, 10], &values)));
+        for via in [Format::Asdf, Format::Npy, Format::Blosc2, Format::RawArray] {
+            if writable(via) && writable(single) {
+                round_trip(&source, via, &lines(&source));
+            }
+        }
+    }
+}
+
+/// What a simulation may write: a trajectory of two frames.
+#[cfg(feature = "gsd")]
+fn trajectory(path: &Path) -> Arc<File> {
+    use gsd_rs::{CreateOptions, Version, Writer};
+    let mut writer = Writer::create(path, &CreateOptions::new("test", "hoomd", Version::new(1, 4))).unwrap();
+    for step in 0..3u64 {
+        writer.write("configuration/step", 1, &[step]).unwrap();
+        writer.write("particles/N", 1, &[5u32]).unwrap();
+        if step != 1 {
+            writer.write("particles/position", 3, &[0.5f32; 15]).unwrap();
+        }
+        writer.end_frame().unwrap();
+    }
+    writer.finish().unwrap();
+    Arc::new(crate::open(path).unwrap())
+}
+
+#[cfg(feature = "gsd")]
+#[test]
+fn trajectories_come_back_as_they_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = trajectory(&dir.path().join("a.gsd"));
+    for via in [Format::Gsd, Format::Asdf, Format::Hdf5] {
+        if !writable(via) {
+            continue;
+        }
+        round_trip(&source, via, &lines(&source));
+        // The header comes back too.
+        let there = Plan::new(&source, via, &Options::default()).unwrap();
+        let between = written(&there, &dir.path().join("there"));
+        let back = Plan::new(&between, Format::Gsd, &Options::default()).unwrap();
+        let end = written(&back, &dir.path().join("back"));
+        assert_eq!(end.source().facts()[..3], source.source().facts()[..3]);
+    }
+}
+
+/// A tree with something of everything.
+fn tree(format: Format) -> Memory {
+    let mut memory = Memory::new(format);
+    let root = memory.root();
+    memory.attribute(root, "title", texts(&[], &["a run"]));
+    let g = memory.group(root, "g");
+    let u = memory.array(g, "u", array::<f32>(&[2, 3], &[1., 2., 3., f32::NAN, 5., 6.]));
+    memory.attribute(u, "units", texts(&[], &["m/s"]));
+    memory.attribute(u, "scale", array::<f64>(&[], &[2.5]));
+    memory.attribute(u, "count", array::<i64>(&[], &[-7]));
+    memory.attribute(u, "small", array::<i16>(&[2], &[1, 2]));
+    memory.attribute(g, "a/b", texts(&[2], &["x", "y"]));
+    memory.array(g, "names", texts(&[3], &["a", "", "µ"]));
+    memory.array(root, "t~il~1de", array::<u8>(&[1], &[1]));
+    let numbered = memory.group(root, "list");
+    for i in 0..12u8 {
+        memory.array(numbered, &i.to_string(), array(&[], &[i]));
+    }
+    memory.group(root, "empty");
+    memory.hard_link(root, "again", u);
+    memory
+}
+
+#[cfg(feature = "asdf")]
+#[test]
+fn trees_with_attributes_through_asdf() {
+    let source = file(tree(Format::Hdf5));
+    if writable(Format::Hdf5) {
+        round_trip(&source, Format::Asdf, &lines(&source));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan::new(&source, Format::Asdf, &Options::default()).unwrap();
+    assert_eq!(plan.losses(), []);
+    assert_eq!(plan.remarks(), [(Remark::AttributeAsMember, 6), (Remark::Escaped, 1)]);
+    let asdf = written(&plan, &dir.path().join("x.asdf"));
+    let found = lines(&asdf);
+    assert!(
+        found.contains(&r#"{"path":"/again@units","kind":"value","value":"m/s"}"#.to_string()),
+        "{found:#?}"
+    );
+    assert!(found.contains(&r#"{"path":"/@title","kind":"value","value":"a run"}"#.to_string()));
+    assert!(found.contains(&r#"{"path":"/g/u","kind":"hardlink","target":"/again"}"#.to_string()));
+    // Numbered members are a sequence: the next one is 12, and names are numbers by value.
+    let text = std::fs::read(dir.path().join("x.asdf")).unwrap();
+    assert!(String::from_utf8_lossy(&text).contains("list:\n- !core/ndarray"));
+    // ASDF to ASDF: nothing changes.
+    round_trip(&asdf, Format::Asdf, &lines(&asdf));
+}
+
+#[cfg(feature = "asdf")]
+#[test]
+fn what_cannot_be_held_is_told_before() {
+    let mut memory = tree(Format::Hdf5);
+    let root = memory.root();
+    memory.soft_link(root, "s", "/g");
+    memory.external_link(root, "e", "f.h5", "/x");
+    memory.user_link(root, "user", 65);
+    memory.datatype(root, "type", ElementType::Opaque(3));
+    memory.damage(root, "bad");
+    memory.array(
+        root,
+        "half",
+        MemoryArray { info: ArrayInfo::new(ElementType::BF16, [2]), bytes: vec![0x80, 0x3F, 0, 0x40] },
+    );
+    memory.array(
+        root,
+        "opaque",
+        MemoryArray { info: ArrayInfo::new(ElementType::Opaque(2), [1]), bytes: vec![1, 2] },
+    );
+    let g = memory.group(root, "loop");
+    memory.hard_link(g, "up", g);
+    let source = file(memory);
+    let plan = Plan::new(&source, Format::Asdf, &Options::default()).unwrap();
+    let losses: Vec<String> =
+        plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    assert_eq!(
+        losses,
+        [
+            "/bad cannot be read: malformed object at offset 0x40: it is truncated",
+            "/e is left out: a link to /x in f.h5",
+            "/half has elements of type bf2, which become f4",
+            "/opaque is left out: its elements are of type opaque(2)",
+            "/s is left out: a link to /g",
+            "/type is left out: a committed datatype",
+            "/user is left out: a link of the user-defined class 65",
+            "/loop/up is left out: a further link to /loop",
+        ]
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let asdf = written(&plan, &dir.path().join("x.asdf"));
+    assert_eq!(asdf.array("/half").unwrap().read::<f32>().unwrap(), [1.0, 2.0]);
+}
+
+#[cfg(feature = "gsd")]
+#[test]
+fn shapes_that_gsd_flattens() {
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    let values: Vec<u16> = (0..24).collect();
+    memory.array(root, "cube", array(&[2, 3, 4], &values));
+    memory.array(root, "one", array::<u16>(&[], &[9]));
+    let deep = memory.group(root, "frames");
+    let frame = memory.group(deep, "2");
+    memory.array(frame, "x", array(&[24], &values));
+    memory.group(frame, "empty");
+    let plan = Plan::new(&file(memory), Format::Gsd, &Options::default()).unwrap();
+    let losses: Vec<String> =
+        plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    assert_eq!(
+        losses,
+        [
+            "/cube is of shape 2 × 3 × 4, which becomes 2 × 12",
+            "/one is of shape scalar, which becomes 1",
+            "/frames/2/empty is left out: a group without arrays",
+        ]
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let gsd = written(&plan, &dir.path().join("x.gsd"));
+    assert_eq!(gsd.array("/frames/0/cube").unwrap().read::<u16>().unwrap(), values);
+    assert_eq!(gsd.array("/frames/2/x").unwrap().shape(), Some(&[24][..]));
+}
+
+#[test]
+fn one_array_of_many_is_selected() {
+    let source = file(tree(Format::Hdf5));
+    let error = Plan::new(&source, Format::Npy, &Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "file holds 15 arrays and npy only one: select it by its path");
+    let mut options = Options { select: vec!["/g/names".into()], ..Options::default() };
+    let plan = Plan::new(&source, Format::Npy, &options).unwrap();
+    assert_eq!((plan.losses(), plan.remarks()), (&[][..], &[(Remark::Moved, 1)][..]));
+    assert_eq!(plan.counts(), Counts { arrays: 1, ..Counts::default() });
+    options.select = vec!["/again".into()];
+    let plan = Plan::new(&source, Format::Npy, &options).unwrap();
+    assert_eq!(plan.losses().len(), 4);
+    options.select = vec!["/empty".into()];
+    let error = Plan::new(&source, Format::Npy, &options).unwrap_err();
+    assert_eq!(error.to_string(), "file has no array that npy could hold");
+}
+
+#[test]
+fn cancelled_nothing_is_left() {
+    let source = file(Memory::single(Format::Npy, array::<f64>(&[3], &[1., 2., 3.])));
+    let cancel = Arc::new(AtomicBool::new(true));
+    let options = Options { cancel: Some(cancel), ..Options::default() };
+    let dir = tempfile::tempdir().unwrap();
+    for format in Format::ALL.into_iter().filter(|&format| writable(format)) {
+        let plan = Plan::new(&source, format, &options).unwrap();
+        let error = plan.write(dir.path().join("x"), &WriteOptions::default()).unwrap_err();
+        assert!(
+            matches!(&error, crate::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted)
+        );
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,200 @@
+//! The tree as the target will hold it: a source whose elements come from another file.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sciformats_core::{Error, Range, Slab};
+
+use crate::memory::MemoryArray;
+use crate::model::{
+    ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value,
+};
+use crate::sink::Elements;
+use crate::source::{Attributes, Fact, Member, Members, Source, Structure};
+use crate::{File, Format, Result};
+
+pub(super) struct View {
+    pub(super) format: Format,
+    pub(super) origin: Arc<File>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) nodes: Vec<Node>,
+}
+
+pub(super) struct Node {
+    pub(super) body: Body,
+    pub(super) attributes: BTreeMap<Name, MemoryArray>,
+    /// Whether several hard links lead to it.
+    pub(super) shared: bool,
+}
+
+impl Node {
+    pub(super) fn new(body: Body) -> Self {
+        Self { body, attributes: BTreeMap::new(), shared: false }
+    }
+}
+
+pub(super) enum Body {
+    Group(BTreeMap<Name, Link>),
+    /// An array of the origin: its id, its type and shape there, and what it becomes.
+    Array {
+        id: ObjectId,
+        element: ElementType,
+        shape: Option<Vec<u64>>,
+        info: Box<ArrayInfo>,
+    },
+    /// An array that was no array in the origin.
+    Made(Box<Elements>),
+    Datatype(ElementType),
+    Value(Value),
+}
+
+pub(super) enum Link {
+    Hard(usize),
+    Soft(Name),
+    External(Name, Name),
+}
+
+impl View {
+    fn node(&self, ObjectId(id): ObjectId) -> Result<&Node> {
+        let node = usize::try_from(id).ok().and_then(|id| self.nodes.get(id));
+        node.ok_or_else(|| Error::not_found("object", id.to_string()))
+    }
+
+    /// Reads from the origin, and lets 16-bit floats grow where they must.
+    fn fetch(&self, id: ObjectId, (from, to): (&ElementType, &ElementType), slab: &Slab) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.origin.read(id, slab, &mut bytes)?;
+        Ok(match (from, to) {
+            (ElementType::F16, ElementType::F32) | (ElementType::Complex(4), ElementType::Complex(8)) => {
+                widen(&bytes, |half| half::f16::from_le_bytes(half).to_f32())
+            }
+            (ElementType::BF16, ElementType::F32) => {
+                widen(&bytes, |half| half::bf16::from_le_bytes(half).to_f32())
+            }
+            _ => bytes,
+        })
+    }
+}
+
+fn widen(bytes: &[u8], value: impl Fn([u8; 2]) -> f32) -> Vec<u8> {
+    bytes.as_chunks::<2>().0.iter().flat_map(|&half| value(half).to_le_bytes()).collect()
+}
+
+/// The rows of an array of `shape` that a selection of its two-dimensional form takes, whole.
+fn rows(shape: &[u64], slab: &Slab) -> Result<Slab> {
+    let mut ranges: Vec<Range> = shape.iter().map(|&length| Range::all(length)).collect();
+    if let (Some(first), Some(wanted)) = (ranges.first_mut(), slab.ranges().first()) {
+        *first = *wanted;
+    }
+    Slab::new(shape, ranges)
+}
+
+impl Source for View {
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn root(&self) -> ObjectId {
+        ObjectId(0)
+    }
+
+    fn object(&self, id: ObjectId) -> Result<Object> {
+        Ok(match &self.node(id)?.body {
+            Body::Group(_) => Object::Group,
+            Body::Array { info, .. } => Object::Array(info.clone()),
+            Body::Made(elements) => Object::Array(Box::new(elements.info().clone())),
+            Body::Datatype(element) => Object::Datatype(element.clone()),
+            Body::Value(value) => Object::Value(value.clone()),
+        })
+    }
+
+    fn members(&self, group: ObjectId) -> Result<Members<'_>> {
+        let Body::Group(members) = &self.node(group)?.body else {
+            return Err(Error::usage("object", "is not a group"));
+        };
+        Ok(Box::new(
+            members.iter().map(|(name, link)| Ok(Member { name: name.clone(), target: link.into() })),
+        ))
+    }
+
+    fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>> {
+        Ok(match &self.node(group)?.body {
+            Body::Group(members) => members.get(name).map(Target::from),
+            _ => None,
+        })
+    }
+
+    fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
+        Ok(Box::new(self.node(id)?.attributes.iter().map(|(name, array)| {
+            let (element, shape) = (array.info.element.clone(), array.info.shape.clone());
+            let value = AttributeValue { element, shape, data: Ok(array.bytes.clone()) };
+            Ok(Attribute { name: name.clone(), value: Ok(value) })
+        })))
+    }
+
+    fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Error::io("convert", ErrorKind::Interrupted.into()));
+        }
+        let (id, element, shape, info) = match &self.node(array)?.body {
+            Body::Array { id, element, shape, info } => (*id, element, shape, info),
+            Body::Made(elements) => return elements.read(slab, out),
+            _ => return Err(Error::usage("object", "is not an array")),
+        };
+        let types = (element, &info.element);
+        let same = *shape == info.shape;
+        let Some(shape) = shape.as_ref().filter(|_| !same) else {
+            out.append(&mut self.fetch(id, types, slab)?);
+            return Ok(());
+        };
+        let bytes = self.fetch(id, types, &rows(shape, slab)?)?;
+        let Some(columns) =
+            slab.ranges().get(1).filter(|columns| columns.count < slab.of().get(1).copied().unwrap_or(0))
+        else {
+            out.extend_from_slice(&bytes);
+            return Ok(());
+        };
+        // Some columns of whole rows.
+        let size = info.element.size().and_then(|size| usize::try_from(size).ok()).unwrap_or(1).max(1);
+        let width = slab.of().get(1).and_then(|&width| usize::try_from(width).ok()).unwrap_or(1);
+        for row in bytes.chunks_exact(width.saturating_mul(size)) {
+            let elements = row.chunks_exact(size);
+            let (start, step) = (columns.start, columns.step.max(1));
+            let picked = elements.skip(usize::try_from(start).unwrap_or(usize::MAX));
+            let picked = picked.step_by(usize::try_from(step).unwrap_or(usize::MAX));
+            picked
+                .take(usize::try_from(columns.count).unwrap_or(0))
+                .for_each(|one| out.extend_from_slice(one));
+        }
+        Ok(())
+    }
+
+    fn may_be_shared(&self, id: ObjectId) -> bool {
+        self.node(id).is_ok_and(|node| node.shared)
+    }
+
+    fn slashes_in_names(&self) -> bool {
+        self.format == Format::Gsd
+    }
+
+    fn structures(&self, _: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl From<&Link> for Target {
+    fn from(link: &Link) -> Self {
+        match link {
+            Link::Hard(node) => Self::Object(ObjectId(*node as u64)),
+            Link::Soft(path) => Self::Soft(path.clone()),
+            Link::External(file, target) => Self::External { file: file.clone(), target: target.clone() },
+        }
+    }
+}

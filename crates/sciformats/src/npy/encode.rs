@@ -1,0 +1,176 @@
+//! Headers, and text as NumPy has it.
+
+use sciformats_core::Error;
+
+use super::MAGIC;
+use crate::Result;
+use crate::model::{Datum, Decoder, ElementType};
+
+/// The `descr` of a type whose canonical bytes are the bytes of NumPy. What NumPy has no type for stays as its bytes
+/// (`V`).
+///
+/// # Errors
+/// [`Error::Usage`] for a type whose elements differ in size: for text, see [`ucs4`].
+pub fn descr(element: &ElementType) -> Result<String> {
+    Ok(match element {
+        ElementType::Int(1) => "'|i1'".into(),
+        ElementType::UInt(1) => "'|u1'".into(),
+        ElementType::Int(bytes @ (2 | 4 | 8)) => format!("'<i{bytes}'"),
+        ElementType::UInt(bytes @ (2 | 4 | 8)) => format!("'<u{bytes}'"),
+        ElementType::F16 => "'<f2'".into(),
+        ElementType::F32 => "'<f4'".into(),
+        ElementType::F64 | ElementType::FloatOther => "'<f8'".into(),
+        ElementType::Complex(bytes @ (8 | 16)) => format!("'<c{bytes}'"),
+        ElementType::Bool => "'|b1'".into(),
+        ElementType::Bits(1) | ElementType::Time(1) => "'|u1'".into(),
+        ElementType::Bits(bytes @ (2 | 4 | 8)) | ElementType::Time(bytes @ (2 | 4 | 8)) => {
+            format!("'<u{bytes}'")
+        }
+        ElementType::Enum { base, .. } => descr(base)?,
+        ElementType::Compound(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, field)| Ok(format!("({}, {})", quoted(&name.shown()), parts(field)?)));
+            format!("[{}]", fields.collect::<Result<Vec<_>>>()?.join(", "))
+        }
+        // An array of arrays has a field of its own in NumPy, as a scalar type has no shape.
+        ElementType::Array { .. } => format!("[('f0', {})]", parts(element)?),
+        // What NumPy has no type for stays as its bytes.
+        other => match other.size() {
+            Some(bytes) => format!("'|V{bytes}'"),
+            None => {
+                let problem = format!("npy holds no elements of type {other}; take --format json");
+                return Err(Error::usage("format", problem));
+            }
+        },
+    })
+}
+
+/// The rest of a field's tuple: its type, and its shape if it has one.
+fn parts(element: &ElementType) -> Result<String> {
+    match element {
+        ElementType::Array { element, shape } => Ok(format!("{}, {}", descr(element)?, tuple(shape))),
+        other => descr(other),
+    }
+}
+
+/// A Python string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// A Python tuple.
+fn tuple(shape: &[u64]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        more => format!("({})", more.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// All that stands before the elements, which follow in C order: of an array of `shape` whose type is `descr`.
+pub fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
+    let dictionary = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {}, }}", tuple(shape));
+    // The whole header ends on a multiple of 64, its line feed included.
+    let padded = |before: usize| (before + dictionary.len() + 1).next_multiple_of(64) - before;
+    let (version, before) = match (dictionary.is_ascii(), u16::try_from(padded(10))) {
+        (true, Ok(_)) => (1, 10),
+        (true, Err(_)) => (2, 12),
+        (false, _) => (3, 12),
+    };
+    let length = padded(before);
+    let mut out = MAGIC.to_vec();
+    out.extend([version, 0]);
+    let bytes = (length as u64).to_le_bytes();
+    out.extend(bytes.iter().take(before - 8));
+    out.extend(dictionary.as_bytes());
+    out.resize(before + length - 1, b' ');
+    out.push(b'\n');
+    out
+}
+
+/// The number of characters of the longest of the texts in canonical bytes. Bytes that are not UTF-8 count as one each.
+///
+/// # Errors
+/// [`Error::Usage`] for bytes that end inside a text.
+pub fn longest(bytes: &[u8]) -> Result<usize> {
+    let mut longest = 0;
+    for datum in Decoder::new(&ElementType::Text, bytes) {
+        longest = longest.max(characters(&datum?).chars().count());
+    }
+    Ok(longest)
+}
+
+/// Texts in canonical bytes as code points, `width` a text.
+///
+/// # Errors
+/// As [`longest`].
+pub fn ucs4(bytes: &[u8], width: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for datum in Decoder::new(&ElementType::Text, bytes) {
+        let text = characters(&datum?);
+        let codes = text.chars().map(u32::from).chain(std::iter::repeat(0));
+        out.extend(codes.take(width).flat_map(u32::to_le_bytes));
+    }
+    Ok(out)
+}
+
+fn characters(datum: &Datum<'_>) -> String {
+    match datum {
+        Datum::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_byte_by_byte() {
+        let header = header("'<f4'", &[3, 4]);
+        let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec(); // magic, version 1.0, 118 bytes
+        expected.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }");
+        expected.resize(127, b' ');
+        expected.push(b'\n');
+        assert_eq!(header, expected);
+    }
+
+    #[test]
+    fn long_and_foreign_headers_take_later_versions() {
+        let long = header(&format!("[{}]", "('x', '<f4'), ".repeat(6000)), &[]);
+        assert_eq!((long[6], long.len() % 64), (2, 0));
+        assert_eq!(u32::from_le_bytes(long[8..12].try_into().unwrap()) as usize, long.len() - 12);
+        let foreign = header("[('µ', '<f4')]", &[1]);
+        assert_eq!((foreign[6], foreign.len() % 64, foreign.last()), (3, 0, Some(&b'\n')));
+    }
+
+    #[test]
+    fn types_of_numpy() {
+        let field = |name: &str, element: ElementType| (name.into(), element);
+        let array = ElementType::Array { element: Box::new(ElementType::F32), shape: vec![3] };
+        let compound =
+            ElementType::Compound(vec![field("a'b", ElementType::Int(8)), field("v", array.clone())]);
+        assert_eq!(descr(&compound).unwrap(), r"[('a\'b', '<i8'), ('v', '<f4', (3,))]");
+        assert_eq!(descr(&array).unwrap(), "[('f0', '<f4', (3,))]");
+        assert_eq!(descr(&ElementType::Int(16)).unwrap(), "'|V16'");
+        assert_eq!(descr(&ElementType::BF16).unwrap(), "'|V2'");
+        assert_eq!(descr(&ElementType::Bits(1)).unwrap(), "'|u1'");
+        assert!(descr(&ElementType::Vlen(Box::new(ElementType::F32))).is_err());
+    }
+
+    #[test]
+    fn texts_of_one_width() {
+        let bytes = crate::memory::texts(&[2], &["aµ", ""]).bytes;
+        assert_eq!(longest(&bytes).unwrap(), 2);
+        assert_eq!(ucs4(&bytes, 2).unwrap(), b"a\0\0\0\xb5\0\0\0\0\0\0\0\0\0\0\0");
+    }
+}

@@ -1,0 +1,167 @@
+//! The elements of an array that is to be written: where they come from, slab by slab.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sciformats_core::{Error, Limits, Slab};
+
+use crate::file::VisitPiece;
+use crate::memory::MemoryArray;
+use crate::model::{ArrayInfo, ElementType, ObjectId};
+use crate::pieces::{self, Pieces};
+use crate::{File, Result};
+
+type Read = dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync;
+
+/// An array to be written: its type and shape, and a way to get the canonical bytes of any part of it.
+#[derive(Clone)]
+pub struct Elements {
+    pub(super) info: ArrayInfo,
+    read: Arc<Read>,
+    pub(super) limits: Limits,
+    threads: usize,
+}
+
+impl Elements {
+    /// An array whose elements `read` makes up: it appends the canonical bytes of the selected elements in C order; see
+    /// [`ElementType`]. It may be asked for any part, also more than once and from several threads.
+    ///
+    /// ```
+    /// use sciformats::sink::Elements;
+    /// use sciformats::{ArrayInfo, ElementType};
+    ///
+    /// // A million squares, which nobody has to hold at a time.
+    /// let info = ArrayInfo::new(ElementType::UInt(8), [1_000_000]);
+    /// let squares = Elements::new(info, |slab, out| {
+    ///     for run in slab.runs() {
+    ///         let indices = (0..run.len).map(|i| run.from + i * run.step);
+    ///         indices.for_each(|i| out.extend((i * i).to_le_bytes()));
+    ///     }
+    ///     Ok(())
+    /// });
+    /// assert_eq!(squares.shape(), Some(&[1_000_000][..]));
+    /// ```
+    pub fn new(
+        info: ArrayInfo,
+        read: impl Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { info, read: Arc::new(read), limits: Limits::default(), threads: 1 }
+    }
+
+    /// An array of an open file.
+    pub fn of(file: Arc<File>, array: ObjectId, info: ArrayInfo) -> Self {
+        let (limits, threads) = (*file.limits(), file.options().threads());
+        let read = move |slab: &Slab, out: &mut Vec<u8>| file.read(array, slab, out);
+        Self { info, read: Arc::new(read), limits, threads }
+    }
+
+    /// Everything about it but the elements: chunks are a hint in which parts to ask for it.
+    pub fn info(&self) -> &ArrayInfo {
+        &self.info
+    }
+
+    /// The type of its elements.
+    pub fn element(&self) -> &ElementType {
+        &self.info.element
+    }
+
+    /// Its dimensions, slowest first; `None` for a null dataspace.
+    pub fn shape(&self) -> Option<&[u64]> {
+        self.info.shape.as_deref()
+    }
+
+    /// Its dimensions, where it must have some.
+    pub(super) fn dimensions(&self) -> Result<&[u64]> {
+        self.shape().ok_or_else(|| Error::unsupported("an array with a null dataspace"))
+    }
+
+    /// Appends the canonical bytes of the selected elements.
+    ///
+    /// # Errors
+    /// Whatever keeps the elements from being read; [`Error::Usage`] if their number is wrong.
+    pub fn read(&self, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        let before = out.len();
+        (self.read)(slab, out)?;
+        let size = self.element().size().and_then(|size| size.checked_mul(slab.len()));
+        if size.is_some_and(|size| size != out.len().saturating_sub(before) as u64) {
+            return Err(Error::usage("elements", "are not as many as were asked for"));
+        }
+        Ok(())
+    }
+
+    /// Goes through all elements in C order, a few megabytes at a time. A thread reads the next ones while `visit` works,
+    /// if the file they come from was opened for more than one.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and those of `visit`.
+    pub fn for_each_piece(&self, visit: VisitPiece<'_>) -> Result<()> {
+        let Some(shape) = self.shape() else { return Ok(()) };
+        let pieces = Pieces::new(&self.info, &Slab::all(shape)?, self.limits.memory);
+        pieces::for_each(pieces, self.threads, &|slab, out| self.read(slab, out), visit)
+    }
+
+    /// All canonical bytes at once.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`]; as [`read`](Self::read).
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.for_each_piece(&mut |_, piece| {
+            let size = (bytes.len() as u64).saturating_add(piece.len() as u64);
+            self.limits.memory("bytes of an array that is written at once", size)?;
+            bytes.extend_from_slice(piece);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(bytes)
+    }
+
+    /// The same, read in parts that meet chunks of this shape.
+    #[cfg(any(feature = "blosc2", feature = "hdf5"))]
+    pub(super) fn in_chunks(self, chunks: Vec<u64>) -> Self {
+        Self { info: ArrayInfo { chunks: Some(chunks), ..self.info }, ..self }
+    }
+}
+
+impl fmt::Debug for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Elements").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl From<MemoryArray> for Elements {
+    fn from(array: MemoryArray) -> Self {
+        let MemoryArray { info, bytes } = array;
+        let element = info.element.clone();
+        Self::new(info, move |slab, out| {
+            let spans = crate::model::spans(&element, &bytes)?;
+            for run in slab.runs() {
+                for i in 0..run.len {
+                    let index = run.step.checked_mul(i).and_then(|step| step.checked_add(run.from));
+                    let span = index.and_then(|index| spans.get(usize::try_from(index).ok()?));
+                    let missing = || Error::usage("array", "has fewer elements than its shape says");
+                    out.extend_from_slice(span.ok_or_else(missing)?);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{array, texts};
+
+    #[test]
+    fn elements_that_are_too_few_are_an_error() {
+        let short = Elements::new(ArrayInfo::new(ElementType::UInt(1), [3]), |_, out| {
+            out.extend([1, 2]);
+            Ok(())
+        });
+        assert!(short.to_bytes().is_err());
+        assert!(Elements::from(array::<u8>(&[3], &[1, 2])).to_bytes().is_err());
+        let texts = Elements::from(texts(&[2], &["a", "bc"]));
+        assert_eq!(texts.to_bytes().unwrap().len(), 8 + 1 + 8 + 2);
+    }
+}

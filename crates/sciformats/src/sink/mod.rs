@@ -1,0 +1,222 @@
+//! Writing a file of any format: groups, arrays, attributes and links, as far as the format has them.
+//!
+//! A [`Sink`] is a file in the making. What is added is described first; the elements of arrays are not handed over but
+//! asked for, slab by slab, when the file is written: each format asks in the order that suits it, and no array has to
+//! fit in memory. The file appears at its path when it is complete, and not at all if something goes wrong before.
+//!
+//! What a format cannot hold it says in advance: see [`Rules`]. A plan that goes by the rules meets no refusal later.
+//!
+//! ```
+//! use sciformats::memory::array;
+//! use sciformats::sink::{self, Elements, New, Place, WriteOptions};
+//! use sciformats::Format;
+//!
+//! # let dir = tempfile::tempdir().map_err(|e| sciformats::Error::io("create", e))?;
+//! # let path = dir.path().join("u.ra");
+//! let u = Elements::from(array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
+//! let mut sink = sink::create(&path, Format::RawArray, &WriteOptions::default())?;
+//! sink.add(Place::Root, New::Array(u))?;
+//! sink.finish()?;
+//! assert_eq!(sciformats::open(&path)?.array("/")?.read::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+//! # Ok::<(), sciformats::Error>(())
+//! ```
+
+#[cfg(feature = "asdf")]
+mod asdf;
+#[cfg(feature = "blosc2")]
+mod blosc2;
+mod elements;
+#[cfg(feature = "gsd")]
+mod gsd;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+mod npy;
+#[cfg(feature = "rawarray")]
+mod rawarray;
+mod rules;
+#[cfg(feature = "asdf")]
+mod stream;
+
+use std::path::Path;
+
+use sciformats_core::{Error, Limits};
+
+#[cfg(feature = "asdf")]
+pub(crate) use asdf::compression as asdf_compression;
+pub use elements::Elements;
+pub use rules::{Fit, Layout, Rules, rules};
+
+use crate::model::{AttributeValue, ElementType, Name, Value};
+use crate::{Format, Result};
+
+/// How a file is written.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// The shape of the chunks, where a format has chunks; cut to the array, and whole in dimensions that it does not
+    /// name. Chosen by the format unless given.
+    pub chunks: Option<Vec<u64>>,
+    /// What the elements pass through, in the format's own words: `zlib`, `lz4`, `zstd`, `none`.
+    pub filter: Option<String>,
+    /// How hard to compress, on the filter's own scale.
+    pub level: Option<u32>,
+    /// Threads that one call may use; 0 for as many as the machine has.
+    pub threads: usize,
+    /// What the writer may hold in memory at a time.
+    pub limits: Limits,
+    /// What a format notes about a file as a whole: its application and schema. See
+    /// [`Source::facts`](crate::Source::facts) of the same format; others are ignored.
+    pub facts: Vec<(String, Value)>,
+}
+
+impl WriteOptions {
+    /// What a file notes under `key`, as text.
+    #[cfg_attr(not(feature = "gsd"), allow(dead_code, reason = "only GSD has facts of its own"))]
+    fn fact(&self, key: &str) -> Option<String> {
+        self.facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.to_string())
+    }
+}
+
+/// An object of a file that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(pub u64);
+
+/// Where an object is to stand.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// At `/`. The first object of every file.
+    Root,
+    /// In a group, under a name that the group does not have yet.
+    In(Handle, &'a Name),
+}
+
+/// What is added.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum New<'a> {
+    /// A group without members.
+    Group,
+    /// An array.
+    Array(Elements),
+    /// A committed datatype.
+    Datatype(&'a ElementType),
+    /// A scalar of the tree.
+    Value(&'a Value),
+    /// Another link to an object that was added before.
+    Hard(Handle),
+    /// A path in the same file.
+    Soft(&'a Name),
+    /// A path in another file.
+    External {
+        /// The file.
+        file: &'a Name,
+        /// The path in it.
+        target: &'a Name,
+    },
+}
+
+/// A file that is being written. There is one adapter a format.
+pub trait Sink {
+    /// Adds an object.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for what the [`Rules`] of the format rule out; [`Error::Usage`] for a place that is taken
+    /// or is not in a group; those of reading elements.
+    fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle>;
+
+    /// Adds an attribute to an object.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()>;
+
+    /// Writes what has not been written and puts the file in its place.
+    ///
+    /// # Errors
+    /// `Io`; those of reading elements. There is then no new file, and one that was there before is as it was.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Begins a file at `path`, to take the place of one that may be there.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a format that cannot be written as built; [`Error::Usage`] for options that the format
+/// does not know; `Io`.
+pub fn create(path: impl AsRef<Path>, format: Format, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    let path = path.as_ref();
+    match format {
+        #[cfg(feature = "asdf")]
+        Format::Asdf => asdf::create(path, options),
+        #[cfg(feature = "blosc2")]
+        Format::Blosc2 => blosc2::create(path, options),
+        #[cfg(feature = "gsd")]
+        Format::Gsd => gsd::create(path, options),
+        #[cfg(feature = "hdf5")]
+        Format::Hdf5 => hdf5::create(path, options),
+        Format::Npy => npy::create(path, options),
+        #[cfg(feature = "rawarray")]
+        Format::RawArray => rawarray::create(path, options),
+        #[allow(unreachable_patterns, reason = "with all formats built in, none is absent")]
+        other => Err(rules::absent(other)),
+    }
+}
+
+/// The error for an object that the rules of a format rule out.
+fn refused(format: Format, what: impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("{what} in {format}"))
+}
+
+/// Refuses options that a format knows nothing of.
+fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bool, bool)) -> Result<()> {
+    if options.chunks.is_some() && !chunks {
+        return Err(Error::usage("chunks", format!("mean nothing in {format}")));
+    }
+    let filter = options.filter.as_deref().filter(|filter| *filter != "none");
+    if let (Some(filter), false) = (filter, filters) {
+        return Err(Error::usage("filter", format!("{filter} means nothing in {format}")));
+    }
+    Ok(())
+}
+
+/// The error for a file without anything in it.
+fn empty() -> Error {
+    Error::usage("file", "has no array yet")
+}
+
+/// A file that holds one array and nothing else.
+struct Single<W> {
+    format: Format,
+    elements: Option<Elements>,
+    write: W,
+}
+
+impl<W: FnOnce(Elements) -> Result<()>> Single<W> {
+    fn new(format: Format, write: W) -> Self {
+        Self { format, elements: None, write }
+    }
+}
+
+impl<W: FnOnce(Elements) -> Result<()>> Sink for Single<W> {
+    fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle> {
+        match (place, object) {
+            (Place::Root, New::Array(elements)) if self.elements.is_none() => {
+                rules(self.format)?.check(&elements)?;
+                self.elements = Some(elements);
+                Ok(Handle(0))
+            }
+            _ => Err(refused(self.format, "anything but one array")),
+        }
+    }
+
+    fn attribute(&mut self, _: Handle, name: &Name, _: &AttributeValue) -> Result<()> {
+        Err(refused(self.format, format!("an attribute such as {name}")))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { elements, write, .. } = *self;
+        write(elements.ok_or_else(empty)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;
