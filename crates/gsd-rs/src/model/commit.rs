@@ -105,7 +105,9 @@ impl State {
         storage: &dyn ReadAt,
     ) -> Result<Commit<'a>> {
         let mut next = Self { frames: pending.frames, uncertain: false, ..self.clone() };
-        next.header.version = written_version(next.header.version);
+        if !pending.entries.is_empty() {
+            next.header.version = written_version(next.header.version);
+        }
         let mut end = pending.data_at.saturating_add(pending.data.len() as u64);
         let mut steps = Vec::new();
         if !pending.data.is_empty() {

@@ -84,3 +84,19 @@ fn the_header_is_the_first_256_bytes_and_entries_have_32() {
     assert_eq!(&file[4352..4359], b"chunk\0\0");
     assert_eq!(file[5376..], [1, 0, 2, 0, 3, 0, 4, 0]);
 }
+
+#[test]
+fn a_file_of_layer_2_0_becomes_one_of_2_1_with_its_first_new_frame() {
+    let of_2_0 = || {
+        let mut file = Writer::create_on(Vec::new(), &options()).unwrap().into_bytes().unwrap();
+        file[44] = 0;
+        file
+    };
+    let untouched = Writer::append_on(of_2_0()).unwrap().into_bytes().unwrap();
+    assert_eq!(untouched, of_2_0());
+    let mut writer = Writer::append_on(of_2_0()).unwrap();
+    writer.write_text("text", "needs 2.1").unwrap();
+    writer.end_frame().unwrap();
+    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    assert_eq!((reader.header().version, reader.frames()), (Version::new(2, 1), 1));
+}
