@@ -17,7 +17,7 @@ pub(crate) struct Format {
 
 /// All formats of the project.
 pub(crate) const FORMATS: &[Format] = &[
-    Format { name: "hdf5", package: "hdf5-pure", writes: false },
+    Format { name: "hdf5", package: "hdf5-pure", writes: true },
     Format { name: "asdf", package: "asdf-core", writes: true },
     Format { name: "blosc2", package: "cframe", writes: true },
     Format { name: "gsd", package: "gsd-rs", writes: true },
@@ -31,10 +31,15 @@ impl Format {
     }
 }
 
+/// The format's name for the name of its crate, and any other word as it is.
+pub(crate) fn name_of(word: &str) -> &str {
+    FORMATS.iter().find(|format| format.package == word).map_or(word, |format| format.name)
+}
+
 /// The formats that have the Python script `NAME_PART.py`; of these the one that is asked for, if one is.
 pub(crate) fn with_script(part: &str, asked: Option<&str>) -> Result<Vec<Format>> {
     let known: Vec<Format> = FORMATS.iter().copied().filter(|format| format.script(part).exists()).collect();
-    let Some(asked) = asked else { return Ok(known) };
+    let Some(asked) = asked.map(name_of) else { return Ok(known) };
     match known.iter().find(|format| format.name == asked) {
         Some(format) => Ok(vec![*format]),
         None => {
@@ -50,6 +55,13 @@ pub(crate) fn with_script(part: &str, asked: Option<&str>) -> Result<Vec<Format>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_format_goes_by_the_name_of_its_crate_too() {
+        assert_eq!(name_of("cframe"), "blosc2");
+        assert_eq!(name_of("gsd"), "gsd");
+        assert_eq!(name_of("png"), "png");
+    }
 
     #[test]
     fn an_unknown_format_is_named() {

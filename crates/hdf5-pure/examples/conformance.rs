@@ -1,8 +1,11 @@
 //! Our side of the conformance run: `conformance check DIR` reads the files that h5py wrote, `conformance write DIR` writes
-//! files for it (none yet: this crate only reads).
+//! files for it.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
 //! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
+
+#[path = "conformance/write.rs"]
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,10 +16,15 @@ use serde_json::json;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["write", folder] => match std::fs::create_dir_all(folder) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
+        ["write", folder] => {
+            let made = std::fs::create_dir_all(folder).map_err(Into::into);
+            match made
+                .and_then(|()| written::write(Path::new(folder)).map_err(Box::<dyn std::error::Error>::from))
+            {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => report(&*error),
+            }
+        }
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));
@@ -26,6 +34,12 @@ fn main() -> ExitCode {
         },
         _ => ExitCode::from(2),
     }
+}
+
+#[allow(clippy::print_stderr)]
+fn report(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("{error}");
+    ExitCode::FAILURE
 }
 
 fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {

@@ -47,9 +47,9 @@ fn layouts_and_indexes() -> Result {
             file.dataset("contiguous").shape(shape).write(&u)?;
             file.dataset("compact").shape(shape).compact().write(&u)?;
             file.dataset("chunked").shape(shape).chunks([8, 7]).write(&u)?;
-            file.dataset("single").shape(shape).chunks(shape).deflate(4).write(&u)?;
+            file.dataset("single").shape(shape).chunks(shape).lzf().write(&u)?;
             file.dataset("implicit").shape(shape).chunks([8, 7]).index(ChunkIndex::Implicit).write(&u)?;
-            file.dataset("fixed").shape(shape).chunks([1, 1]).shuffle().deflate(1).write(&u)?;
+            file.dataset("fixed").shape(shape).chunks([1, 1]).shuffle().lzf().write(&u)?;
             file.dataset("grows").shape(shape).max_shape([None, Some(60)]).chunks([1, 3]).write(&u)?;
             file.dataset("grows_second")
                 .shape(shape)
@@ -57,12 +57,12 @@ fn layouts_and_indexes() -> Result {
                 .chunks([3, 1])
                 .fletcher32()
                 .write(&u)?;
-            file.dataset("both").shape(shape).max_shape([None, None]).chunks([2, 2]).deflate(3).write(&u)?;
+            file.dataset("both").shape(shape).max_shape([None, None]).chunks([2, 2]).lzf().write(&u)?;
             file.dataset("automatic")
                 .shape(shape)
                 .automatic_chunks()
                 .shuffle()
-                .deflate(9)
+                .lzf()
                 .fletcher32()
                 .write(&u)?;
             Ok(())
@@ -198,7 +198,7 @@ fn elements_of_variable_length() -> Result {
     let nested = vec![vec![vec![1i32, 2], vec![]], vec![], vec![vec![3]]];
     each_bound(
         |file| {
-            file.dataset("texts").chunks([100]).deflate(4).write(&texts)?;
+            file.dataset("texts").chunks([100]).lzf().write(&texts)?;
             file.dataset("rows").write(&rows)?;
             file.dataset("nested").write(&nested)?;
             file.dataset("fixed").datatype(Datatype::fixed_string(50)).write(&texts)?;
@@ -233,7 +233,7 @@ fn appended_rows() -> Result {
                 .chunks([16, 2])
                 .fill(-1i32)
                 .shuffle()
-                .deflate(1)
+                .lzf()
                 .create::<i32>()?
                 .id();
             let other = file.dataset("other").shape([0]).max_shape([None]).chunks([10]).create::<u8>()?.id();
@@ -260,6 +260,37 @@ fn appended_rows() -> Result {
             let expected: Vec<u8> =
                 (0..63).map(|k| if (k / 9) % 3 == 0 && (k % 9) % 2 == 1 { 9 } else { 0 }).collect();
             assert_eq!(both, expected);
+            Ok(())
+        },
+    )
+}
+
+#[test]
+fn parts_of_datasets_and_their_fill_value() -> Result {
+    let part = Slab::new(&[4, 5], [Range::new(1, 2), Range::new(0, 3).by(2)])?;
+    let expected: Vec<i32> =
+        (0..20).map(|k| if (5..15).contains(&k) && (k % 5) % 2 == 0 { 1 } else { 7 }).collect();
+    each_bound(
+        |file| {
+            file.dataset("a").shape([4, 5]).fill(7i32).create::<i32>()?.write_slab(&part, &[1; 6])?;
+            file.dataset("b")
+                .shape([4, 5])
+                .chunks([3, 3])
+                .fill(7i32)
+                .create::<i32>()?
+                .write_slab(&part, &[1; 6])?;
+            file.dataset("c")
+                .shape([4, 5])
+                .compact()
+                .fill(7i32)
+                .create::<i32>()?
+                .write_slab(&part, &[1; 6])?;
+            Ok(())
+        },
+        |file, _| {
+            for name in ["a", "b", "c"] {
+                assert_eq!(file.dataset(name)?.read::<i32>()?, expected);
+            }
             Ok(())
         },
     )
@@ -300,7 +331,7 @@ fn equal_calls_give_equal_bytes() -> Result {
         let options = CreateOptions { user_block: vec![7; 512], ..CreateOptions::default() };
         let mut file = Writer::in_memory(&options)?;
         for i in 0..20 {
-            file.dataset(&format!("d{i}")).chunks([10]).deflate(4).attribute("i", i).write(&values(95))?;
+            file.dataset(&format!("d{i}")).chunks([10]).lzf().attribute("i", i).write(&values(95))?;
         }
         file.into_bytes()
     };
@@ -326,11 +357,11 @@ fn what_does_not_fit_is_refused() -> Result {
     refused(file.dataset("b/c").write(&[1]), "not a group");
     refused(file.dataset("d").chunks([0]).write(&[1]), "side of 0");
     refused(file.dataset("d").chunks([2]).write(&[1]), "larger than the dataset");
-    refused(file.dataset("d").contiguous().deflate(1).write(&[1]), "in chunks");
+    refused(file.dataset("d").contiguous().lzf().write(&[1]), "in chunks");
     refused(file.dataset("d").compact().write(&vec![0u8; 70_000]), "compact");
     refused(file.dataset("").write(&[1]), "name");
     refused(file.dataset("d").datatype(Datatype::fixed_string(1)).write(&["ab"]), "2 bytes");
-    refused(file.dataset("d").deflate(1).write_scalar(1), "without dimensions");
+    refused(file.dataset("d").lzf().write_scalar(1), "without dimensions");
     // What was refused has left a name free.
     file.dataset("a").write(&[1])?;
     assert!(
@@ -352,7 +383,9 @@ fn filters() -> Result {
     let zeros = vec![0u8; 3500];
     let noise: Vec<u64> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
     let all: Vec<(&str, Filters)> = vec![
+        #[cfg(feature = "deflate")]
         ("deflate", Filters::new().deflate(6)),
+        #[cfg(feature = "deflate")]
         ("shuffle_deflate_fletcher32", Filters::new().shuffle().deflate(6).fletcher32()),
         ("lzf", Filters::new().shuffle().lzf()),
         #[cfg(feature = "bzip2")]

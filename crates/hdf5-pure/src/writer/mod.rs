@@ -6,6 +6,7 @@ mod filters;
 mod group;
 mod layout;
 mod record;
+mod scales;
 mod value;
 
 use std::path::Path;
@@ -53,6 +54,8 @@ pub struct CreateOptions {
 /// ```
 /// use hdf5_pure::{File, Writer};
 ///
+/// # fn main() -> hdf5_pure::Result<()> {
+/// # #[cfg(feature = "deflate")] {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("fields.h5");
 /// let u: Vec<f64> = (0..200 * 300).map(f64::from).collect();
@@ -63,10 +66,13 @@ pub struct CreateOptions {
 ///
 /// let file = File::open(&path)?;
 /// assert_eq!(file.dataset("fields/u")?.read::<f64>()?, u);
-/// # Ok::<(), hdf5_pure::Error>(())
+/// # }
+/// # Ok(())
+/// # }
 /// ```
 pub struct Writer {
     tree: Tree,
+    scales: scales::Scales,
 }
 
 impl std::fmt::Debug for Writer {
@@ -117,7 +123,10 @@ impl Writer {
             time: options.time,
             registry: options.registry.clone(),
         };
-        Ok(Self { tree: Tree::new(target, &options.user_block, settings)? })
+        Ok(Self {
+            tree: Tree::new(target, &options.user_block, settings)?,
+            scales: scales::Scales::default(),
+        })
     }
 
     /// The root group.
@@ -177,7 +186,8 @@ impl Writer {
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
-    pub fn finish_with(self, durability: Durability) -> Result<()> {
+    pub fn finish_with(mut self, durability: Durability) -> Result<()> {
+        self.write_scales()?;
         self.tree.finish(durability).map(drop)
     }
 
@@ -185,7 +195,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Usage`] if the file is not in memory.
-    pub fn into_bytes(self) -> Result<Vec<u8>> {
+    pub fn into_bytes(mut self) -> Result<Vec<u8>> {
+        self.write_scales()?;
         match self.tree.finish(Durability::Process)? {
             Target::Memory(bytes) => Ok(bytes),
             _ => Err(Error::usage("file", "is not in memory")),

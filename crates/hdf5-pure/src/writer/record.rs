@@ -1,5 +1,18 @@
 //! Structs as elements of compound types.
 
+use sciformats_core::{Error, Result};
+
+use crate::element::{Element, Values};
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let wrong = |found: Vec<T>| {
+            Error::usage("element type", format!("an array of {} elements is not one of {N}", found.len()))
+        };
+        Vec::<T>::read(values)?.into_iter().map(|elements| elements.try_into().map_err(wrong)).collect()
+    }
+}
+
 /// Defines a struct and stores it as a compound type: its members have the fields' names and follow each other.
 ///
 /// The struct then is an [`Element`](crate::Element) to read and a [`Store`](crate::Store) to write.

@@ -135,7 +135,7 @@ impl Chunks<'_> {
         let checksums = array.pages().saturating_mul(4);
         let len = size.saturating_add(checksums).saturating_add(bytes.len() as u64);
         let block = output.allocate(len)?;
-        output.write(block, &bytes)?;
+        output.write_part(block, &bytes)?;
         let mut at = block.0.saturating_add(bytes.len() as u64);
         let mut rest = elements;
         for number in 0..array.pages() {
@@ -146,7 +146,7 @@ impl Chunks<'_> {
             rest = after;
             bytes.clear();
             fixed_array::encode_page(&mut bytes, &dense(own, first, n, &absent));
-            output.write(Address(at), &bytes)?;
+            output.write_part(Address(at), &bytes)?;
             at = at.saturating_add(bytes.len() as u64);
         }
         Ok(block)

@@ -166,7 +166,7 @@ impl Dataset {
                 *place = Some(address);
                 runs(slab, size, |at, part| {
                     let at = Address(address.0.saturating_add(at));
-                    output.write(at, bytes.get(part).unwrap_or_default())
+                    output.write_part(at, bytes.get(part).unwrap_or_default())
                 })
             }
             Data::Chunked(chunked) => {
@@ -242,7 +242,7 @@ fn allocate(output: &mut Output, total: u64, fill_value: Option<&[u8]>) -> Resul
     let mut at = 0;
     while at < total {
         let len = usize::try_from(total.saturating_sub(at)).unwrap_or(usize::MAX).min(piece.len());
-        output.write(Address(address.0.saturating_add(at)), piece.get(..len).unwrap_or_default())?;
+        output.write_part(Address(address.0.saturating_add(at)), piece.get(..len).unwrap_or_default())?;
         at = at.saturating_add(len as u64);
     }
     Ok(address)
@@ -439,7 +439,7 @@ impl Chunked {
         let size = bytes.len() as u64;
         let address = match (self.stored.get(&scaled), self.implicit) {
             (Some(stored), _) if stored.size >= size => {
-                output.write(stored.address, &bytes)?;
+                output.write_part(stored.address, &bytes)?;
                 stored.address
             }
             _ => output.put(&bytes)?,

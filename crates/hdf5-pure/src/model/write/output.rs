@@ -55,12 +55,14 @@ pub(crate) struct Output {
     /// Bytes that are not written yet, and where they go.
     pending: Vec<u8>,
     pending_at: u64,
+    /// Whether these end in the middle of a structure.
+    pending_part: bool,
 }
 
 impl Output {
     /// A file whose superblock stands at `base`, behind a user block of that length.
     pub(crate) fn new(target: Target, base: u64) -> Self {
-        Self { target, base, end: 0, pending: Vec::new(), pending_at: 0 }
+        Self { target, base, end: 0, pending: Vec::new(), pending_at: 0, pending_part: false }
     }
 
     pub(crate) fn base(&self) -> u64 {
@@ -91,13 +93,28 @@ impl Output {
         Ok(at)
     }
 
-    /// Writes `bytes` to space that was allocated.
+    /// Writes the whole of what was allocated at `at`.
     pub(crate) fn write(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
+        // What lies between the ends of two structures belongs to none.
+        let room = if self.pending_part { 0 } else { ALIGNMENT.saturating_sub(1) };
+        self.gather(at, bytes, room)?;
+        self.pending_part = false;
+        Ok(())
+    }
+
+    /// Writes a part of what was allocated.
+    pub(crate) fn write_part(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
+        self.gather(at, bytes, 0)?;
+        self.pending_part = true;
+        Ok(())
+    }
+
+    /// Gathers writes that follow each other with gaps of at most `room` bytes.
+    fn gather(&mut self, at: Address, bytes: &[u8], room: u64) -> Result<()> {
         let offset = self.base.saturating_add(at.0);
         let gap = offset.checked_sub(self.pending_at.saturating_add(self.pending.len() as u64));
         match gap {
-            // What lies between structures was allocated to none.
-            Some(gap) if gap < ALIGNMENT && !self.pending.is_empty() => {
+            Some(gap) if gap <= room && !self.pending.is_empty() => {
                 let gap = usize::try_from(gap).unwrap_or(0);
                 self.pending.resize(self.pending.len().saturating_add(gap), 0);
             }
