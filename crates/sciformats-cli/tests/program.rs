@@ -77,7 +77,7 @@ rawarray/lz4.ra
 fn every_manifest_is_as_expected() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let mut compared = 0;
-    for format in ["asdf", "gsd", "hdf5", "rawarray"] {
+    for format in ["asdf", "blosc2", "gsd", "hdf5", "rawarray"] {
         for expected in fs::read_dir(fixtures.join(format).join("expected")).unwrap() {
             let expected = expected.unwrap().path();
             let name = expected.file_stem().unwrap().to_str().unwrap();

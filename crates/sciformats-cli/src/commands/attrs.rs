@@ -34,12 +34,13 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
         if !matches!(&attribute.value, Ok(value) if value.data.is_ok()) {
             answer = Answer::No;
         }
+        let meaning = file.source().attribute_json(id, &attribute);
         if session.json {
             let mut line = JsonObject::new();
-            describe(&mut line, &attribute);
+            describe(&mut line, &attribute, meaning.as_deref());
             writeln!(out, "{}", line.finish())?;
         } else {
-            table.row(&mut out, row(&attribute, ""))?;
+            table.row(&mut out, row(&attribute, "", meaning.as_deref()))?;
         }
     }
     table.flush(&mut out)?;
@@ -47,8 +48,9 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
     Ok(answer)
 }
 
-/// Name, type, shape and value of an attribute, the name after `lead`.
-pub(super) fn row(attribute: &Attribute, lead: &str) -> Vec<Cell> {
+/// Name, type, shape and value of an attribute, the name after `lead`. `meaning` stands for a value that is the bytes of
+/// an encoding.
+pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
     let name = Cell::new(PLAIN, lead).and(TITLE, look::safe(&attribute.name.shown()));
     let value = match &attribute.value {
         Ok(value) => value,
@@ -58,6 +60,9 @@ pub(super) fn row(attribute: &Attribute, lead: &str) -> Vec<Cell> {
         }
     };
     let text = match &value.data {
+        Ok(_) if meaning.is_some() => {
+            Cell::new(PLAIN, look::safe(&look::clipped(meaning.unwrap_or_default(), SHOWN)))
+        }
         Ok(bytes) => {
             let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
             Cell::new(PLAIN, look::safe(&brief(Decoder::new(&value.element, bytes), scalar)))
@@ -92,8 +97,8 @@ fn brief(elements: Decoder<'_>, scalar: bool) -> String {
     if scalar { text } else { format!("[{text}]") }
 }
 
-/// Adds what an attribute is to its line.
-pub(super) fn describe(object: &mut JsonObject, attribute: &Attribute) {
+/// Adds what an attribute is to its line, and under `meaning` what its bytes encode.
+pub(super) fn describe(object: &mut JsonObject, attribute: &Attribute, meaning: Option<&str>) {
     object.value("kind", "attribute").value("name", attribute.name.shown().as_ref());
     let value = match &attribute.value {
         Ok(value) => value,
@@ -112,6 +117,9 @@ pub(super) fn describe(object: &mut JsonObject, attribute: &Attribute) {
         Ok(json) => object.raw("value", &json),
         Err(error) => object.value("error", error),
     };
+    if let Some(meaning) = meaning {
+        object.raw("meaning", meaning);
+    }
 }
 
 fn elements(elements: Decoder<'_>, scalar: bool) -> sciformats::Result<String> {

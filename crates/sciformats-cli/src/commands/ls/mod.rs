@@ -29,7 +29,8 @@ pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
         table: Table::new(columns(1, args.long)),
         blocks: false,
     };
-    if args.file.is_dir() {
+    // A folder may be one file itself.
+    if args.file.is_dir() && !matches!(Format::of_path(&args.file), Ok(Some(_))) {
         if args.path != "/" {
             return Err(Failure::Usage(format!("{} is a folder and holds no objects", args.file.display())));
         }
@@ -392,11 +393,15 @@ impl<W: Write> List<'_, W> {
         for attribute in attributes {
             match attribute {
                 Ok(attribute) if self.session.json => {
-                    self.json(at.file, at.path, |line| super::attrs::describe(line, &attribute))?;
+                    let meaning = source.attribute_json(id, &attribute);
+                    self.json(at.file, at.path, |line| {
+                        super::attrs::describe(line, &attribute, meaning.as_deref());
+                    })?;
                 }
                 Ok(attribute) => {
                     let lead = format!("{}@", at.lead);
-                    let mut row = super::attrs::row(&attribute, &lead);
+                    let meaning = source.attribute_json(id, &attribute);
+                    let mut row = super::attrs::row(&attribute, &lead, meaning.as_deref());
                     if let Some(value) = row.pop() {
                         row.extend(vec![Cell::default(); if self.args.long { 2 } else { 1 }]);
                         row.push(value);

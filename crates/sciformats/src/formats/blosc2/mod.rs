@@ -31,12 +31,12 @@ struct Adapter {
 
 enum Content {
     Array {
-        array: Array,
+        array: Box<Array>,
         /// `None` where elements are opaque.
         dtype: Option<DType>,
     },
     Items {
-        frame: Frame,
+        frame: Box<Frame>,
         /// Bytes of an item.
         size: u64,
     },
@@ -72,10 +72,10 @@ impl Adapter {
             // A frame from before element types says nothing of them, and no more does a type of another size.
             let known = array.dtype().and_then(|_| array.element().ok());
             let dtype = known.filter(|dtype| !matches!(dtype, DType::Scalar { kind: cframe::Kind::Raw, .. }));
-            Content::Array { array, dtype }
+            Content::Array { array: Box::new(array), dtype }
         } else {
             let whole = frame.nbytes().checked_rem(typesize) == Some(0);
-            Content::Items { frame, size: if whole { typesize } else { 1 } }
+            Content::Items { frame: Box::new(frame), size: if whole { typesize } else { 1 } }
         };
         Ok(Self { content, limits })
     }
@@ -164,7 +164,7 @@ impl Source for Adapter {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let array = if let Content::Array { array, .. } = &self.content { Some(array) } else { None };
+        let array = if let Content::Array { array, .. } = &self.content { Some(&**array) } else { None };
         self.frame().map(|frame| inspect::facts(frame, array)).unwrap_or_default()
     }
 
