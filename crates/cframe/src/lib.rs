@@ -50,6 +50,7 @@ pub use codec::registry::{Registry, UserCodec, UserFilter};
 pub use element::Element;
 pub use model::anatomy::{Anatomy, ChunkPlace};
 pub use model::chunk::Chunk;
+pub use model::compress::MAX_OVERHEAD;
 pub use model::dtype::{DType, Field, Kind};
 pub use model::frame::Frame;
 pub use model::options::Options;
@@ -83,6 +84,15 @@ pub fn compress_with(data: &[u8], params: &Params, options: &Options) -> Result<
     model::compress::compress(data, params, &options.context())
 }
 
+/// As [`compress_with`], into the front of `out`, which has at least [`MAX_OVERHEAD`] bytes more than `data`. Returns the
+/// size of the chunk. Bytes behind it may change.
+///
+/// # Errors
+/// As [`compress`]; `Usage` if `out` is shorter.
+pub fn compress_into(data: &[u8], params: &Params, options: &Options, out: &mut [u8]) -> Result<usize> {
+    model::compress::compress_into(data, params, &options.context(), out)
+}
+
 /// Decompresses a chunk of Blosc 1 or 2.
 ///
 /// # Errors
@@ -98,4 +108,45 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
 pub fn decompress_with(chunk: &[u8], options: &Options) -> Result<Vec<u8>> {
     let context = options.context();
     model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode()
+}
+
+/// As [`decompress_with`], into `out`, which is as long as the decoded data.
+///
+/// # Errors
+/// Those of [`Chunk::new`] and [`Chunk::decode_into`].
+pub fn decompress_into(chunk: &[u8], options: &Options, out: &mut [u8]) -> Result<()> {
+    let context = options.context();
+    model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode_into(out)
+}
+
+/// The two shuffles by themselves, for other formats that have them.
+///
+/// All take elements of `size` bytes and give as many bytes as they get; bytes after the last whole element (of eight, if
+/// bits are shuffled) stay as they are.
+///
+/// ```
+/// let mut out = [0; 7];
+/// cframe::shuffle::shuffle(b"a1b2c3!", 2, &mut out);
+/// assert_eq!(&out, b"abc123!");
+/// ```
+pub mod shuffle {
+    /// Bytes of equal significance together. `out` must be as long as `input`, or it panics.
+    pub fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
+        crate::codec::shuffle::shuffle(input, size, out);
+    }
+
+    /// The inverse of [`shuffle`]. `out` must be as long as `input`, or it panics.
+    pub fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
+        crate::codec::shuffle::unshuffle(input, size, out);
+    }
+
+    /// Bits of equal significance together. `out` must be as long as `input`, or it panics.
+    pub fn bitshuffle(input: &[u8], size: usize, out: &mut [u8]) {
+        crate::codec::bitshuffle::shuffle(input, size, out);
+    }
+
+    /// The inverse of [`bitshuffle`]. `out` must be as long as `input`, or it panics.
+    pub fn bitunshuffle(input: &[u8], size: usize, out: &mut [u8]) {
+        crate::codec::bitshuffle::unshuffle(input, size, out);
+    }
 }

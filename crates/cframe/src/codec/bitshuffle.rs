@@ -3,13 +3,14 @@
 //! Of n elements the first m, a multiple of 8, are rearranged: row 8·b + k, m / 8 bytes long, holds bit k of byte b of
 //! each element, element 0 in the lowest bit. Everything after the m elements stays as it is.
 //!
-//! The work is done tile by tile: elements to planes of bytes, eight bytes of a plane at a time to eight bytes of
-//! which each belongs to another row, and those to the rows, which is the first step again with elements of 8 bytes.
+//! The work is done tile by tile: elements to planes of bytes; each plane, seen as elements of 8 bytes, to eight lines;
+//! and in these bits change places between lines, eight by eight.
 
 use super::shuffle::{to_elements, to_planes};
+use super::simd::{self, LINE, Lines};
 
-/// Elements in a tile. A tile's bytes are held twice.
-const TILE: usize = 512;
+/// Elements in a tile: a bit of each makes a line. A tile's bytes are held twice.
+const TILE: usize = 8 * LINE;
 
 /// Elements to rows. `out` is as long as `input`.
 pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
@@ -22,13 +23,24 @@ pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
         return;
     }
     let mut planes = vec![0; (TILE * size).min(whole)];
+    let mut lines: Lines = [[0; LINE / 8]; 8];
     for (tile, elements) in elements.chunks(TILE * size).enumerate() {
         let count = elements.len() / size;
         let planes = planes.get_mut(..elements.len()).unwrap_or_default();
         to_planes(elements, size, planes, count, 0);
-        planes.as_chunks_mut::<8>().0.iter_mut().for_each(transpose);
         for (plane, rows) in planes.chunks_exact(count).zip(rows.chunks_exact_mut(8 * stride)) {
-            to_planes(plane, 8, rows, stride, tile * TILE / 8);
+            if plane
+                .first_chunk()
+                .filter(|_| count == TILE)
+                .is_some_and(|plane| simd::plane_to_rows(plane, rows, stride, tile * LINE))
+            {
+                continue;
+            }
+            to_planes(plane, 8, bytemuck::bytes_of_mut(&mut lines), LINE, 0);
+            simd::exchange_bits(&mut lines);
+            for (row, line) in rows.chunks_exact_mut(stride).zip(&lines) {
+                copy(bytemuck::bytes_of(line), row.get_mut(tile * LINE..).unwrap_or_default());
+            }
         }
     }
 }
@@ -44,33 +56,41 @@ pub(crate) fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
         return;
     }
     let mut planes = vec![0; (TILE * size).min(whole)];
+    let mut lines: Lines = [[0; LINE / 8]; 8];
     for (tile, elements) in elements.chunks_mut(TILE * size).enumerate() {
         let count = elements.len() / size;
         let planes = planes.get_mut(..elements.len()).unwrap_or_default();
         for (plane, rows) in planes.chunks_exact_mut(count).zip(rows.chunks_exact(8 * stride)) {
-            to_elements(rows, 8, plane, stride, tile * TILE / 8);
+            let at = tile * LINE;
+            if plane
+                .first_chunk_mut()
+                .filter(|_| count == TILE)
+                .is_some_and(|plane| simd::rows_to_plane(rows, stride, at, plane))
+            {
+                continue;
+            }
+            for (row, line) in rows.chunks_exact(stride).zip(&mut lines) {
+                copy(row.get(tile * LINE..).unwrap_or_default(), bytemuck::bytes_of_mut(line));
+            }
+            simd::exchange_bits(&mut lines);
+            to_elements(bytemuck::bytes_of(&lines), 8, plane, LINE, 0);
         }
-        planes.as_chunks_mut::<8>().0.iter_mut().for_each(transpose);
         to_elements(planes, size, elements, count, 0);
+    }
+}
+
+/// Copies a line, or as much as there is of it.
+fn copy(from: &[u8], to: &mut [u8]) {
+    if let (Some(from), Some(to)) = (from.first_chunk::<LINE>(), to.first_chunk_mut::<LINE>()) {
+        *to = *from;
+    } else {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     }
 }
 
 /// How many bytes of a block take part.
 pub(crate) fn shuffled(len: usize, size: usize) -> usize {
     len.checked_div(size).map_or(0, |count| count / 8 * 8 * size)
-}
-
-/// Exchanges bit k of byte j and bit j of byte k.
-#[inline]
-fn transpose(bytes: &mut [u8; 8]) {
-    let mut x = u64::from_le_bytes(*bytes);
-    for (shift, mask) in
-        [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)]
-    {
-        let swap = (x ^ (x >> shift)) & mask;
-        x ^= swap ^ (swap << shift);
-    }
-    *bytes = x.to_le_bytes();
 }
 
 #[cfg(test)]

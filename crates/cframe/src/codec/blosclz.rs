@@ -10,6 +10,7 @@
 //! If H is 31 and B 255, two more bytes D, big-endian, follow, and the match stands D + 8192 back; otherwise
 //! (H << 8 | B) + 1 back. It is L + 3 bytes long. A stream ends with literals.
 
+use super::lz4::back;
 use super::{CORRUPT, Outcome, exact, lz};
 
 /// The longest literal run.
@@ -22,6 +23,10 @@ const MAX_DISTANCE: usize = 65_535 + FAR - 12;
 const MARGIN: usize = 12;
 /// Inputs below this are not worth trying.
 const MIN_INPUT: usize = 16;
+/// The shortest matches that are written, near and far. Shorter ones would save a byte or two, and take the time of long
+/// ones to read.
+const MIN_NEAR: usize = 7;
+const MIN_FAR: usize = 9;
 
 /// Decodes into all of `out`.
 pub(crate) fn decode(input: &[u8], out: &mut [u8]) -> Outcome {
@@ -70,117 +75,155 @@ fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Encodes `input` behind what `out` holds, if that takes less than `limit` bytes. Returns whether it did; if it did
-/// not, `out` is as it was.
-pub(crate) fn encode(input: &[u8], level: u8, out: &mut Vec<u8>, limit: usize) -> bool {
-    let start = out.len();
-    let done = input.len() >= MIN_INPUT && Encoder::new(input, level, out, limit).run();
-    let fits = done && out.len() - start < limit;
-    if !fits {
-        out.truncate(start);
-    }
-    fits
+/// The entries of the hash table.
+const TABLE: usize = 1 << 14;
+
+/// An encoder that is used for one stream after another.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    table: Option<Box<[u32; TABLE]>>,
 }
 
-struct Encoder<'a> {
-    input: &'a [u8],
-    out: &'a mut Vec<u8>,
-    /// Where the bytes of this stream begin in `out`.
-    start: usize,
-    limit: usize,
-    /// Position + 1 of the last occurrence of a hash; 0 for none.
-    table: Vec<u32>,
-    bits: u32,
-    thorough: bool,
-}
-
-impl<'a> Encoder<'a> {
-    fn new(input: &'a [u8], level: u8, out: &'a mut Vec<u8>, limit: usize) -> Self {
-        let bits = match level {
-            0 | 1 => 12,
-            2 => 13,
-            _ => 14,
+impl Encoder {
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
+    pub(crate) fn encode(&mut self, input: &[u8], level: u8, out: &mut [u8]) -> Option<usize> {
+        if input.len() < MIN_INPUT {
+            return None;
+        }
+        let table = self.table.get_or_insert_with(|| Box::new([0; TABLE]));
+        table.fill(0);
+        let made = Stream { input, out, len: 0, anchor: 0 };
+        // How many positions without a match it takes to look at fewer of them.
+        let patience = match level {
+            0..=3 => 4,
+            4..=6 => 5,
+            7 | 8 => 6,
+            _ => 8,
         };
-        let start = out.len();
-        Self { input, out, start, limit, table: vec![0; 1 << bits], bits, thorough: level >= 9 }
+        compress(table, patience, level >= 9, made)
     }
+}
 
-    fn slot(&mut self, at: usize) -> Option<&mut u32> {
-        let hash = lz::word(self.input, at).wrapping_mul(0x9E37_79B1) >> (32 - self.bits);
-        self.table.get_mut(hash as usize)
-    }
+/// The last position of the hash of the bytes at `at`, whose place it takes.
+#[inline(always)]
+fn exchange(table: &mut [u32; TABLE], word: u32, at: usize) -> usize {
+    let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - TABLE.ilog2());
+    // The mask changes nothing; it tells the compiler that the index is inside. A stream is at most 2^31 bytes long.
+    std::mem::replace(&mut table[hash as usize & (TABLE - 1)], at as u32) as usize
+}
 
-    /// The last position with the same four bytes at hand, whose place `at` takes.
-    fn candidate(&mut self, at: usize) -> Option<usize> {
-        let slot = self.slot(at)?;
-        let found = (*slot as usize).checked_sub(1);
-        // A stream is at most 2^31 bytes long.
-        *slot = at as u32 + 1;
-        found.filter(|&found| at - found <= MAX_DISTANCE)
-    }
-
-    fn run(&mut self) -> bool {
-        let end = self.input.len() - MARGIN;
-        // The first byte of the stream is a literal run by its position.
-        let (mut at, mut anchor) = (1, 0);
-        let mut misses = 0usize;
-        while at < end {
-            let found = self.candidate(at).and_then(|from| {
-                let len = lz::common(self.input, from, at, end);
-                let shortest = if at - from >= FAR { 6 } else { 4 };
-                (len >= shortest).then_some((from, len))
-            });
-            let Some((from, len)) = found else {
-                // What has not matched for long will hardly match next: look at ever fewer places.
-                misses += 1;
-                at += 1 + (misses >> 6);
-                continue;
-            };
-            misses = 0;
-            self.literals(anchor, at);
-            self.matched(at - from, len);
-            if self.out.len() - self.start >= self.limit {
-                return false;
-            }
-            let last = at + len;
-            if self.thorough
-                && let Some(slot) = self.slot(last - 2)
-            {
-                *slot = (last - 2) as u32 + 1;
-            }
-            if let Some(slot) = self.slot(last - 1) {
-                *slot = (last - 1) as u32 + 1;
-            }
-            (at, anchor) = (last, last);
+fn compress(table: &mut [u32; TABLE], patience: u32, thorough: bool, mut made: Stream<'_>) -> Option<usize> {
+    let input = made.input;
+    let end = input.len() - MARGIN;
+    // The first byte of the stream is a literal run by its position, so no match is at 0.
+    let (mut at, mut misses) = (1, 0usize);
+    while at < end {
+        let Some((from, len)) = look_up(table, input, at, end) else {
+            // What has not matched for long will hardly match next: look at ever fewer places.
+            misses += 1;
+            at += 1 + (misses >> patience);
+            continue;
+        };
+        let back = back(input, made.anchor.max(1), from, at);
+        if back + len < shortest(at - from) {
+            misses += 1;
+            at += 1;
+            continue;
         }
-        self.literals(anchor, self.input.len());
-        if let Some(first) = self.out.get_mut(self.start) {
-            *first |= 1 << 5;
+        misses >>= 2;
+        made.matched(at - back, at - from, back + len)?;
+        // The bytes across the end of a match tell better than those behind it where this has been before.
+        while made.anchor < end {
+            at = made.anchor - ACROSS;
+            let Some((from, len)) = look_up(table, input, at, end) else { break };
+            if len < ACROSS + shortest(at - from) {
+                break;
+            }
+            made.matched(made.anchor, at - from, len - ACROSS)?;
         }
-        true
-    }
-
-    fn literals(&mut self, from: usize, to: usize) {
-        for run in self.input.get(from..to).unwrap_or_default().chunks(MAX_RUN) {
-            self.out.push(run.len() as u8 - 1);
-            self.out.extend_from_slice(run);
+        at = made.anchor;
+        if thorough {
+            exchange(table, lz::word(input, at - 1), at - 1);
         }
     }
+    made.finish()
+}
 
-    fn matched(&mut self, distance: usize, len: usize) {
+/// Bytes before the end of a match that are looked up with what follows.
+const ACROSS: usize = 3;
+
+fn shortest(distance: usize) -> usize {
+    if distance >= FAR { MIN_FAR } else { MIN_NEAR }
+}
+
+/// The last position with the same four bytes as `at`, and how many bytes are equal there.
+#[inline(always)]
+fn look_up(table: &mut [u32; TABLE], input: &[u8], at: usize, end: usize) -> Option<(usize, usize)> {
+    let word = lz::word(input, at);
+    let from = exchange(table, word, at);
+    if at - from > MAX_DISTANCE || lz::word(input, from) != word {
+        return None;
+    }
+    Some((from, 4 + lz::common(input, from + 4, at + 4, end)))
+}
+
+/// The stream that is being made.
+struct Stream<'a> {
+    input: &'a [u8],
+    out: &'a mut [u8],
+    len: usize,
+    /// The first byte of the input that is not in the stream.
+    anchor: usize,
+}
+
+impl Stream<'_> {
+    /// Adds what is not there yet before `at`, as literals, and the match there. `None` if it does not fit.
+    #[inline(always)]
+    fn matched(&mut self, at: usize, distance: usize, len: usize) -> Option<()> {
+        self.literals(at)?;
         let far = distance >= FAR;
         let near = (distance - 1).min(FAR - 1);
         let extra = len - 3;
         let (code, mut rest) = if extra < 6 { (extra + 1, None) } else { (7, Some(extra - 6)) };
-        self.out.push((code << 5 | near >> 8) as u8);
+        self.put((code << 5 | near >> 8) as u8)?;
         while let Some(more) = rest {
-            self.out.push(more.min(255) as u8);
+            self.put(more.min(255) as u8)?;
             rest = more.checked_sub(255);
         }
-        self.out.push(near as u8);
+        self.put(near as u8)?;
         if far {
-            self.out.extend(((distance - FAR) as u16).to_be_bytes());
+            let beyond = distance - FAR;
+            self.put((beyond >> 8) as u8)?;
+            self.put(beyond as u8)?;
         }
+        self.anchor = at + len;
+        Some(())
+    }
+
+    /// Adds the last literals and the mark of the format. Returns the length of the stream.
+    fn finish(mut self) -> Option<usize> {
+        self.literals(self.input.len())?;
+        *self.out.first_mut()? |= 1 << 5;
+        Some(self.len)
+    }
+
+    #[inline(always)]
+    fn literals(&mut self, to: usize) -> Option<()> {
+        while self.anchor < to {
+            let run = (to - self.anchor).min(MAX_RUN);
+            self.put(run as u8 - 1)?;
+            lz::literals(self.input, self.anchor, self.out, self.len, run)?;
+            self.len += run;
+            self.anchor += run;
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, byte: u8) -> Option<()> {
+        *self.out.get_mut(self.len)? = byte;
+        self.len += 1;
+        Some(())
     }
 }
 
@@ -207,15 +250,15 @@ mod tests {
     }
 
     fn round_trip(input: &[u8], level: u8) -> Option<usize> {
-        let mut out = vec![9];
-        if !encode(input, level, &mut out, input.len()) {
-            assert_eq!(out, [9]);
-            return None;
-        }
+        let mut out = vec![0; input.len()];
+        let mut encoder = Encoder::default();
+        let len = encoder.encode(input, level, &mut out)?;
         let mut again = vec![0; input.len()];
-        decode(&out[1..], &mut again).unwrap();
+        decode(&out[..len], &mut again).unwrap();
         assert!(again == input);
-        Some(out.len() - 1)
+        assert_eq!(encoder.encode(input, level, &mut out[..len - 1]), None);
+        assert_eq!(encoder.encode(input, level, &mut out[..len]), Some(len));
+        Some(len)
     }
 
     #[test]

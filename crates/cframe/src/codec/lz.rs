@@ -3,68 +3,129 @@
 /// Bytes that are copied at once where there is room for them behind the copy.
 const WIDE: usize = 16;
 
-/// Copies `len` bytes of `input` from `from` on to `out` at `at`; `None` if they leave either.
-#[inline]
+/// Copies `len` bytes of `input` from `from` on to `out` at `at`; `None` if they leave either. Bytes of `out` behind
+/// them may change.
+#[inline(always)]
 pub(crate) fn literals(input: &[u8], from: usize, out: &mut [u8], at: usize, len: usize) -> Option<()> {
-    // Most runs are short: one or two copies of a fixed size are faster than a call.
-    if len <= 2 * WIDE
-        && let (Some(source), Some(target)) = (
-            input.get(from..)?.first_chunk::<{ 2 * WIDE }>(),
-            out.get_mut(at..)?.first_chunk_mut::<{ 2 * WIDE }>(),
-        )
-    {
-        *target = *source;
-        return Some(());
+    // Most runs are short: a few copies of a fixed size are faster than a call.
+    let (source, target) = (input.get(from..)?, out.get_mut(at..)?);
+    if len <= 8 * WIDE && source.len() >= len + 2 * WIDE && target.len() >= len + 2 * WIDE {
+        let mut done = 0;
+        loop {
+            let piece = *source.get(done..)?.first_chunk::<{ 2 * WIDE }>()?;
+            *target.get_mut(done..)?.first_chunk_mut::<{ 2 * WIDE }>()? = piece;
+            done += 2 * WIDE;
+            if done >= len {
+                return Some(());
+            }
+        }
     }
-    let source = input.get(from..from.checked_add(len)?)?;
-    out.get_mut(at..at.checked_add(len)?)?.copy_from_slice(source);
+    target.get_mut(..len)?.copy_from_slice(source.get(..len)?);
     Some(())
 }
 
-/// Repeats in `out` at `at` the `len` bytes that stand `distance` before; `None` if they leave it.
-#[inline]
+/// Repeats in `out` at `at` the `len` bytes that stand `distance` before; `None` if they leave it. Bytes behind them
+/// may change.
+#[inline(always)]
 pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> Option<()> {
     let from = at.checked_sub(distance)?;
-    let end = at.checked_add(len)?;
-    if distance == 0 || end > out.len() {
+    let room = out.len().checked_sub(at)?;
+    if distance == 0 || len > room {
         return None;
     }
-    if distance >= WIDE && out.len() - end >= WIDE {
-        let mut done = 0;
-        while done < len {
-            let piece = *out.get(from + done..)?.first_chunk::<WIDE>()?;
-            *out.get_mut(at + done..)?.first_chunk_mut::<WIDE>()? = piece;
-            done += WIDE;
+    if room - len < 2 * WIDE {
+        return overlapping(out, from, at, len);
+    }
+    if distance == 1 {
+        return run(out, at, len);
+    }
+    if distance >= WIDE {
+        copy::<WIDE>(out, from, at)?;
+        if len > WIDE {
+            copy::<WIDE>(out, from + WIDE, at + WIDE)?;
         }
+        return if len > 2 * WIDE { long(out, distance, at + 2 * WIDE, at + len) } else { Some(()) };
+    }
+    short_period(out, at, distance)?;
+    if len <= WIDE {
         return Some(());
     }
-    if distance < 8 && out.len() - end >= 8 {
-        return short_period(out, from, at, len);
-    }
-    if out.len() - end >= 8 {
-        let mut done = 0;
-        while done < len {
-            let piece = *out.get(from + done..)?.first_chunk::<8>()?;
-            *out.get_mut(at + done..)?.first_chunk_mut::<8>()? = piece;
-            done += 8;
-        }
-        return Some(());
-    }
-    overlapping(out, from, at, len)
+    // There are more than 16 bytes of the period now: enough for its first multiple that copies 16 at a time.
+    let multiple = *MULTIPLES.get(distance)?;
+    long(out, multiple, at + WIDE, at + len)
 }
 
-/// A period of less than eight bytes, where there is room for eight behind the copy.
-fn short_period(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()> {
-    let distance = at - from;
-    let period = out.get(from..at)?;
-    let mut pattern = [0; 8];
-    pattern.iter_mut().zip(period.iter().cycle()).for_each(|(byte, value)| *byte = *value);
-    // As many whole periods as fit eight bytes, so that each copy begins like the first.
-    let step = 8 - 8 % distance;
+/// Repeats one byte: the most frequent of short periods.
+#[inline(always)]
+fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
+    let byte = *out.get(at - 1)?;
+    let target = out.get_mut(at..)?;
+    if len > 16 * WIDE {
+        target.get_mut(..len)?.fill(byte);
+        return Some(());
+    }
     let mut done = 0;
     while done < len {
-        *out.get_mut(at + done..)?.first_chunk_mut::<8>()? = pattern;
-        done += step;
+        *target.get_mut(done..)?.first_chunk_mut::<{ 2 * WIDE }>()? = [byte; 2 * WIDE];
+        done += 2 * WIDE;
+    }
+    Some(())
+}
+
+/// For each distance below 16, its first multiple that is not.
+const MULTIPLES: [usize; WIDE] = {
+    let mut all = [0; WIDE];
+    let mut distance = 1;
+    while distance < WIDE {
+        all[distance] = WIDE.div_ceil(distance) * distance;
+        distance += 1;
+    }
+    all
+};
+
+#[inline(always)]
+fn copy<const N: usize>(out: &mut [u8], from: usize, at: usize) -> Option<()> {
+    let piece = *out.get(from..)?.first_chunk::<N>()?;
+    *out.get_mut(at..)?.first_chunk_mut::<N>()? = piece;
+    Some(())
+}
+
+/// The rest of a long copy; `distance` is at least 16.
+fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()> {
+    let mut at = begin;
+    let first = end.min(begin + 16 * WIDE);
+    while at < first {
+        copy::<WIDE>(out, at - distance, at)?;
+        at += WIDE;
+    }
+    // What is copied lengthens what can be copied next, always by whole periods.
+    while at < end {
+        let periods = (at + distance - begin) / distance * distance;
+        let piece = periods.min(end - at);
+        out.copy_within(at - periods..at - periods + piece, at);
+        at += piece;
+    }
+    Some(())
+}
+
+/// The first 16 bytes of a copy with a period of less than that.
+#[inline(always)]
+fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
+    if distance >= 8 {
+        copy::<8>(out, at - distance, at)?;
+        return copy::<8>(out, at - distance + 8, at + 8);
+    }
+    let before = u64::from_le_bytes(*out.get(at - distance..)?.first_chunk::<8>()?);
+    let bits = 8 * distance as u32;
+    // The period alone, doubled until it fills the word.
+    let mut word = before & (u64::MAX >> (64 - bits));
+    word |= word << bits;
+    word |= word.checked_shl(2 * bits).unwrap_or(0);
+    word |= word.checked_shl(4 * bits).unwrap_or(0);
+    // As many whole periods as fit eight bytes, so that each copy begins like the first.
+    let step = 8 - 8 % distance;
+    for begin in [at, at + step, at + 2 * step] {
+        *out.get_mut(begin..)?.first_chunk_mut::<8>()? = word.to_le_bytes();
     }
     Some(())
 }
@@ -88,23 +149,30 @@ fn overlapping(out: &mut [u8], from: usize, at: usize, len: usize) -> Option<()>
 }
 
 /// The number of equal bytes at `a` and `b`, `b` being the later one, up to `end`.
-#[inline]
+#[inline(always)]
 pub(crate) fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
-    let (Some(first), Some(second)) = (bytes.get(a..), bytes.get(b..end)) else { return 0 };
     let mut len = 0;
-    for (x, y) in first.as_chunks::<8>().0.iter().zip(second.as_chunks::<8>().0) {
-        let differ = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
+    while b + len + 8 <= end {
+        let differ = long_word(bytes, a + len) ^ long_word(bytes, b + len);
         if differ != 0 {
             return len + (differ.trailing_zeros() / 8) as usize;
         }
         len += 8;
     }
-    let tail = first.iter().skip(len).zip(second.iter().skip(len));
-    len + tail.take_while(|(x, y)| x == y).count()
+    while b + len < end && bytes.get(a + len) == bytes.get(b + len) {
+        len += 1;
+    }
+    len
+}
+
+/// The eight bytes at `at`, as a number; 0 past the end.
+#[inline(always)]
+pub(crate) fn long_word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |w| u64::from_le_bytes(*w))
 }
 
 /// The four bytes at `at`, as a number; 0 past the end.
-#[inline]
+#[inline(always)]
 pub(crate) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(<[u8]>::first_chunk::<4>).map_or(0, |w| u32::from_le_bytes(*w))
 }
@@ -116,7 +184,7 @@ mod tests {
     #[test]
     fn matches_of_every_period_equal_a_byte_loop() {
         for distance in 1..40 {
-            for len in [0, 1, 3, 7, 8, 15, 16, 17, 40, 100] {
+            for len in [0, 1, 3, 7, 8, 15, 16, 17, 40, 100, 299, 1500] {
                 for room in [0, 7, 8, 16, 40] {
                     let mut out: Vec<u8> = (0..40).collect();
                     out.resize(40 + len + room, 0xEE);

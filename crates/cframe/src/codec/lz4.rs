@@ -1,34 +1,328 @@
 //! An LZ4 block, without length or frame; optionally with a dictionary, which stands before the first byte.
+//!
+//! | part of a sequence | means |
+//! |---|---|
+//! | token | high four bits: literals; low four: length of the match − 4 |
+//! | bytes | added to the literals if they are 15, up to and including the first that is not 255 |
+//! | literals | |
+//! | distance | two bytes, little-endian, not 0 |
+//! | bytes | added to the length if it is 15, as above |
+//!
+//! The last sequence ends with its literals, at least five; no match begins in the last twelve bytes.
 
-use super::{CORRUPT, Outcome, exact};
+use super::{CORRUPT, Outcome, exact, lz};
+
+/// The shortest match.
+pub(super) const MIN_MATCH: usize = 4;
+/// The largest distance of a match.
+pub(super) const WINDOW: usize = 65_535;
+/// The last bytes of a block that are literals.
+pub(super) const LAST_LITERALS: usize = 5;
+/// No match begins in the last bytes.
+pub(super) const MATCH_LIMIT: usize = 12;
 
 /// Decodes into all of `out`.
 pub(crate) fn decode(input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
     let expected = out.len();
     let made = match dictionary {
-        None => lz4_flex::block::decompress_into(input, out),
-        Some(dictionary) => lz4_flex::block::decompress_into_with_dict(input, out, dictionary),
+        None => run(input, out).ok_or(CORRUPT)?,
+        Some(dictionary) => {
+            lz4_flex::block::decompress_into_with_dict(input, out, dictionary).map_err(|_| CORRUPT)?
+        }
     };
-    exact(made.map_err(|_| CORRUPT)?, expected)
+    exact(made, expected)
 }
 
-/// Encodes `input` behind what `out` holds, if that takes less than `limit` bytes. Returns whether it did; if it did
-/// not, `out` is as it was.
-pub(crate) fn encode(input: &[u8], dictionary: Option<&[u8]>, out: &mut Vec<u8>, limit: usize) -> bool {
-    let start = out.len();
-    out.resize(start + lz4_flex::block::get_maximum_output_size(input.len()), 0);
-    let target = out.get_mut(start..).unwrap_or_default();
-    let made = match dictionary {
-        None => lz4_flex::block::compress_into(input, target),
-        Some(dictionary) => lz4_flex::block::compress_into_with_dict(input, target, dictionary),
-    };
-    let made = made.ok().filter(|&made| made < limit);
-    out.truncate(start + made.unwrap_or(0));
-    made.is_some()
+fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
+    let (mut next, mut at) = (0, 0);
+    loop {
+        (next, at) = short_sequences(input, out, next, at);
+        let token = usize::from(*input.get(next)?);
+        next += 1;
+        let mut literals = token >> 4;
+        if literals == 15 {
+            literals += more(input, &mut next)?;
+        }
+        lz::literals(input, next, out, at, literals)?;
+        next += literals;
+        at += literals;
+        let Some(distance) = input.get(next..)?.first_chunk::<2>() else {
+            return (next == input.len()).then_some(at);
+        };
+        next += 2;
+        let mut len = (token & 15) + MIN_MATCH;
+        if len == 15 + MIN_MATCH {
+            len += more(input, &mut next)?;
+        }
+        lz::repeat(out, at, u16::from_le_bytes(*distance).into(), len)?;
+        at += len;
+    }
+}
+
+/// Decodes as many sequences as have few literals and are far from both ends: most of them. Returns where it stopped;
+/// what is wrong there is found by who goes on.
+#[inline(always)]
+fn short_sequences(input: &[u8], out: &mut [u8], mut next: usize, mut at: usize) -> (usize, usize) {
+    while let Some(head) = input.get(next..).and_then(<[u8]>::first_chunk::<20>)
+        && let Some(target) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<64>)
+    {
+        let (literals, short) = (usize::from(head[0] >> 4), usize::from(head[0] & 15));
+        if literals == 15 {
+            break;
+        }
+        target[..16].copy_from_slice(&head[1..17]);
+        let here = at + literals;
+        let distance = usize::from(u16::from_le_bytes([head[1 + literals], head[2 + literals]]));
+        let mut after = next + literals + 3;
+        let mut len = short + MIN_MATCH;
+        if short < 15 && distance >= 8 {
+            // The window holds the match and 18 bytes from here on; each copy may use what the one before has made.
+            let Some(from) = here.checked_sub(distance) else { break };
+            let Some(window) = out.get_mut(from..here + 18) else { break };
+            window.copy_within(0..8, distance);
+            window.copy_within(8..16, distance + 8);
+            window.copy_within(16..18, distance + 16);
+        } else {
+            if short == 15 {
+                let Some(extra) = more(input, &mut after) else { break };
+                len += extra;
+            }
+            if lz::repeat(out, here, distance, len).is_none() {
+                break;
+            }
+        }
+        next = after;
+        at = here + len;
+    }
+    (next, at)
+}
+
+/// What of a length does not fit the token.
+#[inline]
+fn more(input: &[u8], next: &mut usize) -> Option<usize> {
+    let mut sum = 0;
+    loop {
+        let byte = *input.get(*next)?;
+        *next += 1;
+        sum += usize::from(byte);
+        if byte != 255 {
+            return Some(sum);
+        }
+    }
+}
+
+/// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
+pub(crate) fn encode_with(input: &[u8], dictionary: &[u8], out: &mut [u8]) -> Option<usize> {
+    let mut made = vec![0; lz4_flex::block::get_maximum_output_size(input.len())];
+    let len = lz4_flex::block::compress_into_with_dict(input, &mut made, dictionary).ok()?;
+    out.get_mut(..len)?.copy_from_slice(made.get(..len)?);
+    Some(len)
+}
+
+/// A position of a hash table, and how positions are hashed.
+trait Slot: Copy {
+    fn of(at: usize) -> Self;
+    fn get(self) -> usize;
+    /// A hash of the first bytes of `word`, of which all bits may be set.
+    fn hash(word: u64) -> usize;
+}
+
+/// For short inputs: more entries in the same space.
+impl Slot for u16 {
+    #[inline(always)]
+    fn of(at: usize) -> Self {
+        at as Self
+    }
+
+    #[inline(always)]
+    fn get(self) -> usize {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn hash(word: u64) -> usize {
+        ((word as u32).wrapping_mul(0x9E37_79B1) >> 19) as usize
+    }
+}
+
+impl Slot for u32 {
+    #[inline(always)]
+    fn of(at: usize) -> Self {
+        at as Self
+    }
+
+    #[inline(always)]
+    fn get(self) -> usize {
+        self as usize
+    }
+
+    /// Of five bytes: in long inputs, four are too often equal by chance.
+    #[inline(always)]
+    fn hash(word: u64) -> usize {
+        ((word << 24).wrapping_mul(0x9E37_79B1_85EB_CA87) >> 52) as usize
+    }
+}
+
+const SHORT: usize = 1 << 13;
+const LONG: usize = 1 << 12;
+
+/// A fast encoder: it looks at one earlier place for each position, and at ever fewer positions while nothing matches.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    short: Option<Box<[u16; SHORT]>>,
+    long: Option<Box<[u32; LONG]>>,
+}
+
+impl Encoder {
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
+    pub(crate) fn encode(&mut self, input: &[u8], level: u8, out: &mut [u8]) -> Option<usize> {
+        let stride = usize::from(10 - level.clamp(1, 9));
+        if input.len() <= usize::from(u16::MAX) + 1 {
+            let table = self.short.get_or_insert_with(|| Box::new([0; SHORT]));
+            table.fill(0);
+            compress(input, table, stride, out)
+        } else {
+            let table = self.long.get_or_insert_with(|| Box::new([0; LONG]));
+            table.fill(0);
+            compress(input, table, stride, out)
+        }
+    }
+}
+
+/// `stride` is how far apart positions are where nothing matches yet.
+fn compress<S: Slot, const N: usize>(
+    input: &[u8],
+    table: &mut [S; N],
+    stride: usize,
+    out: &mut [u8],
+) -> Option<usize> {
+    let end = input.len().saturating_sub(LAST_LITERALS);
+    let last = input.len().saturating_sub(MATCH_LIMIT);
+    let mut made = Sequences { input, out, len: 0, anchor: 0 };
+    let mut at = 1;
+    let (mut patience, mut step) = (stride << 6, 1);
+    // Position 0 stands in all of the table, and what it says is looked at before it is believed.
+    while at <= last && last > 0 {
+        let word = lz::long_word(input, at);
+        let from = exchange(table, word, at);
+        if at - from > WINDOW || lz::word(input, from) != word as u32 {
+            at += step;
+            step = patience >> 6;
+            patience += 1;
+            continue;
+        }
+        let back = back(input, made.anchor, from, at);
+        let (mut from, mut begin) = (from - back, at - back);
+        loop {
+            let len = MIN_MATCH + lz::common(input, from + MIN_MATCH, begin + MIN_MATCH, end);
+            made.matched(begin, begin - from, len)?;
+            at = begin + len;
+            if at > last {
+                break;
+            }
+            exchange(table, lz::long_word(input, at - 2), at - 2);
+            let word = lz::long_word(input, at);
+            from = exchange(table, word, at);
+            if at - from > WINDOW || lz::word(input, from) != word as u32 {
+                at += 1;
+                break;
+            }
+            begin = at;
+        }
+        (patience, step) = (stride << 6, 1);
+    }
+    made.finish()
+}
+
+/// The last position of the hash of `word`, whose place `at` takes.
+#[inline(always)]
+fn exchange<S: Slot, const N: usize>(table: &mut [S; N], word: u64, at: usize) -> usize {
+    // The mask changes nothing; it tells the compiler that the index is inside.
+    let slot = &mut table[S::hash(word) & (N - 1)];
+    std::mem::replace(slot, S::of(at)).get()
+}
+
+/// How many bytes before two positions are equal, at most down to `anchor` before the later one.
+#[inline(always)]
+pub(super) fn back(input: &[u8], anchor: usize, from: usize, at: usize) -> usize {
+    let most = from.min(at - anchor);
+    let mut back = 0;
+    while back + 8 <= most {
+        let (a, b) = (from - back - 8, at - back - 8);
+        let differ = lz::long_word(input, a) ^ lz::long_word(input, b);
+        if differ != 0 {
+            return back + (differ.leading_zeros() / 8) as usize;
+        }
+        back += 8;
+    }
+    while back < most && input.get(from - back - 1) == input.get(at - back - 1) {
+        back += 1;
+    }
+    back
+}
+
+/// The block that is being made.
+pub(super) struct Sequences<'a> {
+    pub(super) input: &'a [u8],
+    pub(super) out: &'a mut [u8],
+    pub(super) len: usize,
+    /// The first byte of the input that is not in the block.
+    pub(super) anchor: usize,
+}
+
+impl Sequences<'_> {
+    /// Adds what is not there yet before `at`, as literals, and the match there. `None` if it does not fit.
+    #[inline(always)]
+    pub(super) fn matched(&mut self, at: usize, distance: usize, len: usize) -> Option<()> {
+        let literals = at - self.anchor;
+        let extra = len - MIN_MATCH;
+        if self.len + literals + literals / 255 + extra / 255 + 6 > self.out.len() {
+            return None;
+        }
+        *self.out.get_mut(self.len)? = (literals.min(15) << 4 | extra.min(15)) as u8;
+        self.len += 1;
+        self.literals(literals)?;
+        *self.out.get_mut(self.len..)?.first_chunk_mut::<2>()? = (distance as u16).to_le_bytes();
+        self.len += 2;
+        self.rest(extra)?;
+        self.anchor = at + len;
+        Some(())
+    }
+
+    /// Adds the last literals. Returns the length of the block.
+    pub(super) fn finish(mut self) -> Option<usize> {
+        let literals = self.input.len() - self.anchor;
+        *self.out.get_mut(self.len)? = (literals.min(15) << 4) as u8;
+        self.len += 1;
+        self.literals(literals)?;
+        Some(self.len)
+    }
+
+    #[inline(always)]
+    fn literals(&mut self, count: usize) -> Option<()> {
+        self.rest(count)?;
+        lz::literals(self.input, self.anchor, self.out, self.len, count)?;
+        self.len += count;
+        Some(())
+    }
+
+    /// What of a length does not fit the four bits of the token.
+    #[inline(always)]
+    fn rest(&mut self, len: usize) -> Option<()> {
+        let mut rest = len.checked_sub(15);
+        while let Some(more) = rest {
+            *self.out.get_mut(self.len)? = more.min(255) as u8;
+            self.len += 1;
+            rest = more.checked_sub(255);
+        }
+        Some(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -41,18 +335,69 @@ mod tests {
         decode(&bytes, None, &mut out).unwrap();
         assert_eq!(&out, b"abcabcabchello");
         assert!(decode(&bytes, None, &mut [0; 13]).is_err() && decode(&bytes, None, &mut [0; 15]).is_err());
+        assert!(decode(&bytes[..5], None, &mut [0; 14]).is_err());
     }
 
     #[test]
     fn a_dictionary_stands_before() {
         let dictionary: Vec<u8> = (0..=255).collect();
         let input: Vec<u8> = (10..200).collect();
-        let mut out = Vec::new();
-        assert!(encode(&input, Some(&dictionary), &mut out, input.len()));
-        assert!(out.len() < 30);
+        let mut out = vec![0; 300];
+        let len = encode_with(&input, &dictionary, &mut out).unwrap();
+        assert!(len < 30);
         let mut again = vec![0; input.len()];
-        decode(&out, Some(&dictionary), &mut again).unwrap();
+        decode(&out[..len], Some(&dictionary), &mut again).unwrap();
         assert_eq!(again, input);
-        assert!(decode(&out, None, &mut again).is_err());
+        assert!(decode(&out[..len], None, &mut again).is_err());
+        assert_eq!(encode_with(&input, &dictionary, &mut out[..len - 1]), None);
+    }
+
+    fn round_trip(input: &[u8], level: u8) -> usize {
+        let mut out = vec![0; input.len() + input.len() / 255 + 16];
+        let mut encoder = Encoder::default();
+        let len = encoder.encode(input, level, &mut out).unwrap();
+        let mut again = vec![0; input.len()];
+        decode(&out[..len], None, &mut again).unwrap();
+        assert!(again == input);
+        // Another decoder agrees.
+        let made = lz4_flex::block::decompress_into(&out[..len], &mut again);
+        assert_eq!(made.unwrap(), input.len());
+        assert!(again == input);
+        assert_eq!(encoder.encode(input, level, &mut out[..len - 1]), None);
+        assert_eq!(encoder.encode(input, level, &mut out[..len]), Some(len));
+        len
+    }
+
+    #[test]
+    fn short_and_long_inputs() {
+        let noise = |len: u32| (0..len).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9E37_79B1) >> 24) as u8);
+        assert!(round_trip(&[7; 100_000], 5) < 500);
+        let mut input: Vec<u8> = noise(70_000).collect();
+        input.extend_from_within(3000..9000);
+        input.extend_from_within(69_990..);
+        for level in [1, 5, 9] {
+            round_trip(&input, level);
+            round_trip(&input[..65_536], level);
+        }
+        (0..40).for_each(|len| assert!(round_trip(&input[..len], 9) <= len + 2));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_decodes(seed in proptest::collection::vec(0u8..4, 0..3000), level in 1u8..10) {
+            round_trip(&seed, level);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, len in 0usize..5000) {
+            let mut out = vec![0; len];
+            let ours = decode(&bytes, None, &mut out);
+            // A stricter decoder refuses more, and never reads anything else.
+            let mut theirs = vec![0; len];
+            if lz4_flex::block::decompress_into(&bytes, &mut theirs).ok() == Some(len) {
+                prop_assert_eq!(ours, Ok(()));
+                prop_assert_eq!(out, theirs);
+            }
+        }
     }
 }

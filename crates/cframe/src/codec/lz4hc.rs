@@ -1,158 +1,143 @@
-//! A slower, stronger compressor for LZ4 blocks: chains of equal hashes, and matches chosen with a look at the next
-//! positions.
+//! A slower, stronger compressor for LZ4 blocks: chains of equal hashes, and matches that give way to longer ones which
+//! begin inside them.
 
 use super::lz;
+use super::lz4::{LAST_LITERALS, MATCH_LIMIT, MIN_MATCH, Sequences, WINDOW, back};
 
-/// The largest distance of a match.
-const WINDOW: usize = 65_535;
-/// The shortest match.
-const MIN_MATCH: usize = 4;
-/// The last bytes of a block that are literals.
-const LAST_LITERALS: usize = 5;
-/// No match begins in the last bytes.
-const MATCH_LIMIT: usize = 12;
-const HASH_BITS: u32 = 15;
+const HEADS: usize = 1 << 15;
+const LINKS: usize = WINDOW + 1;
 
-/// Encodes `input` behind what `out` holds, if that takes less than `limit` bytes. Returns whether it did; if it did
-/// not, `out` is as it was.
-pub(crate) fn encode(input: &[u8], level: u8, out: &mut Vec<u8>, limit: usize) -> bool {
-    let start = out.len();
-    let done = Encoder::new(input, level).run(out, start.saturating_add(limit));
-    let fits = done && out.len() - start < limit;
-    if !fits {
-        out.truncate(start);
+/// An encoder that is used for one stream after another.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    tables: Option<Tables>,
+}
+
+struct Tables {
+    /// Position + 1 of the latest occurrence of each hash; 0 for none.
+    heads: Box<[u32; HEADS]>,
+    /// For each position modulo the window, how far back the one before it with the same hash is; 0 for none.
+    links: Box<[u16; LINKS]>,
+}
+
+impl Encoder {
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
+    pub(crate) fn encode(&mut self, input: &[u8], level: u8, out: &mut [u8]) -> Option<usize> {
+        let fresh = || Tables { heads: Box::new([0; HEADS]), links: Box::new([0; LINKS]) };
+        let tables = self.tables.get_or_insert_with(fresh);
+        // Links of earlier streams are not reached from heads of this one.
+        tables.heads.fill(0);
+        let search = Search {
+            input,
+            tables,
+            known: 0,
+            attempts: 3 << level.clamp(3, 9) >> 3,
+            last: input.len().saturating_sub(MATCH_LIMIT),
+            end: input.len().saturating_sub(LAST_LITERALS),
+        };
+        search.run(Sequences { input, out, len: 0, anchor: 0 })
     }
-    fits
 }
 
 #[derive(Clone, Copy)]
 struct Match {
+    begin: usize,
     from: usize,
     len: usize,
 }
 
-struct Encoder<'a> {
+struct Search<'a> {
     input: &'a [u8],
-    /// Position + 1 of the latest occurrence of each hash; 0 for none.
-    heads: Vec<u32>,
-    /// For each position modulo the window, how far back the one before it with the same hash is; 0 for none.
-    chain: Vec<u16>,
+    tables: &'a mut Tables,
     /// Positions below this are in the chains.
     known: usize,
     attempts: usize,
-    /// Where no match may begin any more, and where all must have ended.
-    begin_limit: usize,
-    end_limit: usize,
+    /// Where the last match may begin, and where all must have ended.
+    last: usize,
+    end: usize,
 }
 
-impl<'a> Encoder<'a> {
-    fn new(input: &'a [u8], level: u8) -> Self {
-        Self {
-            input,
-            heads: vec![0; 1 << HASH_BITS],
-            chain: vec![0; WINDOW + 1],
-            known: 0,
-            attempts: 4 << level.clamp(1, 9),
-            begin_limit: input.len().saturating_sub(MATCH_LIMIT),
-            end_limit: input.len().saturating_sub(LAST_LITERALS),
-        }
-    }
+/// A match of this length is long enough: what is longer is found by what follows.
+const ENOUGH: usize = 1 << 10;
 
+impl Search<'_> {
     /// Puts the positions below `to` into the chains.
+    #[inline(always)]
     fn learn(&mut self, to: usize) {
-        while self.known < to {
-            let hash = lz::word(self.input, self.known).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS);
-            let Some(head) = self.heads.get_mut(hash as usize) else { return };
-            let distance = (self.known + 1).saturating_sub(*head as usize);
-            let back = if *head == 0 || distance > WINDOW { 0 } else { distance as u16 };
-            *head = self.known as u32 + 1;
-            if let Some(link) = self.chain.get_mut(self.known & WINDOW) {
-                *link = back;
-            }
-            self.known += 1;
+        let (input, Tables { heads, links }) = (self.input, &mut *self.tables);
+        for at in self.known..to {
+            let hash = lz::word(input, at).wrapping_mul(0x9E37_79B1) >> 17;
+            // The masks change nothing; they tell the compiler that the indices are inside.
+            let head = &mut heads[hash as usize & (HEADS - 1)];
+            let distance = (at + 1).saturating_sub(*head as usize);
+            links[at & WINDOW] = if *head == 0 || distance > WINDOW { 0 } else { distance as u16 };
+            *head = at as u32 + 1;
         }
+        self.known = self.known.max(to);
     }
 
-    /// The longest match at `at` that is longer than `longer_than`.
-    fn best(&mut self, at: usize, longer_than: usize) -> Option<Match> {
-        if at >= self.begin_limit {
-            return None;
-        }
+    /// The longest match of more than `least` bytes that holds position `at` and begins at `low` or later.
+    #[inline(always)]
+    fn best(&mut self, at: usize, low: usize, least: usize) -> Option<Match> {
         self.learn(at + 1);
+        let input = self.input;
+        let here = lz::word(input, at);
         let mut found = None;
-        let mut len = longer_than.max(MIN_MATCH - 1);
+        let mut least = least.max(MIN_MATCH - 1);
         let mut from = at;
         for _ in 0..self.attempts {
-            let back = usize::from(self.chain.get(from & WINDOW).copied().unwrap_or(0));
-            from = match from.checked_sub(back) {
-                Some(from) if back != 0 && at - from <= WINDOW => from,
-                _ => break,
-            };
-            // A longer match must agree where the best one so far ended.
-            if at + len < self.end_limit && self.input.get(from + len) != self.input.get(at + len) {
+            let link = usize::from(self.tables.links[from & WINDOW]);
+            if link == 0 || at - from + link > WINDOW {
+                break;
+            }
+            from -= link;
+            // A longer match reaches beyond the end of the best one so far.
+            let probe = (low + least).saturating_sub(at + 3);
+            if lz::word(input, from) != here || lz::word(input, from + probe) != lz::word(input, at + probe) {
                 continue;
             }
-            let common = lz::common(self.input, from, at, self.end_limit);
-            if common > len {
-                len = common;
-                found = Some(Match { from, len });
+            let before = back(input, low, from, at);
+            let len = before + MIN_MATCH + lz::common(input, from + MIN_MATCH, at + MIN_MATCH, self.end);
+            if len > least {
+                least = len;
+                found = Some(Match { begin: at - before, from: from - before, len });
+                if len >= ENOUGH {
+                    break;
+                }
             }
         }
         found
     }
 
-    fn run(&mut self, out: &mut Vec<u8>, end: usize) -> bool {
-        let (mut at, mut anchor) = (0, 0);
-        while at < self.begin_limit {
-            let Some(mut chosen) = self.best(at, 0) else {
+    fn run(mut self, mut made: Sequences<'_>) -> Option<usize> {
+        let mut at = 0;
+        while at <= self.last && self.last > 0 {
+            let Some(mut chosen) = self.best(at, at, 0) else {
                 at += 1;
                 continue;
             };
-            // A match that begins one or two bytes later and is longer by more than that wins.
-            for _ in 0..8 {
-                let later = (1..=2).find_map(|skip| {
-                    self.best(at + skip, chosen.len + skip).map(|better| (at + skip, better))
-                });
-                let Some((begin, better)) = later else { break };
-                (at, chosen) = (begin, better);
+            loop {
+                let end = chosen.begin + chosen.len;
+                if end - 2 > self.last || chosen.len >= ENOUGH {
+                    break;
+                }
+                let Some(longer) = self.best(end - 2, chosen.begin, chosen.len) else { break };
+                let kept = longer.begin - chosen.begin;
+                // Of a match that gives way too much nothing remains but literals.
+                if kept >= MIN_MATCH {
+                    made.matched(chosen.begin, chosen.begin - chosen.from, kept.min(chosen.len))?;
+                }
+                chosen = longer;
             }
-            while at > anchor && chosen.from > 0 && self.input.get(at - 1) == self.input.get(chosen.from - 1)
-            {
-                at -= 1;
-                chosen = Match { from: chosen.from - 1, len: chosen.len + 1 };
+            made.matched(chosen.begin, chosen.begin - chosen.from, chosen.len)?;
+            at = made.anchor;
+            if chosen.len >= ENOUGH {
+                // What is inside has been there before; its ends are enough to find it.
+                self.known = self.known.max(at - ENOUGH / 2);
             }
-            let literals = self.input.get(anchor..at).unwrap_or_default();
-            sequence(out, literals, Some((at - chosen.from, chosen.len)));
-            if out.len() >= end {
-                return false;
-            }
-            at += chosen.len;
-            anchor = at;
-            self.learn(at.min(self.begin_limit));
+            self.learn(at.min(self.last));
         }
-        sequence(out, self.input.get(anchor..).unwrap_or_default(), None);
-        true
-    }
-}
-
-/// Appends one sequence: literals, and the distance and length of the match that follows unless it is the last.
-fn sequence(out: &mut Vec<u8>, literals: &[u8], matched: Option<(usize, usize)>) {
-    let extra = matched.map_or(0, |(_, len)| len - MIN_MATCH);
-    out.push((literals.len().min(15) << 4 | extra.min(15)) as u8);
-    length(out, literals.len());
-    out.extend_from_slice(literals);
-    if let Some((distance, _)) = matched {
-        out.extend((distance as u16).to_le_bytes());
-        length(out, extra);
-    }
-}
-
-/// What of a length does not fit the four bits of the token.
-fn length(out: &mut Vec<u8>, len: usize) {
-    let mut rest = len.checked_sub(15);
-    while let Some(more) = rest {
-        out.push(more.min(255) as u8);
-        rest = more.checked_sub(255);
+        made.finish()
     }
 }
 
@@ -164,15 +149,15 @@ mod tests {
     use super::*;
 
     fn round_trip(input: &[u8], level: u8) -> Option<usize> {
-        let mut out = Vec::new();
-        if !encode(input, level, &mut out, input.len()) {
-            assert!(out.is_empty());
-            return None;
-        }
+        let mut out = vec![0; input.len()];
+        let mut encoder = Encoder::default();
+        let len = encoder.encode(input, level, &mut out)?;
         let mut again = vec![0; input.len()];
-        lz4::decode(&out, None, &mut again).unwrap();
+        lz4::decode(&out[..len], None, &mut again).unwrap();
         assert!(again == input);
-        Some(out.len())
+        assert_eq!(encoder.encode(input, level, &mut out[..len - 1]), None);
+        assert_eq!(encoder.encode(input, level, &mut out[..len]), Some(len));
+        Some(len)
     }
 
     #[test]
@@ -185,14 +170,9 @@ mod tests {
                 words[(state >> 33) % words.len()].bytes()
             })
             .collect();
-        let mut fast = Vec::new();
-        assert!(lz4::encode(&text, None, &mut fast, text.len()));
+        let fast = lz4::Encoder::default().encode(&text, 9, &mut vec![0; text.len()]).unwrap();
         let sizes: Vec<_> = [1, 5, 9].map(|level| round_trip(&text, level).unwrap()).into();
-        assert!(
-            sizes[2] <= sizes[1] && sizes[1] <= sizes[0] && sizes[0] < fast.len(),
-            "{sizes:?} {}",
-            fast.len()
-        );
+        assert!(sizes[2] <= sizes[1] && sizes[1] <= sizes[0] && sizes[0] < fast, "{sizes:?} {fast}");
         assert!(round_trip(&[3; 100_000], 9).unwrap() < 500);
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod lz4hc;
 pub(crate) mod ndlz;
 pub(crate) mod registry;
 pub(crate) mod shuffle;
+mod simd;
 pub(crate) mod truncate;
 pub(crate) mod zlib;
 pub(crate) mod zstd;

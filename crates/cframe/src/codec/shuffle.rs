@@ -4,10 +4,12 @@
 //!
 //! The fast kernels see 16 elements of a power-of-two size as a sequence of bytes and interleave its two halves. Doing
 //! that rotates the bits of each byte's index by one: as often as the size has bits, it turns planes into elements;
-//! four times, elements into planes.
+//! four times, elements into planes. Elements of other sizes are padded to 16 bytes, or seen as overlapping parts of 16.
 
-/// Elements that the slow kernel moves at a time, so that all planes' lines stay in the cache.
-const TILE: usize = 512;
+use super::simd;
+
+/// Elements that a kernel takes at once; also the bytes of each that it takes.
+const GROUP: usize = 16;
 
 /// Elements to planes. `out` is as long as `input`.
 pub(crate) fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
@@ -61,55 +63,94 @@ pub(crate) fn to_elements(planes: &[u8], size: usize, elements: &mut [u8], strid
     }
 }
 
-/// Any size, one plane after another.
+/// Any size: two groups of sixteen elements at once, and the rest one by one.
 fn split_any(elements: &[u8], size: usize, planes: &mut [u8], stride: usize, at: usize) {
-    for (tile, elements) in elements.chunks(TILE * size).enumerate() {
-        let at = at + tile * TILE;
-        for (j, plane) in planes.chunks_mut(stride).enumerate() {
-            let target = plane.get_mut(at..at + elements.len() / size).unwrap_or_default();
-            for (byte, element) in target.iter_mut().zip(elements.chunks_exact(size)) {
-                *byte = element.get(j).copied().unwrap_or(0);
+    let groups = groups(elements.len(), size) / 2;
+    let mut squares = [[[0; GROUP]; GROUP]; 2];
+    for g in 0..groups {
+        for column in columns(size) {
+            let begin = 2 * GROUP * g * size + column;
+            let mut from = elements.get(begin..).unwrap_or_default();
+            for line in squares.as_flattened_mut() {
+                *line = from.first_chunk::<GROUP>().copied().unwrap_or_default();
+                from = from.get(size..).unwrap_or_default();
             }
-        }
-    }
-}
-
-/// Any size, one plane after another.
-fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: usize) {
-    for (tile, elements) in elements.chunks_mut(TILE * size).enumerate() {
-        let at = at + tile * TILE;
-        for (j, plane) in planes.chunks(stride).enumerate() {
-            let source = plane.get(at..at + elements.len() / size).unwrap_or_default();
-            for (byte, element) in source.iter().zip(elements.chunks_exact_mut(size)) {
-                if let Some(target) = element.get_mut(j) {
-                    *target = *byte;
+            simd::transpose_pair(&mut squares);
+            let [low, high] = &squares;
+            for (k, (low, high)) in low.iter().zip(high).enumerate().take(size) {
+                let begin = (column + k) * stride + at + 2 * GROUP * g;
+                if let Some(target) =
+                    planes.get_mut(begin..).and_then(<[u8]>::first_chunk_mut::<{ 2 * GROUP }>)
+                {
+                    *target = bytemuck::must_cast([*low, *high]);
                 }
             }
         }
     }
+    for (e, element) in elements.chunks_exact(size).enumerate().skip(2 * GROUP * groups) {
+        for (k, byte) in element.iter().enumerate() {
+            if let Some(target) = planes.get_mut(k * stride + at + e) {
+                *target = *byte;
+            }
+        }
+    }
+}
+
+/// Any size: two groups of sixteen elements at once, and the rest one by one.
+fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: usize) {
+    let groups = groups(elements.len(), size) / 2;
+    let mut squares = [[[0; GROUP]; GROUP]; 2];
+    for g in 0..groups {
+        for column in columns(size) {
+            let [low, high] = &mut squares;
+            for (k, (low, high)) in low.iter_mut().zip(high).enumerate().take(size) {
+                let begin = (column + k) * stride + at + 2 * GROUP * g;
+                if let Some(source) = planes.get(begin..).and_then(<[u8]>::first_chunk::<{ 2 * GROUP }>) {
+                    [*low, *high] = bytemuck::must_cast(*source);
+                }
+            }
+            simd::transpose_pair(&mut squares);
+            let begin = 2 * GROUP * g * size + column;
+            let mut to = elements.get_mut(begin..).unwrap_or_default();
+            // Bytes after a short element are those of the next one, which is written after it.
+            for line in squares.as_flattened() {
+                if let Some(target) = to.first_chunk_mut::<GROUP>() {
+                    *target = *line;
+                }
+                to = to.get_mut(size..).unwrap_or_default();
+            }
+        }
+    }
+    for (e, element) in elements.chunks_exact_mut(size).enumerate().skip(2 * GROUP * groups) {
+        for (k, byte) in element.iter_mut().enumerate() {
+            *byte = planes.get(k * stride + at + e).copied().unwrap_or(0);
+        }
+    }
+}
+
+/// How many groups of elements have 16 bytes from the last element's first on.
+fn groups(len: usize, size: usize) -> usize {
+    let padding = GROUP.saturating_sub(size);
+    len.saturating_sub(padding) / (GROUP * size)
+}
+
+/// Where the parts of 16 bytes begin that make up an element; the last one may overlap the one before.
+fn columns(size: usize) -> impl Iterator<Item = usize> {
+    let last = size.saturating_sub(GROUP);
+    (0..size.div_ceil(GROUP)).map(move |part| (part * GROUP).min(last))
 }
 
 /// Sixteen elements at once, and the rest one by one.
 fn split<const N: usize>(elements: &[u8], planes: &mut [u8], stride: usize, at: usize) {
-    let (groups, rest) = elements.as_chunks::<16>();
     let count = elements.len() / N;
     let mut planes = planes.chunks_mut(stride.max(1));
     let mut targets: [&mut [u8]; N] = std::array::from_fn(|_| {
         planes.next().and_then(|plane| plane.get_mut(at..at + count)).unwrap_or_default()
     });
-    let whole = groups.len() / N;
-    let (groups, odd) = groups.split_at(whole * N);
-    for (g, group) in groups.as_chunks::<N>().0.iter().enumerate() {
-        let made = kernel::rotate::<N>(*group, 4);
-        for (target, plane) in targets.iter_mut().zip(made) {
-            if let Some(target) = target.get_mut(16 * g..).and_then(<[u8]>::first_chunk_mut::<16>) {
-                *target = plane;
-            }
-        }
-    }
-    let odd = odd.as_flattened().iter().chain(rest);
-    for (k, byte) in odd.enumerate() {
-        if let Some(target) = targets.get_mut(k % N).and_then(|target| target.get_mut(whole * 16 + k / N)) {
+    let groups = elements.as_chunks::<GROUP>().0.as_chunks::<N>().0;
+    simd::split(groups, &mut targets);
+    for (k, byte) in elements.iter().enumerate().skip(groups.len() * GROUP * N) {
+        if let Some(target) = targets.get_mut(k % N).and_then(|target| target.get_mut(k / N)) {
             *target = *byte;
         }
     }
@@ -122,59 +163,11 @@ fn join<const N: usize>(planes: &[u8], elements: &mut [u8], stride: usize, at: u
     let sources: [&[u8]; N] = std::array::from_fn(|_| {
         planes.next().and_then(|plane| plane.get(at..at + count)).unwrap_or_default()
     });
-    let whole = count / 16;
-    let (groups, rest) = elements.split_at_mut(whole * 16 * N);
-    for (g, group) in groups.as_chunks_mut::<16>().0.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-        let from = sources.map(|source| {
-            source.get(16 * g..).and_then(<[u8]>::first_chunk::<16>).copied().unwrap_or_default()
-        });
-        *group = kernel::rotate::<N>(from, N.trailing_zeros());
-    }
-    for (k, byte) in rest.iter_mut().enumerate() {
-        let source = sources.get(k % N).and_then(|source| source.get(whole * 16 + k / N));
-        *byte = source.copied().unwrap_or(0);
-    }
-}
-
-/// Interleaves the halves of N × 16 bytes, `rounds` times.
-#[cfg(target_arch = "x86_64")]
-mod kernel {
-    use std::arch::x86_64::{__m128i, _mm_unpackhi_epi8, _mm_unpacklo_epi8};
-
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    pub(super) fn rotate<const N: usize>(bytes: [[u8; 16]; N], rounds: u32) -> [[u8; 16]; N] {
-        let mut registers: [__m128i; N] = bytes.map(bytemuck::must_cast);
-        for _ in 0..rounds {
-            registers = std::array::from_fn(|i| {
-                let (low, high) = (registers[i / 2], registers[i / 2 + N / 2]);
-                // SAFETY: both functions need SSE2 and nothing else: they take and give values, no addresses. SSE2 is
-                // part of every x86-64 processor. The twin in `plain` does the same, and the tests compare them.
-                unsafe {
-                    if i % 2 == 0 { _mm_unpacklo_epi8(low, high) } else { _mm_unpackhi_epi8(low, high) }
-                }
-            });
-        }
-        registers.map(bytemuck::must_cast)
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-use plain as kernel;
-
-/// Interleaves the halves of N × 16 bytes, `rounds` times.
-#[cfg(any(test, not(target_arch = "x86_64")))]
-mod plain {
-    #[inline(always)]
-    pub(super) fn rotate<const N: usize>(mut bytes: [[u8; 16]; N], rounds: u32) -> [[u8; 16]; N] {
-        for _ in 0..rounds {
-            bytes = std::array::from_fn(|i| {
-                let (low, high) = (bytes[i / 2], bytes[i / 2 + N / 2]);
-                let from = 8 * (i % 2);
-                std::array::from_fn(|k| if k % 2 == 0 { low[from + k / 2] } else { high[from + k / 2] })
-            });
-        }
-        bytes
+    let groups = elements.as_chunks_mut::<GROUP>().0.as_chunks_mut::<N>().0;
+    simd::join(&sources, groups);
+    let done = groups.len() * GROUP * N;
+    for (k, byte) in elements.iter_mut().enumerate().skip(done) {
+        *byte = sources.get(k % N).and_then(|source| source.get(k / N)).copied().unwrap_or(0);
     }
 }
 
@@ -190,19 +183,6 @@ mod tests {
             out[i % size * count + i / size] = *byte;
         }
         out
-    }
-
-    #[test]
-    fn the_kernel_equals_its_twin() {
-        fn check<const N: usize>() {
-            let bytes: [[u8; 16]; N] = std::array::from_fn(|i| std::array::from_fn(|k| (16 * i + k) as u8));
-            (0..=4)
-                .for_each(|rounds| assert_eq!(kernel::rotate(bytes, rounds), plain::rotate(bytes, rounds)));
-        }
-        check::<2>();
-        check::<4>();
-        check::<8>();
-        check::<16>();
     }
 
     #[test]

@@ -44,15 +44,13 @@ mod with_c {
     pub(crate) struct Encoder(Option<Compressor<'static>>);
 
     impl Encoder {
-        /// Encodes `input` behind what `out` holds, if that takes less than `limit` bytes. Returns whether it did; if
-        /// it did not, `out` is as it was.
+        /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
         pub(crate) fn encode(
             &mut self,
             input: &[u8],
             (level, dictionary): (u8, Option<&[u8]>),
-            out: &mut Vec<u8>,
-            limit: usize,
-        ) -> bool {
+            out: &mut [u8],
+        ) -> Option<usize> {
             let level = effort(level);
             let fresh = || match dictionary {
                 None => Compressor::new(level),
@@ -62,14 +60,10 @@ mod with_c {
                 Some(state) => state,
                 empty => match fresh() {
                     Ok(state) => empty.insert(state),
-                    Err(_) => return false,
+                    Err(_) => return None,
                 },
             };
-            let start = out.len();
-            out.resize(start + limit.saturating_sub(1), 0);
-            let made = state.compress_to_buffer(input, out.get_mut(start..).unwrap_or_default()).ok();
-            out.truncate(start + made.unwrap_or(0));
-            made.is_some()
+            state.compress_to_buffer(input, out).ok()
         }
     }
 
@@ -131,8 +125,8 @@ mod without_c {
     pub(crate) struct Encoder;
 
     impl Encoder {
-        pub(crate) fn encode(&mut self, _: &[u8], _: (u8, Option<&[u8]>), _: &mut Vec<u8>, _: usize) -> bool {
-            false
+        pub(crate) fn encode(&mut self, _: &[u8], _: (u8, Option<&[u8]>), _: &mut [u8]) -> Option<usize> {
+            None
         }
     }
 
@@ -150,16 +144,16 @@ mod tests {
         let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
         for step in [1, 3, 7u32] {
             let input: Vec<u8> = (0..5000u32).map(|i| (i / 9 * step) as u8).collect();
-            let mut bytes = vec![1];
-            assert!(encoder.encode(&input, (5, None), &mut bytes, input.len()));
+            let mut bytes = vec![0; input.len()];
+            let len = encoder.encode(&input, (5, None), &mut bytes).unwrap();
+            bytes.truncate(len);
             let mut out = vec![0; input.len()];
-            decoder.decode(&bytes[1..], None, &mut out).unwrap();
+            decoder.decode(&bytes, None, &mut out).unwrap();
             assert_eq!(out, input);
-            assert!(decoder.decode(&bytes[1..], None, &mut vec![0; 4999]).is_err());
-            assert!(decoder.decode(&bytes[1..], None, &mut vec![0; 5001]).is_err());
-            assert!(decoder.decode(&bytes[1..20], None, &mut out).is_err());
-            let mut again = Vec::new();
-            assert!(!encoder.encode(&input, (5, None), &mut again, bytes.len() - 1) && again.is_empty());
+            assert!(decoder.decode(&bytes, None, &mut vec![0; 4999]).is_err());
+            assert!(decoder.decode(&bytes, None, &mut vec![0; 5001]).is_err());
+            assert!(decoder.decode(&bytes[..20], None, &mut out).is_err());
+            assert_eq!(encoder.encode(&input, (5, None), &mut bytes[1..]), None);
         }
     }
 }

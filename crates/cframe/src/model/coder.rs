@@ -19,13 +19,15 @@ pub(crate) struct Coder {
 /// What a thread keeps from one stream to the next.
 #[derive(Default)]
 pub(crate) struct Decoders {
-    zlib: zlib::Decoder,
     zstd: zstd::Decoder,
 }
 
 /// What a thread keeps from one stream to the next.
 #[derive(Default)]
 pub(crate) struct Encoders {
+    blosclz: blosclz::Encoder,
+    lz4: lz4::Encoder,
+    lz4hc: lz4hc::Encoder,
     zlib: zlib::Encoder,
     zstd: zstd::Encoder,
 }
@@ -76,7 +78,7 @@ impl Coder {
         match self.codec {
             Codec::BloscLz => blosclz::decode(input, out),
             Codec::Lz4 | Codec::Lz4Hc => lz4::decode(input, dictionary, out),
-            Codec::Zlib => state.zlib.decode(input, out),
+            Codec::Zlib => zlib::decode(input, out),
             Codec::Zstd => state.zstd.decode(input, dictionary, out),
             Codec::NdLz => ndlz::decode(input, self.meta, out),
             Codec::Snappy | Codec::Other(_) => match &self.user {
@@ -87,31 +89,27 @@ impl Coder {
         }
     }
 
-    /// Appends to `out` what `input` becomes, if that takes less than `limit` bytes. Returns whether it did; if it did
-    /// not, `out` is as it was.
+    /// Puts what `input` becomes into the front of `out`, if it fits, and returns the number of bytes. The level and the
+    /// dictionary are the same for all streams that `state` sees.
     pub(crate) fn encode(
         &self,
         state: &mut Encoders,
         (level, dictionary): (u8, Option<&[u8]>),
         input: &[u8],
-        out: &mut Vec<u8>,
-        limit: usize,
-    ) -> bool {
-        match self.codec {
-            Codec::BloscLz => blosclz::encode(input, level, out, limit),
-            Codec::Lz4 => lz4::encode(input, dictionary, out, limit),
-            Codec::Lz4Hc if dictionary.is_some() => lz4::encode(input, dictionary, out, limit),
-            Codec::Lz4Hc => lz4hc::encode(input, level, out, limit),
-            Codec::Zlib => state.zlib.encode(input, level, out, limit),
-            Codec::Zstd => state.zstd.encode(input, (level, dictionary), out, limit),
-            Codec::Snappy | Codec::NdLz | Codec::Other(_) => {
-                let start = out.len();
-                let done = self.user.as_ref().is_some_and(|user| user.encode(input, level, self.meta, out));
-                let made = out.len().checked_sub(start).filter(|&made| done && made < limit);
-                if made.is_none() {
-                    out.truncate(start);
-                }
-                made.is_some()
+        out: &mut [u8],
+    ) -> Option<usize> {
+        match (self.codec, dictionary) {
+            (Codec::Lz4 | Codec::Lz4Hc, Some(dictionary)) => lz4::encode_with(input, dictionary, out),
+            (Codec::BloscLz, _) => state.blosclz.encode(input, level, out),
+            (Codec::Lz4, None) => state.lz4.encode(input, level, out),
+            (Codec::Lz4Hc, None) => state.lz4hc.encode(input, level, out),
+            (Codec::Zlib, _) => state.zlib.encode(input, level, out),
+            (Codec::Zstd, _) => state.zstd.encode(input, (level, dictionary), out),
+            (Codec::Snappy | Codec::NdLz | Codec::Other(_), _) => {
+                let mut made = Vec::new();
+                self.user.as_ref().filter(|user| user.encode(input, level, self.meta, &mut made))?;
+                out.get_mut(..made.len())?.copy_from_slice(&made);
+                Some(made.len())
             }
         }
     }

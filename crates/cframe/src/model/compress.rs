@@ -1,39 +1,20 @@
 //! Writing a chunk.
 
+use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result};
 
 use super::chunk::{Chunk, Context, PLAIN};
-use super::coder::{Coder, Encoders};
+use super::job::{Job, State, repeated};
 use super::params::Params;
-use super::stages::{Block, Buffers, Stages};
-use crate::codec::zstd;
 use crate::spec::block_starts;
-use crate::spec::chunk_header::{ChunkHeader, MAX_DICTIONARY, MAX_NBYTES, Special, VERSION_BLOSC1};
-use crate::spec::pipeline::{Codec, Filter, Pipeline};
-use crate::spec::stream::Stream;
+use crate::spec::chunk_header::{ChunkHeader, MAX_NBYTES, Special};
+use crate::spec::pipeline::{Codec, Pipeline};
+
+/// What a chunk may have more bytes than its data.
+pub const MAX_OVERHEAD: usize = 32;
 
 /// Data below this is stored raw.
 const MIN_NBYTES: usize = 32;
-
-/// What a thread keeps from one block to the next.
-#[derive(Default)]
-struct State {
-    encoders: Encoders,
-    buffers: Buffers,
-    payload: Vec<u8>,
-}
-
-/// What is the same for all blocks.
-struct Job<'a> {
-    params: &'a Params,
-    coder: Coder,
-    stages: Stages,
-    blocksize: usize,
-    split: bool,
-    data: &'a [u8],
-    /// The first block as it will read, if others are differences from it.
-    reference: Option<Vec<u8>>,
-}
 
 /// Compresses `data` into a chunk.
 ///
@@ -55,6 +36,32 @@ pub(crate) fn ordinary(chunk: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> Result<Vec<u8>> {
+    // Memory that is not written to is not taken from the system.
+    let mut out = zeroed(data.len().saturating_add(MAX_OVERHEAD));
+    let len = write(data, params, (context, kinds), &mut out)?;
+    out.truncate(len);
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+/// As [`compress`], into the front of `out`; returns the size of the chunk.
+///
+/// # Errors
+/// As [`compress`]; `Usage` if `out` is not [`MAX_OVERHEAD`] bytes longer than `data`.
+pub(crate) fn compress_into(
+    data: &[u8],
+    params: &Params,
+    context: &Context,
+    out: &mut [u8],
+) -> Result<usize> {
+    if out.len() < data.len().saturating_add(MAX_OVERHEAD) {
+        let problem = format!("has {} bytes, fewer than {MAX_OVERHEAD} more than the data", out.len());
+        return Err(Error::usage("out", problem));
+    }
+    write(data, params, (context, true), out)
+}
+
+fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: &mut [u8]) -> Result<usize> {
     let nbytes = u32::try_from(data.len()).ok().filter(|&n| n <= MAX_NBYTES);
     let nbytes = nbytes.ok_or_else(|| Error::usage("data", format!("has more than {MAX_NBYTES} bytes")))?;
     if params.typesize == 0 {
@@ -62,44 +69,33 @@ fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> 
     }
     let job = Job::new(data, params, context)?;
     let header = job.header(nbytes);
-    if kinds && !params.blosc1 && nbytes > 0 && data.iter().all(|&byte| byte == 0) {
-        return Ok(finished(header.special_kind(Special::Zeros), Vec::new()));
+    let start = usize::try_from(header.size()).unwrap_or(0);
+    let (head, body) = out.split_at_mut(start.min(out.len()));
+    if kinds && !params.blosc1 && repeated(data) == Some(0) {
+        return Ok(finish(header.special_kind(Special::Zeros), head, 0));
     }
-    if params.level == 0 || data.len() < MIN_NBYTES {
-        return Ok(raw(header, data));
-    }
-    let dictionary = if params.dictionary { job.dictionary(context)? } else { None };
-    let blocks = job.blocks(dictionary.as_deref(), context)?;
-    let mut body = Vec::new();
-    let head =
-        u64::from(header.size()).saturating_add((blocks.len() as u64).saturating_mul(4)).saturating_add(
-            dictionary.as_ref().map_or(0, |dictionary| dictionary.len().saturating_add(4)) as u64,
-        );
-    let total = blocks.iter().fold(head, |sum, block| sum.saturating_add(block.len() as u64));
-    if total >= u64::from(header.size()).saturating_add(data.len() as u64) {
-        return Ok(raw(header, data));
-    }
-    let mut at = u32::try_from(head).unwrap_or(u32::MAX);
-    let starts: Vec<u32> = blocks
-        .iter()
-        .map(|block| {
-            let start = at;
-            at = at.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
-            start
-        })
-        .collect();
-    body.reserve(usize::try_from(total).unwrap_or(0));
-    block_starts::encode(&starts, &mut body);
-    let header = match &dictionary {
-        None => header,
-        Some(dictionary) => {
-            body.extend(u32::try_from(dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
-            body.extend(dictionary);
-            header.with_dictionary()
+    if params.level > 0 && data.len() >= MIN_NBYTES {
+        let dictionary = if params.dictionary { job.dictionary(context)? } else { None };
+        // A body that is not smaller than the data is of no use.
+        let room = body.get_mut(..data.len().saturating_sub(1)).unwrap_or_default();
+        if let Some(len) = job.write_body(start, dictionary.as_deref(), room, context)? {
+            let header = if dictionary.is_some() { header.with_dictionary() } else { header };
+            return Ok(finish(header, head, len));
         }
-    };
-    blocks.iter().for_each(|block| body.extend_from_slice(block));
-    Ok(finished(header, body))
+    }
+    if let Some(body) = body.get_mut(..data.len()) {
+        body.copy_from_slice(data);
+    }
+    Ok(finish(header.raw(), head, data.len()))
+}
+
+/// Puts the header before a body of `len` bytes. Returns the size of the chunk.
+fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> usize {
+    header.cbytes = header.size().saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+    let mut bytes = Vec::new();
+    header.encode(&mut bytes);
+    head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    head.len().saturating_add(len)
 }
 
 /// A chunk of blocks of the given contents, which may differ in length.
@@ -118,16 +114,7 @@ pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Conte
         blocks.len(),
         usize::try_from(total).unwrap_or(0),
         State::default,
-        |state, i| {
-            let block: &[u8] = blocks.get(i).copied().unwrap_or_default();
-            let State { encoders, buffers, .. } = state;
-            let filtered = job.stages.encode(Block::First, buffers, block)?;
-            let mut out = u32::try_from(block.len()).unwrap_or(u32::MAX).to_le_bytes().to_vec();
-            if !job.coder.encode(encoders, (params.level, None), filtered, &mut out, filtered.len()) {
-                out.extend_from_slice(filtered);
-            }
-            Ok(out)
-        },
+        |state, i| job.encode_alone(state, blocks.get(i).copied().unwrap_or_default()),
     )?;
     let mut at = header.size().saturating_add(count.saturating_mul(4));
     let starts: Vec<u32> = encoded
@@ -167,10 +154,6 @@ pub(crate) fn special(kind: Special, value: &[u8], typesize: u32, nbytes: u32) -
     Ok(finished(header, body))
 }
 
-fn raw(header: ChunkHeader, data: &[u8]) -> Vec<u8> {
-    finished(header.raw(), data.to_vec())
-}
-
 /// Puts the header before the body.
 fn finished(mut header: ChunkHeader, body: Vec<u8>) -> Vec<u8> {
     header.cbytes = header.size().saturating_add(u32::try_from(body.len()).unwrap_or(u32::MAX));
@@ -180,161 +163,13 @@ fn finished(mut header: ChunkHeader, body: Vec<u8>) -> Vec<u8> {
     out
 }
 
-impl<'a> Job<'a> {
-    fn new(data: &'a [u8], params: &'a Params, context: &Context) -> Result<Self> {
-        let coder = Coder::writing(params.codec, params.codec_meta, &context.registry)?;
-        if params.blosc1 {
-            check_blosc1(params)?;
-        }
-        let size = usize::from(params.stored_typesize());
-        let stages = Stages::new(&params.pipeline, size, params.blosc1, context)?;
-        let blocksize = params.blocksize_for(u32::try_from(data.len()).unwrap_or(u32::MAX));
-        let mut job = Self {
-            params,
-            coder,
-            stages,
-            blocksize: usize::try_from(blocksize).unwrap_or(usize::MAX),
-            split: params.splits(blocksize),
-            data,
-            reference: None,
-        };
-        if job.stages.needs_reference {
-            job.reference = Some(job.first_as_read()?);
-        }
-        Ok(job)
-    }
-
-    fn header(&self, nbytes: u32) -> ChunkHeader {
-        let Params { codec, codec_meta, pipeline, .. } = *self.params;
-        let blocksize = u32::try_from(self.blocksize).unwrap_or(u32::MAX);
-        let long = ChunkHeader::plain(self.params.stored_typesize(), nbytes, blocksize);
-        if !self.params.blosc1 {
-            return long.with_coding(codec, codec_meta, pipeline, self.split);
-        }
-        let shuffle = if pipeline.contains(1) { 1 } else { u8::from(pipeline.contains(2)) << 2 };
-        let unsplit = if self.split { 0 } else { 0x10 };
-        let flags = shuffle | unsplit | (codec.format() << 5);
-        ChunkHeader { version: VERSION_BLOSC1, flags, extension: None, ..long }
-    }
-
-    /// The first block as a reader will see it: filters may have lost something.
-    fn first_as_read(&self) -> Result<Vec<u8>> {
-        let first = self.data.get(..self.blocksize.min(self.data.len())).unwrap_or_default();
-        let mut encoding = Buffers::default();
-        let stored = self.stages.encode(Block::First, &mut encoding, first)?.to_vec();
-        let mut out = vec![0; first.len()];
-        self.stages.decode(Block::First, &mut Buffers::default(), &mut out, |target| {
-            target.copy_from_slice(&stored);
-            Ok(())
-        })?;
-        Ok(out)
-    }
-
-    fn block(&self, index: usize) -> (&'a [u8], Block<'_>) {
-        let start = index.saturating_mul(self.blocksize);
-        let end = start.saturating_add(self.blocksize).min(self.data.len());
-        let bytes = self.data.get(start..end).unwrap_or_default();
-        match &self.reference {
-            Some(reference) if index > 0 => (bytes, Block::Other(reference)),
-            _ => (bytes, Block::First),
-        }
-    }
-
-    fn blocks(&self, dictionary: Option<&[u8]>, context: &Context) -> Result<Vec<Vec<u8>>> {
-        let count = self.data.len().div_ceil(self.blocksize.max(1));
-        context.threads.collect(count, self.data.len(), State::default, |state, index| {
-            self.encode_block(index, dictionary, state)
-        })
-    }
-
-    fn encode_block(&self, index: usize, dictionary: Option<&[u8]>, state: &mut State) -> Result<Vec<u8>> {
-        let (bytes, block) = self.block(index);
-        let State { encoders, buffers, payload } = state;
-        let filtered = self.stages.encode(block, buffers, bytes)?;
-        let mut out = Vec::new();
-        for stream in filtered.chunks(self.stream_size(filtered.len())) {
-            if !self.params.blosc1
-                && let Some(value) = repeated(stream)
-            {
-                Stream::Repeat(value).encode(&mut out);
-                continue;
-            }
-            payload.clear();
-            let level = (self.params.level, dictionary);
-            if self.coder.encode(encoders, level, stream, payload, stream.len()) {
-                Stream::Coded(payload).encode(&mut out);
-            } else {
-                Stream::Raw(stream).encode(&mut out);
-            }
-        }
-        Ok(out)
-    }
-
-    fn stream_size(&self, len: usize) -> usize {
-        let streams =
-            if self.split && len == self.blocksize { usize::from(self.params.stored_typesize()) } else { 1 };
-        len.checked_div(streams).unwrap_or(len).max(1)
-    }
-
-    /// A dictionary for the blocks of this chunk; `None` if the codec has none, or none can be made of the data.
-    fn dictionary(&self, context: &Context) -> Result<Option<Vec<u8>>> {
-        let largest = usize::try_from(MAX_DICTIONARY).unwrap_or(0).min(self.data.len() / 32);
-        let count = self.data.len().div_ceil(self.blocksize.max(1));
-        if largest < 256 || count < 2 {
-            return Ok(None);
-        }
-        let filtered: Vec<Vec<u8>> =
-            context.threads.collect(count, self.data.len(), State::default, |state, index| {
-                let (bytes, block) = self.block(index);
-                self.stages.encode(block, &mut state.buffers, bytes).map(<[u8]>::to_vec)
-            })?;
-        match self.params.codec {
-            Codec::Zstd => {
-                let samples: Vec<&[u8]> = filtered.iter().flat_map(|block| block.chunks(1 << 10)).collect();
-                let lengths: Vec<usize> = samples.iter().map(|sample| sample.len()).collect();
-                Ok(zstd::train(&samples.concat(), &lengths, largest))
-            }
-            Codec::Lz4 | Codec::Lz4Hc => {
-                // Any text serves: a little of each block, so that what recurs in all of them is there.
-                let share = largest.checked_div(count).unwrap_or(0).max(64);
-                let pieces = filtered.iter().filter_map(|block| block.get(..share.min(block.len())));
-                let mut dictionary: Vec<u8> = pieces.flatten().copied().collect();
-                dictionary.truncate(largest);
-                Ok(Some(dictionary))
-            }
-            _ => Ok(None),
-        }
-    }
-}
-
-/// Blosc1 has one slot, for a shuffle, and four codecs.
-fn check_blosc1(params: &Params) -> Result<()> {
-    let plain = |filter: Filter| (filter.id == 1 || filter.id == 2) && filter.meta == 0;
-    let Pipeline(_) = params.pipeline;
-    let filters = params.pipeline.filters().count();
-    if filters > 1 || !params.pipeline.filters().all(plain) {
-        return Err(Error::usage("filters", "are more than the one shuffle that Blosc 1 has"));
-    }
-    if params.codec.format() > 4 || params.dictionary || params.typesize > 255 {
-        return Err(Error::usage("codec, dictionary or type size", "is none that Blosc 1 has"));
-    }
-    Ok(())
-}
-
-/// The byte that all of `bytes` are.
-fn repeated(bytes: &[u8]) -> Option<u8> {
-    let (first, rest) = bytes.split_first()?;
-    // Most streams differ early; the rest is compared in long strides.
-    let head = rest.iter().take(16).all(|byte| byte == first);
-    (head && bytes.chunks(4096).all(|piece| piece.iter().fold(0, |all, byte| all | (byte ^ first)) == 0))
-        .then_some(*first)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::codec::zstd;
+    use crate::spec::pipeline::Filter;
 
     fn data(kind: u8, len: usize) -> Vec<u8> {
         let mut state = 7u64;

@@ -25,6 +25,7 @@ pub(crate) mod dtype;
 pub(crate) mod frame;
 pub(crate) mod frame_parts;
 pub(crate) mod grid;
+mod job;
 pub(crate) mod layout;
 pub(crate) mod offsets;
 pub(crate) mod options;

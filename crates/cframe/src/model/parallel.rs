@@ -58,6 +58,31 @@ impl Threads {
         (0..count).map(|index| work(&mut state, index)).collect()
     }
 
+    /// As `each_piece`, with threads, where each piece has a result of its own; `false` if it is not worth sharing and
+    /// nothing was done.
+    pub(crate) fn share<S, T: Send>(
+        self,
+        (out, size): (&mut [u8], usize),
+        results: &mut [T],
+        state: impl Fn() -> S + Send + Sync,
+        work: impl Fn(&mut S, usize, &mut [u8]) -> Result<T> + Send + Sync,
+    ) -> Result<bool> {
+        #[cfg(feature = "parallel")]
+        if self.shares(out.len(), results.len()) {
+            use rayon::prelude::*;
+            out.par_chunks_mut(size.max(1)).zip(results).enumerate().try_for_each_init(
+                &state,
+                |state, (index, (piece, result))| {
+                    *result = work(state, index, piece)?;
+                    Ok::<(), sciformats_core::Error>(())
+                },
+            )?;
+            return Ok(true);
+        }
+        let _ = (out, size, results, &state, &work);
+        Ok(false)
+    }
+
     #[cfg(feature = "parallel")]
     fn shares(self, bytes: usize, pieces: usize) -> bool {
         self == Self::Pool && pieces > 1 && bytes >= WORTH_SHARING && rayon::current_num_threads() > 1

@@ -1,5 +1,6 @@
 //! The filters of a chunk as stages with all their parameters known.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use sciformats_core::{Error, Result};
@@ -38,11 +39,33 @@ pub(crate) enum Block<'a> {
     Other(&'a [u8]),
 }
 
-/// Two buffers that take turns.
-#[derive(Default)]
+/// Two buffers that take turns. A thread keeps them from one chunk to the next.
 pub(crate) struct Buffers {
     a: Vec<u8>,
     b: Vec<u8>,
+}
+
+/// The largest buffer that is kept: the largest block whose size is chosen and not given.
+const KEPT: usize = 4 << 20;
+
+thread_local! {
+    static SPARE: Cell<(Vec<u8>, Vec<u8>)> = const { Cell::new((Vec::new(), Vec::new())) };
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        let (a, b) = SPARE.take();
+        Self { a, b }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        let keep = |buffer: &mut Vec<u8>| Some(std::mem::take(buffer)).filter(|kept| kept.capacity() <= KEPT);
+        let kept = (keep(&mut self.a).unwrap_or_default(), keep(&mut self.b).unwrap_or_default());
+        // A thread that ends keeps nothing.
+        let _ = SPARE.try_with(|spare| spare.set(kept));
+    }
 }
 
 impl Stages {

@@ -9,6 +9,9 @@
 use nom::number::complete::le_u32;
 use sciformats_core::fault::{FaultKind, Parsed, checked};
 
+/// Bytes of a start.
+pub(crate) const SIZE: usize = 4;
+
 /// Parses the starts of `bytes.len() / 4` blocks. Each must lie between `first`, the end of the starts themselves,
 /// and `end`, the end of the chunk.
 pub(crate) fn parse(i: &[u8], first: u32, end: u32) -> Parsed<'_, Vec<u32>> {

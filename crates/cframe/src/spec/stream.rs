@@ -48,19 +48,30 @@ impl<'a> Stream<'a> {
         Ok((rest, if payload.len() == length { Self::Raw(payload) } else { Self::Coded(payload) }))
     }
 
-    /// Appends the stream. A payload is at most a chunk, so its length fits.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Bytes before a payload.
+    pub(crate) const PREFIX: usize = 4;
+
+    /// Puts the stream into the front of `out`, if it fits, and returns its size.
+    pub(crate) fn encode(&self, out: &mut [u8]) -> Option<usize> {
         match *self {
-            Self::Repeat(0) => out.extend(0i32.to_le_bytes()),
+            Self::Repeat(0) => Self::seal(0, out),
             Self::Repeat(value) => {
-                out.extend(0i32.saturating_sub(value.into()).to_le_bytes());
-                out.push(1);
+                let csize = 0i32.saturating_sub(value.into()).to_le_bytes();
+                let [a, b, c, d] = csize;
+                *out.first_chunk_mut()? = [a, b, c, d, 1];
+                Some(csize.len().saturating_add(1))
             }
             Self::Raw(payload) | Self::Coded(payload) => {
-                out.extend(i32::try_from(payload.len()).unwrap_or(i32::MAX).to_le_bytes());
-                out.extend(payload);
+                out.get_mut(Self::PREFIX..)?.get_mut(..payload.len())?.copy_from_slice(payload);
+                Self::seal(payload.len(), out)
             }
         }
+    }
+
+    /// Says before a payload how long it is, and returns the size of both. A payload is at most a chunk, so it fits.
+    pub(crate) fn seal(payload: usize, out: &mut [u8]) -> Option<usize> {
+        *out.first_chunk_mut()? = i32::try_from(payload).ok()?.to_le_bytes();
+        payload.checked_add(Self::PREFIX)
     }
 }
 
@@ -88,9 +99,10 @@ mod tests {
         let expected =
             [Stream::Repeat(0), Stream::Repeat(7), Stream::Raw(&[1, 2, 3]), Stream::Coded(&[8, 9])];
         assert_eq!(all, expected);
-        let mut out = Vec::new();
-        all.iter().for_each(|stream| stream.encode(&mut out));
-        assert_eq!(out, bytes);
+        let mut out = vec![0; bytes.len()];
+        let made = all.iter().fold(0, |at, stream| at + stream.encode(&mut out[at..]).unwrap());
+        assert_eq!((made, out.as_slice()), (bytes.len(), bytes.as_slice()));
+        all.iter().for_each(|stream| assert_eq!(stream.encode(&mut [0; 3]), None));
     }
 
     #[test]
@@ -110,11 +122,10 @@ mod tests {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>, length in 0usize..100) {
             if let Ok((rest, stream)) = Stream::parse(&bytes, length) {
-                let mut out = Vec::new();
-                stream.encode(&mut out);
+                let mut out = vec![0; bytes.len()];
                 let used = bytes.len() - rest.len();
-                prop_assert_eq!(Stream::parse(&out, length).unwrap().1, stream);
-                prop_assert_eq!(out.len(), used);
+                prop_assert_eq!(stream.encode(&mut out), Some(used));
+                prop_assert_eq!(Stream::parse(&out[..used], length).unwrap().1, stream);
             }
         }
     }
