@@ -13,8 +13,8 @@ import tempfile
 import blosc2
 import numpy
 
-from blosc2_format import CODECS, FILTERS, chunk_size, chunks, content, dtype, elements
-from blosc2_peer import CODEC, schunk, text
+from blosc2_format import CODECS, FILTERS, chunks, content, dtype, elements, words as text
+from blosc2_peer import schunk
 
 OUT = pathlib.Path(sys.argv[1])
 BLOSC2 = f"python-blosc2 {blosc2.__version__}"
@@ -49,25 +49,111 @@ def frame(file, whole, exercises, size=None, vlmeta=(), **cparams):
         put(file, pathlib.Path(path).read_bytes(), exercises, BLOSC2)
     type_size = cparams["type_size"]
     data = b"".join(whole)
-    manifest(file, {"opaque": type_size}, [len(data) // type_size], data, [(f"vlmeta:{n}", v) for n, v in vlmeta])
+    item = 1 if len(data) % type_size else type_size
+    manifest(file, {"opaque": item}, [len(data) // item], data, [(f"vlmeta:{n}", v) for n, v in vlmeta])
 
 
-def array(file, text_, shape, chunk, block, kind, exercises):
+def array(file, text_, shape, chunk, block, kind, exercises, canonical=None):
+    """`canonical` makes the bytes of the manifest, where they are not those of the elements."""
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/array"
         out = blosc2.empty(shape, dtype=dtype(text_), chunks=chunk, blocks=block, urlpath=path, mode="w", cparams=dict(nthreads=1))
         out[...] = elements(text_, shape)
         data = pathlib.Path(path).read_bytes()
-        meta = bytes_of_b2nd(data)
         put(file, data, exercises, BLOSC2)
-    manifest(file, kind, shape, elements(text_, shape).tobytes(), [("meta:b2nd", meta)])
+    values = elements(text_, shape)
+    manifest(file, kind, shape, canonical(values) if canonical else values.tobytes(), metalayers(data))
 
 
-def bytes_of_b2nd(data):
-    """The metalayer of that name, which is the first one."""
-    (at,) = struct.unpack_from(">i", data, 100)
-    (size,) = struct.unpack_from(">I", data, at + 1)
-    return data[at + 5:at + 5 + size]
+def metalayers(data):
+    """The metalayers in a frame's header as attributes."""
+    (count,) = struct.unpack_from(">H", data, 92)
+    at, out = 94, []
+    for _ in range(count):
+        length = data[at] & 31
+        name = data[at + 1:at + 1 + length].decode()
+        (place,) = struct.unpack_from(">i", data, at + 2 + length)
+        (size,) = struct.unpack_from(">I", data, place + 1)
+        out.append((f"meta:{name}", data[place + 5:place + 5 + size]))
+        at += 6 + length
+    return out
+
+
+def texts(values):
+    """Each text after its length."""
+    return b"".join(struct.pack("<Q", len(text)) + text for text in values.ravel().tolist())
+
+
+def of_library(file, make, kind, shape, data, exercises):
+    """A file that `make` writes to the path it gets."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "frame"
+        make(str(path))
+        if path.is_dir():
+            for part in sorted(path.iterdir()):
+                put(f"{file}/{part.name}", part.read_bytes(), f"{exercises}: {part.name}", BLOSC2)
+            index = (path / "chunks.b2frame").read_bytes()
+        else:
+            index = path.read_bytes()
+            put(file, index, exercises, BLOSC2)
+        opened = blosc2.open(str(path), mode="r")
+        vlmeta = getattr(opened, "schunk", opened).vlmeta
+        layers = metalayers(index) + [(f"vlmeta:{name}", bytes(vlmeta.get_vlmeta(name))) for name in vlmeta]
+    manifest(file, kind, shape, data, layers)
+
+
+def sparse(path):
+    out = schunk(path, 1200, contiguous=False, type_size=4)
+    for kind in ("smooth", "random", "zeros"):
+        out.append_data(content(kind, 1, 1200))
+    out.delete_chunk(0)
+    out.append_data(content("ramp", 2, 400))
+    out.vlmeta.set_vlmeta("note", b"in a folder")
+
+
+def specials(path):
+    out = schunk(path, 800, type_size=8)
+    out.fill_special(250, blosc2.SpecialValue.VALUE, value=content("random", 1, 8))
+
+
+def objects(path):
+    out = blosc2.ObjectArray(urlpath=path, mode="w")
+    for text_ in ("one", "two", "three"):
+        out.append(text_ * 20)
+
+
+def batches(path):
+    out = blosc2.BatchArray(urlpath=path, mode="w", items_per_block=2)
+    out.append(["a" * 90, "b" * 50, "c" * 70])
+    out.append(["d" * 40])
+
+
+def edited(path):
+    out = schunk(path, 1000, type_size=2)
+    for i in range(4):
+        out.append_data(content("random", i, 1000))
+    out.delete_chunk(1)
+    out.insert_data(0, content("ramp", 4, 1000), copy=True)
+
+
+def others():
+    of_library("sparse.b2frame", sparse, {"opaque": 4}, [700], content("random", 1, 1200) + bytes(1200) + content("ramp", 2, 400), "a sparse frame")
+    of_library("special.b2frame", specials, {"opaque": 8}, [250], content("random", 1, 8) * 250, "chunks of one value")
+    packed = [b"\xd9" + bytes([len(text_)]) + text_ if len(text_) > 31 else bytes([0xA0 + len(text_)]) + text_ for text_ in (b"one" * 20, b"two" * 20, b"three" * 20)]
+    of_library("objects.b2frame", objects, {"opaque": 1}, [sum(map(len, packed))], b"".join(packed), "chunks of variable length")
+    item = lambda letter, count: b"\xd9" + bytes([count]) + letter * count
+    batch = b"\x92" + item(b"a", 90) + item(b"b", 50) + b"\x91" + item(b"c", 70) + b"\x91" + item(b"d", 40)
+    of_library("batches.b2b", batches, {"opaque": 1}, [len(batch)], batch, "blocks of variable length")
+    chunks_ = [content("ramp", 4, 1000)] + [content("random", i, 1000) for i in (0, 2, 3)]
+    of_library("edited.b2frame", edited, {"opaque": 2}, [2000], b"".join(chunks_), "chunks out of order, and a hole")
+    frame("odd.b2frame", [content("ramp", 1, 1003)], "bytes that are no whole number of items", type_size=4)
+    record = {"compound": [["a", "i4"], ["b", "f8"]]}
+    array("record.b2nd", "[('a', '<i4'), ('b', '<f8')]", [10, 11], [4, 5], [3, 2], record, "records")
+    array("big-endian.b2nd", ">i4", [10, 11], [4, 5], [3, 2], "i4", "big-endian elements", lambda values: values.astype("<i4").tobytes())
+    array("text.b2nd", "|S7", [10, 11], [4, 5], [3, 2], "str", "texts of seven bytes", texts)
+    array("truth.b2nd", "|b1", [17], [5], [3], "bool", "truth values")
+    array("scalar.b2nd", "<f8", [], [], [], "f8", "no dimensions")
+    array("rank-8.b2nd", "<u2", [2, 2, 2, 2, 2, 2, 2, 3], [1, 2, 1, 2, 1, 2, 2, 2], [1, 1, 1, 2, 1, 1, 2, 2], "u2", "eight dimensions")
 
 
 def good():
@@ -151,4 +237,5 @@ def hostile():
 
 if __name__ == "__main__":
     good()
+    others()
     hostile()
