@@ -20,6 +20,9 @@ use crate::pieces;
 use crate::spec::header_line::Version;
 use crate::yaml::{NodeId, Tree};
 
+/// Blocks from this size on are decoded while they are being read: below it another thread costs more than it saves.
+const OVERLAPPED: u64 = 1 << 20;
+
 /// An open file: its tree, and its blocks on demand.
 pub struct Asdf {
     pub(crate) storage: Arc<dyn ReadAt>,
@@ -316,7 +319,8 @@ impl<'a> Block<'a> {
         }
         let mut out = zeroed(size);
         let threads = self.file.options.thread_count();
-        if threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {
+        let is_large = self.entry.stored >= OVERLAPPED && !cfg!(target_family = "wasm");
+        if is_large && threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {
             let decoded = pieces::overlapped(storage, at..at.saturating_add(self.entry.stored), |stored| {
                 codec::decode_stream(self.compression(), stored, &mut out)
             })?;
