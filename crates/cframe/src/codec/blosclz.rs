@@ -85,14 +85,19 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
-    pub(crate) fn encode(&mut self, input: &[u8], level: u8, out: &mut [u8]) -> Option<usize> {
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes. If `uniform`, the input is of one
+    /// kind throughout, and given up after its first part if that is hardly worth it.
+    pub(crate) fn encode(&mut self, input: &[u8], level: u8, uniform: bool, out: &mut [u8]) -> Option<usize> {
         if input.len() < MIN_INPUT {
             return None;
         }
         let table = self.table.get_or_insert_with(|| Box::new([0; TABLE]));
-        table.fill(0);
-        let made = Stream { input, out, len: 0, anchor: 0 };
+        let bits = match level {
+            0 | 1 => 12,
+            2 => 13,
+            _ => TABLE.ilog2(),
+        };
+        table.get_mut(..1 << bits)?.fill(0);
         // How many positions without a match it takes to look at fewer of them.
         let patience = match level {
             0..=3 => 4,
@@ -100,53 +105,92 @@ impl Encoder {
             7 | 8 => 6,
             _ => 8,
         };
-        compress(table, patience, level >= 9, made)
-    }
-}
-
-/// The last position of the hash of the bytes at `at`, whose place it takes.
-#[inline(always)]
-fn exchange(table: &mut [u32; TABLE], word: u32, at: usize) -> usize {
-    let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - TABLE.ilog2());
-    // The mask changes nothing; it tells the compiler that the index is inside. A stream is at most 2^31 bytes long.
-    std::mem::replace(&mut table[hash as usize & (TABLE - 1)], at as u32) as usize
-}
-
-fn compress(table: &mut [u32; TABLE], patience: u32, thorough: bool, mut made: Stream<'_>) -> Option<usize> {
-    let input = made.input;
-    let end = input.len() - MARGIN;
-    // The first byte of the stream is a literal run by its position, so no match is at 0.
-    let (mut at, mut misses) = (1, 0usize);
-    while at < end {
-        let Some((from, len)) = look_up(table, input, at, end) else {
-            // What has not matched for long will hardly match next: look at ever fewer places.
-            misses += 1;
-            at += 1 + (misses >> patience);
-            continue;
+        // What it must win, in percent, to be worth reading it.
+        let least = match level {
+            0 | 1 => 200,
+            2 => 150,
+            3..=6 => 120,
+            7 => 115,
+            8 => 110,
+            _ => 100,
         };
-        let back = back(input, made.anchor.max(1), from, at);
-        if back + len < shortest(at - from) {
-            misses += 1;
-            at += 1;
-            continue;
-        }
-        misses >>= 2;
-        made.matched(at - back, at - from, back + len)?;
-        // The bytes across the end of a match tell better than those behind it where this has been before.
-        while made.anchor < end {
-            at = made.anchor - ACROSS;
-            let Some((from, len)) = look_up(table, input, at, end) else { break };
-            if len < ACROSS + shortest(at - from) {
-                break;
-            }
-            made.matched(made.anchor, at - from, len - ACROSS)?;
-        }
-        at = made.anchor;
-        if thorough {
-            exchange(table, lz::word(input, at - 1), at - 1);
-        }
+        let probe = if uniform { (input.len() / 4, least) } else { (usize::MAX, least) };
+        let made = Stream { input, out, len: 0, anchor: 0 };
+        Search { table, bits, patience, thorough: level >= 9, probe }.run(made)
     }
-    made.finish()
+}
+
+struct Search<'t> {
+    table: &'t mut [u32; TABLE],
+    bits: u32,
+    patience: u32,
+    thorough: bool,
+    /// Where to give up, and the ratio in percent below which.
+    probe: (usize, usize),
+}
+
+impl Search<'_> {
+    fn run(mut self, mut made: Stream<'_>) -> Option<usize> {
+        let input = made.input;
+        let end = input.len() - MARGIN;
+        // The first byte of the stream is a literal run by its position, so no match is at 0.
+        let (mut at, mut misses) = (1, 0usize);
+        while at < end {
+            let Some((from, len)) = self.look_up(input, at, end) else {
+                // What has not matched for long will hardly match next: look at ever fewer places.
+                misses += 1;
+                at += 1 + (misses >> self.patience);
+                continue;
+            };
+            let back = back(input, made.anchor.max(1), from, at);
+            if back + len < shortest(at - from) {
+                misses += 1;
+                at += 1;
+                continue;
+            }
+            misses >>= 2;
+            made.matched(at - back, at - from, back + len)?;
+            // The bytes across the end of a match tell better than those behind it where this has been before.
+            while made.anchor < end {
+                at = made.anchor - ACROSS;
+                let Some((from, len)) = self.look_up(input, at, end) else { break };
+                if len < ACROSS + shortest(at - from) {
+                    break;
+                }
+                made.matched(made.anchor, at - from, len - ACROSS)?;
+            }
+            at = made.anchor;
+            if self.thorough {
+                self.exchange(lz::word(input, at - 1), at - 1);
+            }
+            if at >= self.probe.0 {
+                if made.len * self.probe.1 > 100 * at {
+                    return None;
+                }
+                self.probe.0 = usize::MAX;
+            }
+        }
+        made.finish()
+    }
+
+    /// The last position with the same four bytes as `at`, and how many bytes are equal there.
+    #[inline(always)]
+    fn look_up(&mut self, input: &[u8], at: usize, end: usize) -> Option<(usize, usize)> {
+        let word = lz::word(input, at);
+        let from = self.exchange(word, at);
+        if at - from > MAX_DISTANCE || lz::word(input, from) != word {
+            return None;
+        }
+        Some((from, 4 + lz::common(input, from + 4, at + 4, end)))
+    }
+
+    /// The last position of the hash of a word, whose place `at` takes.
+    #[inline(always)]
+    fn exchange(&mut self, word: u32, at: usize) -> usize {
+        let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - self.bits);
+        // The mask changes nothing; it tells the compiler that the index is inside. A stream is at most 2^31 bytes long.
+        std::mem::replace(&mut self.table[hash as usize & (TABLE - 1)], at as u32) as usize
+    }
 }
 
 /// Bytes before the end of a match that are looked up with what follows.
@@ -154,17 +198,6 @@ const ACROSS: usize = 3;
 
 fn shortest(distance: usize) -> usize {
     if distance >= FAR { MIN_FAR } else { MIN_NEAR }
-}
-
-/// The last position with the same four bytes as `at`, and how many bytes are equal there.
-#[inline(always)]
-fn look_up(table: &mut [u32; TABLE], input: &[u8], at: usize, end: usize) -> Option<(usize, usize)> {
-    let word = lz::word(input, at);
-    let from = exchange(table, word, at);
-    if at - from > MAX_DISTANCE || lz::word(input, from) != word {
-        return None;
-    }
-    Some((from, 4 + lz::common(input, from + 4, at + 4, end)))
 }
 
 /// The stream that is being made.
@@ -252,12 +285,12 @@ mod tests {
     fn round_trip(input: &[u8], level: u8) -> Option<usize> {
         let mut out = vec![0; input.len()];
         let mut encoder = Encoder::default();
-        let len = encoder.encode(input, level, &mut out)?;
+        let len = encoder.encode(input, level, false, &mut out)?;
         let mut again = vec![0; input.len()];
         decode(&out[..len], &mut again).unwrap();
         assert!(again == input);
-        assert_eq!(encoder.encode(input, level, &mut out[..len - 1]), None);
-        assert_eq!(encoder.encode(input, level, &mut out[..len]), Some(len));
+        assert_eq!(encoder.encode(input, level, false, &mut out[..len - 1]), None);
+        assert_eq!(encoder.encode(input, level, false, &mut out[..len]), Some(len));
         Some(len)
     }
 
@@ -280,6 +313,26 @@ mod tests {
         assert!(round_trip(&noise, 5).unwrap() < 76_000);
         assert!(round_trip(&[7; 100_000], 1).unwrap() < 500);
         assert_eq!(round_trip(&[7; 15], 9), None);
+    }
+
+    #[test]
+    fn what_is_uniform_is_given_up_early() {
+        let mut state = 1u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state as usize >> 8
+        };
+        let mut input: Vec<u8> = (0..2000).map(|_| random() as u8).collect();
+        while input.len() < 50_000 {
+            let from = random() % (input.len() - 10);
+            input.extend_from_within(from..from + 10);
+            input.extend((0..60).map(|_| random() as u8));
+        }
+        let mut out = vec![0; input.len()];
+        let mut encoder = Encoder::default();
+        assert!(encoder.encode(&input, 5, false, &mut out).is_some());
+        assert_eq!(encoder.encode(&input, 5, true, &mut out), None);
+        assert!(encoder.encode(&[7; 50_000], 5, true, &mut out).is_some());
     }
 
     proptest! {

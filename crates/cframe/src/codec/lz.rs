@@ -158,10 +158,21 @@ pub(crate) fn common(bytes: &[u8], a: usize, b: usize, end: usize) -> usize {
             return len + (differ.trailing_zeros() / 8) as usize;
         }
         len += 8;
+        if len == 4 * WIDE {
+            len = far(bytes, a, b, len, end);
+        }
     }
     while b + len < end && bytes.get(a + len) == bytes.get(b + len) {
         len += 1;
     }
+    len
+}
+
+/// Goes on from `len` in strides of 32 equal bytes.
+fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
+    let strides = |from: usize| bytes.get(from..end).unwrap_or_default().as_chunks::<{ 2 * WIDE }>().0.iter();
+    let equal = strides(a + len).zip(strides(b + len)).take_while(|(x, y)| x == y).count();
+    len += 2 * WIDE * equal;
     len
 }
 
@@ -221,5 +232,13 @@ mod tests {
         assert_eq!(common(bytes, 0, 17, 20), 3);
         assert_eq!(common(bytes, 1, 17, 30), 0);
         assert_eq!(common(bytes, 0, 99, 30), 0);
+        let mut long = vec![7; 1000];
+        for differs in [63, 64, 65, 95, 96, 97, 500, 990] {
+            long[differs] = 8;
+            assert_eq!(common(&long, 0, 1, 1000), differs - 1);
+            assert_eq!(common(&long, 0, 1, 60), 59);
+            long[differs] = 7;
+        }
+        assert_eq!(common(&long, 0, 1, 1000), 999);
     }
 }

@@ -121,6 +121,8 @@ pub(crate) fn encode_with(input: &[u8], dictionary: &[u8], out: &mut [u8]) -> Op
 
 /// A position of a hash table, and how positions are hashed.
 trait Slot: Copy {
+    /// The largest distance between two positions of an input with such a table.
+    const REACH: usize;
     fn of(at: usize) -> Self;
     fn get(self) -> usize;
     /// A hash of the first bytes of `word`, of which all bits may be set.
@@ -129,6 +131,8 @@ trait Slot: Copy {
 
 /// For short inputs: more entries in the same space.
 impl Slot for u16 {
+    const REACH: usize = WINDOW;
+
     #[inline(always)]
     fn of(at: usize) -> Self {
         at as Self
@@ -146,6 +150,8 @@ impl Slot for u16 {
 }
 
 impl Slot for u32 {
+    const REACH: usize = usize::MAX;
+
     #[inline(always)]
     fn of(at: usize) -> Self {
         at as Self
@@ -205,7 +211,7 @@ fn compress<S: Slot, const N: usize>(
     while at <= last && last > 0 {
         let word = lz::long_word(input, at);
         let from = exchange(table, word, at);
-        if at - from > WINDOW || lz::word(input, from) != word as u32 {
+        if (S::REACH > WINDOW && at - from > WINDOW) || lz::word(input, from) != word as u32 {
             at += step;
             step = patience >> 6;
             patience += 1;
@@ -223,7 +229,7 @@ fn compress<S: Slot, const N: usize>(
             exchange(table, lz::long_word(input, at - 2), at - 2);
             let word = lz::long_word(input, at);
             from = exchange(table, word, at);
-            if at - from > WINDOW || lz::word(input, from) != word as u32 {
+            if (S::REACH > WINDOW && at - from > WINDOW) || lz::word(input, from) != word as u32 {
                 at += 1;
                 break;
             }

@@ -31,7 +31,7 @@ impl Encoder {
             input,
             tables,
             known: 0,
-            attempts: 3 << level.clamp(3, 9) >> 3,
+            attempts: 1 << (level.clamp(3, 9) - 1),
             last: input.len().saturating_sub(MATCH_LIMIT),
             end: input.len().saturating_sub(LAST_LITERALS),
         };
@@ -57,6 +57,8 @@ struct Search<'a> {
     end: usize,
 }
 
+/// The longest match whose length fits the token.
+const IN_TOKEN: usize = MIN_MATCH + 14;
 /// A match of this length is long enough: what is longer is found by what follows.
 const ENOUGH: usize = 1 << 10;
 
@@ -121,10 +123,15 @@ impl Search<'_> {
                 if end - 2 > self.last || chosen.len >= ENOUGH {
                     break;
                 }
-                let Some(longer) = self.best(end - 2, chosen.begin, chosen.len) else { break };
-                let kept = longer.begin - chosen.begin;
+                let Some(mut longer) = self.best(end - 2, chosen.begin, chosen.len) else { break };
+                let mut kept = longer.begin - chosen.begin;
                 // Of a match that gives way too much nothing remains but literals.
                 if kept >= MIN_MATCH {
+                    // Lengths that fit the token cost nothing: as much of the first as does.
+                    let more = chosen.len.min(IN_TOKEN).saturating_sub(kept).min(longer.len - MIN_MATCH);
+                    let Match { begin, from, len } = longer;
+                    longer = Match { begin: begin + more, from: from + more, len: len - more };
+                    kept += more;
                     made.matched(chosen.begin, chosen.begin - chosen.from, kept.min(chosen.len))?;
                 }
                 chosen = longer;

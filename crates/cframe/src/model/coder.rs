@@ -22,6 +22,16 @@ pub(crate) struct Decoders {
     zstd: zstd::Decoder,
 }
 
+/// How hard to try.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort<'d> {
+    pub(crate) level: u8,
+    /// Bytes that the decoder has before the stream.
+    pub(crate) dictionary: Option<&'d [u8]>,
+    /// Whether a stream is of one kind throughout.
+    pub(crate) uniform: bool,
+}
+
 /// What a thread keeps from one stream to the next.
 #[derive(Default)]
 pub(crate) struct Encoders {
@@ -94,14 +104,17 @@ impl Coder {
     pub(crate) fn encode(
         &self,
         state: &mut Encoders,
-        (level, dictionary): (u8, Option<&[u8]>),
+        effort: Effort<'_>,
         input: &[u8],
         out: &mut [u8],
     ) -> Option<usize> {
+        let Effort { level, dictionary, uniform } = effort;
         match (self.codec, dictionary) {
             (Codec::Lz4 | Codec::Lz4Hc, Some(dictionary)) => lz4::encode_with(input, dictionary, out),
-            (Codec::BloscLz, _) => state.blosclz.encode(input, level, out),
+            (Codec::BloscLz, _) => state.blosclz.encode(input, level, uniform, out),
             (Codec::Lz4, None) => state.lz4.encode(input, level, out),
+            // There a stronger search would win little for its time.
+            (Codec::Lz4Hc, None) if level <= 2 => state.lz4.encode(input, 9, out),
             (Codec::Lz4Hc, None) => state.lz4hc.encode(input, level, out),
             (Codec::Zlib, _) => state.zlib.encode(input, level, out),
             (Codec::Zstd, _) => state.zstd.encode(input, (level, dictionary), out),

@@ -3,7 +3,7 @@
 use sciformats_core::{Error, Result};
 
 use super::chunk::Context;
-use super::coder::{Coder, Encoders};
+use super::coder::{Coder, Effort, Encoders};
 use super::params::Params;
 use super::stages::{Block, Buffers, Stages};
 use crate::codec::zstd;
@@ -220,9 +220,9 @@ impl<'a> Job<'a> {
         let size = self.stream_size(filtered.len());
         let stored = filtered.chunks(size).count().saturating_mul(Stream::PREFIX);
         let stored = Made { len: filtered.len().saturating_add(stored), smaller: false };
-        let level = (self.params.level, dictionary);
+        let effort = Effort { level: self.params.level, dictionary, uniform: self.split };
         let made = self.streams(filtered.chunks(size), out, |stream, payload| {
-            self.coder.encode(encoders, level, stream, payload)
+            self.coder.encode(encoders, effort, stream, payload)
         });
         Ok(made.filter(|&len| len < filtered.len()).map_or(stored, |len| Made { len, smaller: true }))
     }
@@ -271,7 +271,8 @@ impl<'a> Job<'a> {
         let State { encoders, buffers } = state;
         let filtered = self.stages.encode(Block::First, buffers, block)?;
         let mut payload = vec![0; filtered.len().saturating_sub(1)];
-        let made = self.coder.encode(encoders, (self.params.level, None), filtered, &mut payload);
+        let effort = Effort { level: self.params.level, dictionary: None, uniform: false };
+        let made = self.coder.encode(encoders, effort, filtered, &mut payload);
         let payload = made.and_then(|made| payload.get(..made)).unwrap_or(filtered);
         let size = u32::try_from(block.len()).unwrap_or(u32::MAX).to_le_bytes();
         Ok([&size, payload].concat())
