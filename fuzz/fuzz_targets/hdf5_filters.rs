@@ -6,7 +6,7 @@ use hdf5_pure::structure::{FilterDescription, Pipeline};
 use libfuzzer_sys::fuzz_target;
 use sciformats_fuzz::bounded;
 
-const FILTERS: [u16; 11] = [1, 2, 3, 4, 5, 6, 307, 32000, 32004, 32008, 32015];
+const FILTERS: [u16; 13] = [1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026];
 
 /// The first byte says how many filters; each takes an identification and up to eight parameters.
 fn pipeline(data: &[u8]) -> Option<(Pipeline, &[u8])> {

@@ -142,7 +142,7 @@ impl<'a> Canonical<'a> {
 
     /// The bytes of an element of variable length.
     fn sequence(&mut self, raw: &[u8], size: usize, offset: u64) -> Result<Vec<u8>> {
-        sequence(self.file, &mut self.heap, raw, size, offset)
+        sequence(self.file, &mut self.heap, raw, size, offset).map(<[u8]>::to_vec)
     }
 
     fn reference(&mut self, plan: &Plan, raw: &[u8], offset: u64) -> Result<Vec<u8>> {
@@ -162,13 +162,13 @@ fn plan_kind(plan: &Plan) -> ReferenceKind {
 }
 
 /// The bytes of an element of variable length, `size` bytes to each of its own elements.
-pub(crate) fn sequence(
+pub(crate) fn sequence<'h>(
     file: &File,
-    heap: &mut GlobalHeap<'_>,
+    heap: &'h mut GlobalHeap<'_>,
     raw: &[u8],
     size: usize,
     offset: u64,
-) -> Result<Vec<u8>> {
+) -> Result<&'h [u8]> {
     const ELEMENT: &str = "element of variable length";
     let sizes = file.opened().context.sizes;
     let (len, id) = locate(ELEMENT, offset, raw, |i| {
@@ -177,12 +177,12 @@ pub(crate) fn sequence(
         Ok((i, (len, id)))
     })?;
     if len == 0 || id.collection.0 == 0 {
-        return Ok(Vec::new());
+        return Ok(&[]);
     }
     let wanted = usize::try_from(len).ok().and_then(|len| len.checked_mul(size));
     let bytes = heap.get(id)?;
     match wanted.and_then(|wanted| bytes.get(..wanted)) {
-        Some(bytes) => Ok(bytes.to_vec()),
+        Some(bytes) => Ok(bytes),
         None => {
             let kind = FaultKind::OutOfBounds { found: len.into(), end: bytes.len() as u64 };
             Err(Fault::new("length", kind).at(ELEMENT, offset))

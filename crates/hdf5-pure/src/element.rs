@@ -3,8 +3,6 @@
 //! Numbers convert as the C library converts them: integers that do not fit take the nearest value that does, fractions
 //! are cut off, and a number that is not one becomes 0 as an integer. Enumerations and bit fields read as their integers.
 
-use std::borrow::Cow;
-
 use sciformats_core::{Error, Result};
 
 use crate::canonical;
@@ -37,7 +35,7 @@ impl<'a> Values<'a> {
     }
 
     /// The elements, each as its bytes.
-    pub fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    pub fn elements(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         self.raw.chunks_exact(usize::try_from(self.datatype.size).unwrap_or(usize::MAX).max(1))
     }
 
@@ -179,49 +177,43 @@ macro_rules! floats {
 }
 floats!(f32 4 f64 8);
 
-/// Strings; bytes that are not UTF-8 become replacement characters, use `Vec<u8>` for those.
+/// Strings; bytes that are not UTF-8 become replacement characters.
 impl Element for String {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
-        let text = |bytes: Cow<'_, [u8]>| String::from_utf8_lossy(&bytes).into_owned();
-        strings(values).map(|all| all.into_iter().map(text).collect())
-    }
-}
-
-fn strings<'a>(values: &Values<'a>) -> Result<Vec<Cow<'a, [u8]>>> {
-    match &values.datatype.class {
-        Class::String { padding, .. } => Ok(values
-            .elements()
-            .map(|raw| {
-                let end = |pad: u8| raw.iter().rposition(|&byte| byte != pad).map_or(0, |last| last + 1);
-                Cow::Borrowed(match padding {
-                    Padding::NullTerminated => trimmed(raw),
-                    Padding::NullPadded => raw.get(..end(0)).unwrap_or(raw),
-                    Padding::SpacePadded => raw.get(..end(b' ')).unwrap_or(raw),
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match &values.datatype.class {
+            Class::String { padding, .. } => Ok(values
+                .elements()
+                .map(|raw| {
+                    let end = |pad: u8| raw.iter().rposition(|&byte| byte != pad).map_or(0, |last| last + 1);
+                    text(match padding {
+                        Padding::NullTerminated => trimmed(raw),
+                        Padding::NullPadded => raw.get(..end(0)).unwrap_or(raw),
+                        Padding::SpacePadded => raw.get(..end(b' ')).unwrap_or(raw),
+                    })
                 })
-            })
-            .collect()),
-        Class::VariableLength(VariableLength::String { .. }) => {
-            let sequences = sequences(values, 1)?;
-            Ok(sequences.into_iter().map(|bytes| Cow::Owned(trimmed(&bytes).to_vec())).collect())
+                .collect()),
+            Class::VariableLength(VariableLength::String { .. }) => {
+                sequences(values, 1, |bytes| Ok(text(trimmed(bytes))))
+            }
+            _ => Err(values.mismatch("String")),
         }
-        _ => Err(values.mismatch("String")),
     }
 }
 
-/// The bytes of elements of variable length.
-fn sequences(values: &Values<'_>, size: usize) -> Result<Vec<Vec<u8>>> {
+/// What `convert` makes of the bytes of each element of variable length, `size` bytes to an element of its own.
+fn sequences<T>(values: &Values<'_>, size: usize, convert: impl Fn(&[u8]) -> Result<T>) -> Result<Vec<T>> {
     let context = &values.file.opened().context;
     let mut heap = GlobalHeap::new(context);
     let mut total = 0u64;
-    values
-        .elements()
-        .map(|raw| {
-            let bytes = canonical::sequence(values.file, &mut heap, raw, size, values.offset)?;
-            total = total.saturating_add(bytes.len() as u64);
-            context.limits.memory("bytes of sequences", total)?;
-            Ok(bytes)
-        })
-        .collect()
+    let mut all = Vec::with_capacity(values.elements().len());
+    for raw in values.elements() {
+        let bytes = canonical::sequence(values.file, &mut heap, raw, size, values.offset)?;
+        total = total.saturating_add(bytes.len() as u64);
+        context.limits.memory("bytes of sequences", total)?;
+        all.push(convert(bytes)?);
+    }
+    Ok(all)
 }
 
 /// Sequences of any length, and arrays of fixed shape.
@@ -230,8 +222,7 @@ impl<T: Element> Element for Vec<T> {
         match &values.datatype.class {
             Class::VariableLength(VariableLength::Sequence(base)) => {
                 let size = usize::try_from(base.size).unwrap_or(usize::MAX);
-                let sequences = sequences(values, size)?;
-                sequences.iter().map(|raw| T::read(&Values { datatype: base, raw, ..*values })).collect()
+                sequences(values, size, |raw| T::read(&Values { datatype: base, raw, ..*values }))
             }
             Class::Array { base, .. } => {
                 values.elements().map(|raw| T::read(&Values { datatype: base, raw, ..*values })).collect()

@@ -12,6 +12,7 @@ use crate::dataset::Dataset;
 use crate::group::Group;
 use crate::model::object::Object;
 use crate::model::open::{self, Found, Opened, Options};
+use crate::model::places::{self, Place};
 use crate::model::{attributes, links, shared};
 use crate::spec::btree_v1::BtreeK;
 use crate::spec::free_space::{self, FreeSpace, Section};
@@ -306,6 +307,16 @@ impl File {
             messages: object.messages().iter().map(|m| (m.kind, m.offset, m.len())).collect(),
             blocks: object.blocks,
         })
+    }
+
+    /// The heaps, trees and arrays that the object at `address` needs beside its header; those that cannot be read are
+    /// items.
+    ///
+    /// # Errors
+    /// `Malformed` if the header cannot be read.
+    pub fn places_of(&self, address: Address) -> Result<Vec<Result<Place>>> {
+        let context = &self.opened().context;
+        Ok(places::of(context, &Object::read(context, address)?))
     }
 
     /// A walk over all links, breadth first, members in byte order of their names. Each object comes once, by the path on

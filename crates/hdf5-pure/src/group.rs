@@ -39,7 +39,7 @@ impl Group {
     pub fn links(&self) -> Result<Vec<Result<Link, BrokenLink>>> {
         let context = &self.file.opened().context;
         let mut all = links::all(context, &Object::read(context, self.address)?)?;
-        all.sort_by(|a, b| match (a, b) {
+        all.sort_unstable_by(|a, b| match (a, b) {
             (Ok(a), Ok(b)) => a.name.cmp(&b.name),
             (a, b) => a.is_err().cmp(&b.is_err()),
         });

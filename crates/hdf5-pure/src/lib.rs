@@ -46,6 +46,7 @@ pub use model::external::Outside;
 pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
 pub use model::open::Options;
+pub use model::places::Place;
 pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};

@@ -24,6 +24,8 @@ pub(crate) struct Heap<'a> {
     address: Address,
     header: FractalHeap,
     direct: HashMap<Address, Cow<'a, [u8]>>,
+    /// The root, if it is an indirect block: it is on the way to every object.
+    top: Option<IndirectBlock>,
     indirect: HashMap<Address, IndirectBlock>,
 }
 
@@ -33,7 +35,7 @@ impl<'a> Heap<'a> {
         let base = context.offset(address);
         let size = locate(HEADER, base, &start, |i| FractalHeap::size(i, context.sizes))?;
         let header = context.parse(HEADER, address, size as u64, |i| FractalHeap::parse(i, context.sizes))?;
-        Ok(Self { context, address, header, direct: HashMap::new(), indirect: HashMap::new() })
+        Ok(Self { context, address, header, direct: HashMap::new(), top: None, indirect: HashMap::new() })
     }
 
     /// The absolute offset and the bytes of the object with ID `id`.
@@ -101,15 +103,24 @@ impl<'a> Heap<'a> {
     }
 
     fn indirect(&mut self, at: Address, rows: u32) -> Result<&IndirectBlock> {
+        let lost = |context: &Context| context.fault(INDIRECT, at, FaultKind::Truncated);
+        if self.header.root == Some(at) {
+            if self.top.is_none() {
+                self.top = Some(self.load_indirect(at, rows)?);
+            }
+            return self.top.as_ref().ok_or_else(|| lost(self.context));
+        }
         if !self.indirect.contains_key(&at) {
-            let sizes = self.context.sizes;
-            let len = IndirectBlock::size(&self.header, sizes, rows);
-            let block = self
-                .context
-                .parse(INDIRECT, at, len, |i| IndirectBlock::parse(i, &self.header, sizes, rows))?;
+            let block = self.load_indirect(at, rows)?;
             self.indirect.insert(at, block);
         }
-        self.indirect.get(&at).ok_or_else(|| self.context.fault(INDIRECT, at, FaultKind::Truncated))
+        self.indirect.get(&at).ok_or_else(|| lost(self.context))
+    }
+
+    fn load_indirect(&self, at: Address, rows: u32) -> Result<IndirectBlock> {
+        let sizes = self.context.sizes;
+        let len = IndirectBlock::size(&self.header, sizes, rows);
+        self.context.parse(INDIRECT, at, len, |i| IndirectBlock::parse(i, &self.header, sizes, rows))
     }
 
     fn load_direct(&mut self, child: Child, size: u64) -> Result<()> {

@@ -15,15 +15,23 @@ const STRUCTURE: &str = "global heap collection";
 /// The collections that were read, the last ones only.
 pub(crate) struct GlobalHeap<'a> {
     context: &'a Context,
-    collections: HashMap<Address, Collection<'a>>,
-    /// Bytes that the collections take where they are not borrowed.
+    /// The one that was used last: neighbouring elements are usually in the same.
+    current: Option<(Address, Collection<'a>)>,
+    others: HashMap<Address, Collection<'a>>,
+    /// Bytes that the others take.
     held: usize,
 }
 
 struct Collection<'a> {
     bytes: Cow<'a, [u8]>,
-    /// Start and length of each object by its index; length 0 with start 0 means none.
-    objects: HashMap<u32, (usize, usize)>,
+    /// Start and end of each object by its index; both 0 where there is none.
+    objects: Vec<(usize, usize)>,
+}
+
+impl Collection<'_> {
+    fn size(&self) -> usize {
+        self.bytes.len().saturating_add(self.objects.len().saturating_mul(16))
+    }
 }
 
 /// More bytes of collections than this are not held at once.
@@ -31,24 +39,17 @@ const HELD: usize = 16 << 20;
 
 impl<'a> GlobalHeap<'a> {
     pub(crate) fn new(context: &'a Context) -> Self {
-        Self { context, collections: HashMap::new(), held: 0 }
+        Self { context, current: None, others: HashMap::new(), held: 0 }
     }
 
     /// The bytes of an object.
     pub(crate) fn get(&mut self, id: GlobalId) -> Result<&[u8]> {
-        if !self.collections.contains_key(&id.collection) {
-            let collection = self.load(id.collection)?;
-            let size = collection.bytes.len().saturating_add(collection.objects.len().saturating_mul(32));
-            if self.held.saturating_add(size) > HELD {
-                self.collections.clear();
-                self.held = 0;
-            }
-            self.held = self.held.saturating_add(size);
-            self.collections.insert(id.collection, collection);
+        if self.current.as_ref().is_none_or(|(at, _)| *at != id.collection) {
+            self.change(id.collection)?;
         }
-        let found = self.collections.get(&id.collection).and_then(|collection| {
-            let &(start, len) = collection.objects.get(&id.index)?;
-            collection.bytes.get(start..start.checked_add(len)?)
+        let found = self.current.as_ref().and_then(|(_, collection)| {
+            let &(start, end) = collection.objects.get(usize::try_from(id.index).ok()?)?;
+            (start > 0).then(|| collection.bytes.get(start..end))?
         });
         found.ok_or_else(|| {
             let kind = FaultKind::Rule("is not in the collection");
@@ -56,12 +57,32 @@ impl<'a> GlobalHeap<'a> {
         })
     }
 
+    /// Makes the collection at `at` the current one.
+    fn change(&mut self, at: Address) -> Result<()> {
+        let next = match self.others.remove(&at) {
+            Some(known) => {
+                self.held = self.held.saturating_sub(known.size());
+                known
+            }
+            None => self.load(at)?,
+        };
+        if let Some((before, collection)) = self.current.replace((at, next)) {
+            self.held = self.held.saturating_add(collection.size());
+            if self.held > HELD {
+                self.others.clear();
+                self.held = collection.size();
+            }
+            self.others.insert(before, collection);
+        }
+        Ok(())
+    }
+
     fn load(&self, at: Address) -> Result<Collection<'a>> {
         let sizes = self.context.sizes;
         let len = CollectionHeader::size_of(sizes);
         let header = self.context.parse(STRUCTURE, at, len as u64, |i| CollectionHeader::parse(i, sizes))?;
         let bytes = self.context.read(STRUCTURE, at, header.size.max(len as u64))?;
-        let mut objects = HashMap::new();
+        let mut objects: Vec<(usize, usize)> = Vec::new();
         let mut rest = bytes.get(len..).unwrap_or_default();
         while !rest.is_empty() {
             let start = bytes.len().saturating_sub(rest.len());
@@ -71,7 +92,13 @@ impl<'a> GlobalHeap<'a> {
             })?;
             let Some(found) = found else { break };
             let data = start.saturating_add(usize::from(sizes.lengths)).saturating_add(8);
-            objects.insert(found.index.into(), (data, found.data.len()));
+            let index = usize::from(found.index);
+            if index >= objects.len() {
+                objects.resize(index.saturating_add(1), (0, 0));
+            }
+            if let Some(slot) = objects.get_mut(index) {
+                *slot = (data, data.saturating_add(found.data.len()));
+            }
             rest = rest.get(rest.len().saturating_sub(next)..).unwrap_or_default();
         }
         Ok(Collection { bytes, objects })

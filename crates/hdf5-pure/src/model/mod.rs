@@ -24,6 +24,7 @@ pub(crate) mod global_heap;
 pub(crate) mod links;
 pub(crate) mod object;
 pub(crate) mod open;
+pub(crate) mod places;
 pub(crate) mod read;
 pub(crate) mod region;
 pub(crate) mod shared;

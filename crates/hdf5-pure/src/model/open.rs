@@ -1,7 +1,7 @@
 //! Opening: finding the superblock, putting the parts of a file together, and looking up paths.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::storage::{FileStorage, Mapped, Overlay, Patch};
@@ -139,8 +139,10 @@ impl Opened {
 
     /// Threads that a read may use.
     pub(crate) fn threads(&self) -> usize {
+        // Asking takes longer than a small read.
+        static AVAILABLE: OnceLock<usize> = OnceLock::new();
         match self.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
             threads => threads,
         }
     }

@@ -1,6 +1,6 @@
 //! Asks a file everything that can be asked of it.
 
-use hdf5_pure::{Address, File, Limits, Met, Node, Options, Slab};
+use hdf5_pure::{Address, Class, File, Limits, Met, Node, Options, Slab, conventions};
 
 /// Bounds for bytes that nobody trusts.
 pub(crate) fn options() -> Options {
@@ -32,6 +32,8 @@ pub(crate) fn exercise(file: &File) -> u64 {
 fn object(file: &File, address: Address) -> u64 {
     let mut read = 0;
     let _ = file.object_info(address);
+    let _ = file.places_of(address);
+    let _ = conventions::pytables_class(file, address);
     match file.object_at(address) {
         Ok(Node::Group(group)) => {
             let _ = group.link("000");
@@ -56,6 +58,8 @@ fn object(file: &File, address: Address) -> u64 {
 fn elements(dataset: &hdf5_pure::Dataset) -> u64 {
     let mut read = 0;
     let _ = dataset.mappings();
+    let _ = conventions::netcdf_dimensions_of(dataset);
+    let _ = conventions::labels(dataset);
     let chunks = dataset.chunks().unwrap_or_default();
     for chunk in chunks.iter().flatten().take(20) {
         let _ = dataset.chunk_raw(chunk);
@@ -71,6 +75,12 @@ fn elements(dataset: &hdf5_pure::Dataset) -> u64 {
         let _ = dataset.read_slab::<f64>(&piece);
         let _ = dataset.read_slab::<String>(&piece);
         let _ = dataset.read_slab::<Vec<i32>>(&piece);
+        let _ = dataset.read_slab::<bool>(&piece);
+        if let Class::Compound(members) = &dataset.datatype().class {
+            for member in members.iter().filter_map(|member| member.name.as_str()).take(4) {
+                let _ = dataset.read_field_slab::<f64>(member, &piece);
+            }
+        }
     }
     let shape = dataset.shape().unwrap_or_default();
     let every_second: Vec<_> = shape

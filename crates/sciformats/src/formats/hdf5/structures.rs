@@ -100,10 +100,30 @@ fn object(file: &File, address: Address, path: String, visit: &mut Visit<'_>) ->
     if std::iter::once(header).chain(messages).chain(continued).try_for_each(&mut *visit).is_break() {
         return Ok(ControlFlow::Break(()));
     }
-    match file.object_at(address)? {
-        Node::Dataset(dataset) => data(file, &dataset, visit),
-        _ => Ok(ControlFlow::Continue(())),
+    let mut failure = None;
+    for place in file.places_of(address)? {
+        match place {
+            Ok(place) => {
+                if visit(structure_at(place)).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Err(error) => failure = failure.or(Some(error)),
+        }
     }
+    let flow = match file.object_at(address)? {
+        Node::Dataset(dataset) => data(file, &dataset, visit)?,
+        _ => ControlFlow::Continue(()),
+    };
+    match failure {
+        Some(error) if flow.is_continue() => Err(error),
+        _ => Ok(flow),
+    }
+}
+
+fn structure_at(place: hdf5_pure::Place) -> Structure {
+    let fields = place.fields.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    Structure { name: place.structure.into(), offset: place.offset, size: place.size, depth: 1, fields }
 }
 
 /// The elements of a dataset, as far as they are in pieces of their own.
