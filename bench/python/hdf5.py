@@ -79,7 +79,7 @@ def strings(folder):
 def compound(folder):
     rows = np.zeros(5_000_000, [("a", "<i4"), ("b", "<f8"), ("c", "<f4"), ("d", "<i8")])
     rows["a"], rows["b"] = np.arange(len(rows)), np.arange(len(rows)) / 2
-    with h5py.File(folder / "compound.h5", "w", libver="latest") as file:
+    with h5py.File(folder / "compound.h5", "w", libver=("earliest", "v110")) as file:
         file.create_dataset("d", data=rows)
 
 
