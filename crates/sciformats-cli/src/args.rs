@@ -94,6 +94,23 @@ pub(crate) enum Command {
     /// Show the structures in a file with offsets and field values
     #[command(after_help = "Examples:\n  sciformats inspect a.ra\n  sciformats inspect run.gsd --at 0x1500")]
     Inspect(Inspect),
+    /// Write the blocks of an ASDF file as files of their own, beside its tree
+    #[command(
+        after_help = "Examples:\n  sciformats explode run.asdf\n  sciformats explode run.asdf parts/run.asdf\n\n\
+                            Blocks become NAME0000.asdf, NAME0001.asdf and so on."
+    )]
+    Explode(InOut),
+    /// Take the blocks in files beside an exploded ASDF file back into one file
+    #[command(after_help = "Examples:\n  sciformats implode run_exploded.asdf\n  \
+                            sciformats implode parts/run.asdf run.asdf")]
+    Implode(InOut),
+    /// Edit the tree of an ASDF file, which is then changed in place
+    #[command(
+        after_help = "Examples:\n  sciformats edit run.asdf\n  EDITOR='code --wait' sciformats edit run.asdf\n\n\
+                            The tree is checked before anything is written: its syntax, and that every array lies inside \
+                            its block."
+    )]
+    Edit(Edit),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  sciformats completions bash > ~/.local/share/bash-completion/completions/sciformats"
@@ -115,6 +132,22 @@ pub(crate) struct Files {
     /// The files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InOut {
+    /// The file to read
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The file to write [default: beside the other, with a name that follows from its name]
+    #[arg(value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Edit {
+    /// The file
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

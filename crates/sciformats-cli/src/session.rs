@@ -35,6 +35,11 @@ impl Session {
         Ok(Self { json: global.json, quiet: global.quiet, options })
     }
 
+    /// How files are opened.
+    pub(crate) fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
     /// Opens a file.
     pub(crate) fn try_open(&self, path: &Path) -> Result<File> {
         sciformats::open_with(path, &self.options)

@@ -3,6 +3,8 @@
 mod attrs;
 mod cat;
 mod diff;
+mod edit;
+mod explode;
 mod info;
 mod inspect;
 mod json;
@@ -30,6 +32,9 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Diff(args) => diff::run(args, session),
         Command::Verify(args) => verify::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
+        Command::Explode(args) => explode::explode(args, session),
+        Command::Implode(args) => explode::implode(args, session),
+        Command::Edit(args) => edit::run(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),
         Command::Man { dir } => shell::man(dir),
     }

@@ -1,0 +1,109 @@
+//! `edit`: the tree of an ASDF file in an editor, put back in place.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::Command;
+
+use sciformats::asdf_core::{Document, Tree, Update};
+use sciformats::{Blame, Error};
+use tempfile::NamedTempFile;
+
+use super::explode::{open, written};
+use crate::args::Edit;
+use crate::failure::{Answer, Failure, Outcome, complain};
+use crate::look;
+use crate::session::Session;
+
+pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
+    let mut document = open(&args.file, session)?;
+    let before = document.tree().to_text().map_err(|error| Failure::of(&args.file, &error))?;
+    let file = tempfile::Builder::new().prefix("sciformats-").suffix(".yaml").tempfile()?;
+    std::fs::write(file.path(), &before)?;
+    loop {
+        edited(file.path())?;
+        let after = std::fs::read_to_string(file.path())?;
+        if after == before {
+            return told(Update::Unchanged, session);
+        }
+        match checked(&mut document, &after) {
+            Ok(()) => break,
+            Err(error) => again(file.path(), &after, &error)?,
+        }
+    }
+    match document.update() {
+        Ok(update) => told(update, session),
+        Err(error) => Err(kept(file, written(&args.file, error))),
+    }
+}
+
+/// Waits until the user is done with the file.
+fn edited(path: &Path) -> Outcome<()> {
+    let named = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|e| !e.trim().is_empty()));
+    let editor = named.unwrap_or_else(|| if cfg!(windows) { "notepad" } else { "vi" }.into());
+    // As other programs do: `code --wait` is a program and an argument.
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    let failed = |why: String| Failure::Usage(format!("the editor `{editor}` {why}; $EDITOR names another"));
+    match command.args(words).arg(path).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("ended with {status}"))),
+        Err(error) => Err(failed(format!("cannot be started: {error}"))),
+    }
+}
+
+/// Puts the text in the document's tree, if it is a tree whose arrays can be read.
+fn checked(document: &mut Document, text: &str) -> sciformats::Result<()> {
+    let limits = *document.tree().limits();
+    *document.tree_mut() = Tree::parse_at(text.as_bytes(), 0, &limits)?;
+    document.check_arrays()
+}
+
+/// Tells what is wrong, and asks whether to try again. Where nobody can be asked, what was written is kept.
+fn again(path: &Path, text: &str, error: &Error) -> Outcome<()> {
+    let line = error.offset().filter(|_| error.blame() == Blame::File).and_then(|offset| {
+        let before = text.get(..usize::try_from(offset).ok()?)?;
+        Some(format!("line {}: ", 1 + before.matches('\n').count()))
+    });
+    let problem = format!("{}{error}", line.unwrap_or_default());
+    if std::io::stdin().is_terminal() {
+        complain(&problem);
+        let mut err = anstream::stderr();
+        write!(err, "Edit again? [Y/n] ")?;
+        err.flush()?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        if !answer.trim().eq_ignore_ascii_case("n") {
+            return Ok(());
+        }
+    }
+    let copy = tempfile::Builder::new().prefix("sciformats-").suffix(".yaml").tempfile()?;
+    std::fs::copy(path, copy.path())?;
+    Err(kept(copy, Failure::Input(format!("the tree was not changed: {problem}"))))
+}
+
+/// Leaves the user's text where it is, and says so.
+fn kept(file: NamedTempFile, failure: Failure) -> Failure {
+    match file.keep() {
+        Ok((_, path)) => Failure::Input(format!("{failure} (the edited text is in {})", path.display())),
+        Err(_) => failure,
+    }
+}
+
+fn told(update: Update, session: &Session) -> Outcome {
+    let (word, bytes) = match update {
+        Update::Unchanged => ("unchanged", None),
+        Update::InPlace { bytes } => ("changed in place", Some(bytes)),
+        Update::Rewritten => ("written anew", None),
+    };
+    let mut out = session.text();
+    if session.json {
+        writeln!(out, "{}", serde_json::json!({ "update": word, "bytes": bytes }))?;
+    } else if !session.quiet {
+        let size = bytes.map(|bytes| format!(": {}", look::size(bytes))).unwrap_or_default();
+        writeln!(out, "{word}{size}")?;
+    }
+    out.flush()?;
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,70 @@
+//! `explode` and `implode`: ASDF files as a tree and a file for each block, and whole again.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use sciformats::Error;
+use sciformats::asdf_core::{Document, External, OpenOptions};
+
+use crate::args::InOut;
+use crate::failure::{Answer, Failure, Outcome};
+use crate::look;
+use crate::session::Session;
+
+pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
+    let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_exploded"));
+    let document = open(&args.input, session)?;
+    let parts = document.explode(&target).map_err(|error| written(&target, error))?;
+    let mut out = session.text();
+    if session.json {
+        let paths = std::iter::once(&target).chain(&parts).map(|path| path.display().to_string());
+        let paths: Vec<String> = paths.collect();
+        writeln!(out, "{}", serde_json::json!({ "files": paths }))?;
+    } else if !session.quiet {
+        let blocks = look::count(parts.len() as u64, "block");
+        writeln!(out, "{}: the tree, and {blocks} beside it", look::safe(&target.display().to_string()))?;
+    }
+    out.flush()?;
+    Ok(Answer::Yes)
+}
+
+pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
+    let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_all"));
+    let mut document = open(&args.input, session)?;
+    let blocks = document.implode().map_err(|error| Failure::of(&args.input, &error))?;
+    document.save(&target).map_err(|error| written(&target, error))?;
+    let mut out = session.text();
+    if session.json {
+        writeln!(out, "{}", serde_json::json!({ "file": target.display().to_string(), "blocks": blocks }))?;
+    } else if !session.quiet {
+        let blocks = look::count(blocks as u64, "block");
+        writeln!(out, "{}: {blocks} taken in", look::safe(&target.display().to_string()))?;
+    }
+    out.flush()?;
+    Ok(Answer::Yes)
+}
+
+/// Opens an ASDF file to be changed. Blocks may be in files beside it.
+pub(super) fn open(path: &Path, session: &Session) -> Outcome<Document> {
+    let options = OpenOptions::default()
+        .with_limits(session.options().limits)
+        .with_threads(session.options().threads)
+        .with_external(External::Beside);
+    let mut document = Document::open_with(path, &options).map_err(|error| Failure::of(path, &error))?;
+    document.options_mut().threads = session.options().threads;
+    Ok(document)
+}
+
+/// A failure to write a file.
+pub(super) fn written(path: &Path, error: Error) -> Failure {
+    match error {
+        Error::Io { .. } => Failure::Output(error.into()),
+        _ => Failure::of(path, &error),
+    }
+}
+
+/// The name of a file beside another: `NAME_all.asdf`.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}{suffix}.asdf"))
+}
