@@ -1,3 +1,5 @@
+//! Frames and arrays through the common view.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
