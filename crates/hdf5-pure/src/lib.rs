@@ -19,6 +19,19 @@
 //! A [`File`] is read by any number of threads at once. What is broken in a file stays where it is: a link, an object or
 //! an attribute that cannot be read is an error beside its siblings. Other files that a file names are opened only as
 //! [`Options::outside`] allows.
+//!
+//! A [`Writer`] makes a file:
+//!
+//! ```
+//! use hdf5_pure::{CreateOptions, File, Writer};
+//!
+//! let mut file = Writer::in_memory(&CreateOptions::default())?;
+//! file.root().attribute("title", "two numbers")?;
+//! file.group("surface")?.dataset("temperature").attribute("units", "K").write(&[273.5, 280.0])?;
+//! let file = File::from_bytes(file.into_bytes()?)?;
+//! assert_eq!(file.dataset("surface/temperature")?.read::<f64>()?, [273.5, 280.0]);
+//! # Ok::<(), hdf5_pure::Error>(())
+//! ```
 
 mod attribute;
 pub mod canonical;

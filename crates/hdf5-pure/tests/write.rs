@@ -372,17 +372,8 @@ fn what_does_not_fit_is_refused() -> Result {
     Ok(())
 }
 
-#[test]
-fn filters() -> Result {
-    let shape = [70u64, 50];
-    let n = 3500u64;
-    let ints: Vec<i32> = (0..n).map(|i| (i * 31 % 251) as i32 - 100).collect();
-    let bytes: Vec<u8> = (0..n).map(|i| (i / 100 * 3) as u8).collect();
-    let shorts: Vec<u16> = (0..n).map(|i| (i * i % 4001) as u16).collect();
-    let floats: Vec<f64> = (0..n).map(|i| (i * 7 % 1000) as f64 / 4.0).collect();
-    let zeros = vec![0u8; 3500];
-    let noise: Vec<u64> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
-    let all: Vec<(&str, Filters)> = vec![
+fn every_filter() -> Vec<(&'static str, Filters)> {
+    vec![
         #[cfg(feature = "deflate")]
         ("deflate", Filters::new().deflate(6)),
         #[cfg(feature = "deflate")]
@@ -403,72 +394,84 @@ fn filters() -> Result {
         ("szip_plain", Filters::new().szip(false, 8)),
         ("n_bit", Filters::new().n_bit()),
         ("scale_offset", Filters::new().scale_offset()),
-    ];
+    ]
+}
+
+const SHAPE: [u64; 2] = [70, 50];
+
+/// Elements of several kinds.
+struct Samples {
+    ints: Vec<i32>,
+    bytes: Vec<u8>,
+    shorts: Vec<u16>,
+    floats: Vec<f64>,
+    zeros: Vec<u8>,
+    noise: Vec<u64>,
+}
+
+impl Samples {
+    fn new() -> Self {
+        let n = 3500u64;
+        Self {
+            ints: (0..n).map(|i| (i * 31 % 251) as i32 - 100).collect(),
+            bytes: (0..n).map(|i| (i / 100 * 3) as u8).collect(),
+            shorts: (0..n).map(|i| (i * i % 4001) as u16).collect(),
+            floats: (0..n).map(|i| (i * 7 % 1000) as f64 / 4.0).collect(),
+            zeros: vec![0; 3500],
+            noise: (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect(),
+        }
+    }
+
+    fn write(&self, file: &mut Writer, name: &str, filters: &Filters) -> hdf5_pure::Result<()> {
+        let mut group = file.group(name)?;
+        group.dataset("ints").shape(SHAPE).chunks([32, 20]).filters(filters.clone()).write(&self.ints)?;
+        group.dataset("bytes").shape(SHAPE).chunks([32, 20]).filters(filters.clone()).write(&self.bytes)?;
+        group.dataset("shorts").shape(SHAPE).chunks([33, 17]).filters(filters.clone()).write(&self.shorts)?;
+        group.dataset("zeros").shape(SHAPE).chunks([64, 50]).filters(filters.clone()).write(&self.zeros)?;
+        group.dataset("noise").shape(SHAPE).chunks([32, 20]).filters(filters.clone()).write(&self.noise)?;
+        if name != "scale_offset" {
+            group
+                .dataset("floats")
+                .shape(SHAPE)
+                .chunks([32, 20])
+                .filters(filters.clone())
+                .write(&self.floats)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, file: &File, name: &str) -> Result {
+        let group = file.group(name)?;
+        assert_eq!(group.dataset("ints")?.read::<i32>()?, self.ints, "{name}");
+        assert_eq!(group.dataset("bytes")?.read::<u8>()?, self.bytes, "{name}");
+        assert_eq!(group.dataset("shorts")?.read::<u16>()?, self.shorts, "{name}");
+        assert_eq!(group.dataset("zeros")?.read::<u8>()?, self.zeros, "{name}");
+        assert_eq!(group.dataset("noise")?.read::<u64>()?, self.noise, "{name}");
+        if name != "scale_offset" {
+            assert_eq!(group.dataset("floats")?.read::<f64>()?, self.floats, "{name}");
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn filters() -> Result {
+    let (all, samples) = (every_filter(), Samples::new());
     each_bound(
         |file| {
-            for (name, filters) in &all {
-                let mut group = file.group(name)?;
-                group.dataset("ints").shape(shape).chunks([32, 20]).filters(filters.clone()).write(&ints)?;
-                group
-                    .dataset("bytes")
-                    .shape(shape)
-                    .chunks([32, 20])
-                    .filters(filters.clone())
-                    .write(&bytes)?;
-                group
-                    .dataset("shorts")
-                    .shape(shape)
-                    .chunks([33, 17])
-                    .filters(filters.clone())
-                    .write(&shorts)?;
-                group
-                    .dataset("zeros")
-                    .shape(shape)
-                    .chunks([64, 50])
-                    .filters(filters.clone())
-                    .write(&zeros)?;
-                group
-                    .dataset("noise")
-                    .shape(shape)
-                    .chunks([32, 20])
-                    .filters(filters.clone())
-                    .write(&noise)?;
-                if *name != "scale_offset" {
-                    group
-                        .dataset("floats")
-                        .shape(shape)
-                        .chunks([32, 20])
-                        .filters(filters.clone())
-                        .write(&floats)?;
-                }
-            }
+            all.iter().try_for_each(|(name, filters)| samples.write(file, name, filters))?;
             let narrow = Datatype::integer(true, 4).with_precision(20, 3)?;
-            let filters = Filters::new().n_bit();
-            file.dataset("narrow")
-                .shape(shape)
-                .datatype(narrow)
-                .chunks([30, 30])
-                .filters(filters)
-                .write(&ints)?;
-            let filters = Filters::new().scale_offset_decimals(2);
-            file.dataset("decimals").shape(shape).chunks([30, 30]).filters(filters).write(&floats)?;
+            let packed = file.dataset("narrow").shape(SHAPE).datatype(narrow).chunks([30, 30]);
+            packed.filters(Filters::new().n_bit()).write(&samples.ints)?;
+            let rounded = file.dataset("decimals").shape(SHAPE).chunks([30, 30]);
+            rounded.filters(Filters::new().scale_offset_decimals(2)).write(&samples.floats)?;
             Ok(())
         },
-        |file, bound| {
-            for (name, _) in &all {
-                let group = file.group(name)?;
-                assert_eq!(group.dataset("ints")?.read::<i32>()?, ints, "{bound:?} {name}");
-                assert_eq!(group.dataset("bytes")?.read::<u8>()?, bytes, "{bound:?} {name}");
-                assert_eq!(group.dataset("shorts")?.read::<u16>()?, shorts, "{bound:?} {name}");
-                assert_eq!(group.dataset("zeros")?.read::<u8>()?, zeros, "{bound:?} {name}");
-                assert_eq!(group.dataset("noise")?.read::<u64>()?, noise, "{bound:?} {name}");
-                if *name != "scale_offset" {
-                    assert_eq!(group.dataset("floats")?.read::<f64>()?, floats, "{bound:?} {name}");
-                }
-            }
-            assert_eq!(file.dataset("narrow")?.read::<i32>()?, ints);
+        |file, _| {
+            all.iter().try_for_each(|(name, _)| samples.check(file, name))?;
+            assert_eq!(file.dataset("narrow")?.read::<i32>()?, samples.ints);
             let decimals = file.dataset("decimals")?.read::<f64>()?;
-            assert!(decimals.iter().zip(&floats).all(|(a, b)| (a - b).abs() < 1e-9));
+            assert!(decimals.iter().zip(&samples.floats).all(|(a, b)| (a - b).abs() < 1e-9));
             Ok(())
         },
     )
@@ -495,5 +498,51 @@ fn elements_elsewhere() -> Result {
     assert_eq!(file.dataset("whole")?.read::<u8>()?, expected);
     assert_eq!(file.dataset("whole")?.mappings()?.len(), 2);
     assert_eq!(file.dataset("outside")?.shape(), Some(&[20][..]));
+    Ok(())
+}
+
+/// Turns every bit.
+struct Turn;
+
+impl hdf5_pure::Filter for Turn {
+    fn decode(&self, _: &[u32], input: &[u8], _: usize) -> std::result::Result<Vec<u8>, hdf5_pure::Fault> {
+        Ok(input.iter().map(|byte| !byte).collect())
+    }
+
+    fn encode(&self, values: &[u32], input: &[u8]) -> std::result::Result<Option<Vec<u8>>, hdf5_pure::Fault> {
+        self.decode(values, input, input.len()).map(Some)
+    }
+}
+
+#[test]
+fn a_filter_of_the_callers() -> Result {
+    let registry = hdf5_pure::Registry::default().with(300, std::sync::Arc::new(Turn));
+    let options = CreateOptions { filters: registry.clone(), ..CreateOptions::default() };
+    let mut file = Writer::in_memory(&options)?;
+    file.dataset("turned").chunks([4]).filters(Filters::new().custom(300, vec![1])).write(&[1u8, 2, 3, 4])?;
+    let bytes = file.into_bytes()?;
+    let unknown = File::from_bytes(bytes.clone())?.dataset("turned")?.read::<u8>();
+    assert!(matches!(unknown, Err(hdf5_pure::Error::Unsupported { .. })));
+    let options = hdf5_pure::Options { filters: registry, ..hdf5_pure::Options::default() };
+    assert_eq!(File::from_storage(bytes, &options)?.dataset("turned")?.read::<u8>()?, [1, 2, 3, 4]);
+    Ok(())
+}
+
+#[cfg(all(feature = "half", feature = "num-complex", feature = "ndarray"))]
+#[test]
+fn types_of_other_crates() -> Result {
+    use num_complex::Complex;
+    let halves = [half::f16::from_f32(0.5), half::f16::from_f32(-2.0)];
+    let complex = [Complex::new(1.0f64, 2.0), Complex::new(0.5, -1.0)];
+    let array = ndarray::Array2::from_shape_fn((3, 4), |(i, j)| (i * 10 + j) as i32);
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("halves").write(&halves)?;
+    file.dataset("complex").write(&complex)?;
+    file.dataset("turned").write_array(&array.t())?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert_eq!(file.dataset("halves")?.read::<half::f16>()?, halves);
+    assert_eq!(file.dataset("complex")?.read::<Complex<f64>>()?, complex);
+    assert_eq!(file.dataset("turned")?.shape(), Some(&[4, 3][..]));
+    assert_eq!(file.dataset("turned")?.read::<i32>()?[..4], [0, 10, 20, 1]);
     Ok(())
 }

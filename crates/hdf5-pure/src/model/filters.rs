@@ -17,6 +17,15 @@ pub trait Filter: Send + Sync {
     /// # Errors
     /// What is wrong with the bytes.
     fn decode(&self, values: &[u32], input: &[u8], expected: usize) -> Result<Vec<u8>, Fault>;
+
+    /// Applies the filter to the bytes of a chunk; `None` if it gains nothing, which is an error where the filter is not
+    /// optional.
+    ///
+    /// # Errors
+    /// The default says that the filter does not write.
+    fn encode(&self, _values: &[u32], _input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        Err(Fault::from(FaultKind::Rule("does not write")))
+    }
 }
 
 /// The filters that a file is read with: those of this crate and those that the caller adds.
@@ -37,6 +46,11 @@ impl Registry {
     pub fn with(mut self, id: u16, filter: Arc<dyn Filter>) -> Self {
         self.added.insert(id, filter);
         self
+    }
+
+    /// The filter that was added with this identification.
+    pub(crate) fn added(&self, id: u16) -> Option<&dyn Filter> {
+        self.added.get(&id).map(|filter| &**filter)
     }
 
     /// Undoes the filters of the bytes of a chunk, but those whose bit in `mask` is set; the result has `len` bytes.

@@ -290,4 +290,24 @@ mod tests {
         let bytes = hex("01000000 01000000 00000000 00000000 01000000 ffffffff 07000000");
         assert!(Selection::parse(&bytes).is_err());
     }
+
+    #[test]
+    fn encoded_and_parsed() {
+        let far = 1u64 << 40;
+        let regular = Regular { start: 1, stride: 2, count: Some(3), block: None };
+        let all = [
+            Selection::None,
+            Selection::All,
+            Selection::Points(vec![vec![1, 2], vec![3, 4]]),
+            Selection::Points(vec![vec![far]]),
+            Selection::Regular(vec![regular, Regular { count: None, ..regular }]),
+            Selection::Blocks(vec![(vec![1, 2], vec![3, 4]), (vec![5, 6], vec![5, 6])]),
+            Selection::Blocks(vec![(vec![1], vec![far])]),
+        ];
+        for selection in all {
+            let mut bytes = Vec::new();
+            selection.encode(&mut bytes);
+            assert_eq!(Selection::parse(&bytes).unwrap(), (&[][..], selection));
+        }
+    }
 }

@@ -1,17 +1,18 @@
 //! Datasets that are written.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use sciformats_core::{Error, Range, Result, Slab};
+use sciformats_core::{Error, Result, Slab};
 
+use super::elements::DatasetWriter;
 use super::filters::{Filtered, Filters};
 use super::layout::{self, ChunkIndex};
 use super::value::{self, Store, Value};
 use crate::model::write::attributes::Attribute;
 use crate::model::write::bound::Bound;
 use crate::model::write::chunk_shape;
-use crate::model::write::dataset::{Chunked, Data, Dataset};
+use crate::model::write::chunks::Chunked;
+use crate::model::write::dataset::{Data, Dataset};
 use crate::model::write::output::SIZES;
 use crate::model::write::symbols;
 use crate::model::write::tree::{Kind, ObjectId, Tree};
@@ -111,8 +112,9 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Stores the elements in chunks whose shape is chosen: a 256th of the dataset, but 64 KiB to 1 MiB, with sides that are
-    /// alike and divide the dataset's evenly. A dimension without a maximum counts as 1024 elements at least.
+    /// Stores the elements in chunks whose shape is chosen: at most a 256th of the dataset, though always 64 KiB and never
+    /// more than 1 MiB, with sides that are alike and divide the dataset's evenly. A dimension without a maximum counts as
+    /// 1024 elements at least.
     pub fn automatic_chunks(mut self) -> Self {
         self.place = Place::Chunked(None);
         self
@@ -360,7 +362,7 @@ impl<'w> DatasetBuilder<'w> {
             self.tree.attribute(id, attribute)?;
         }
         self.tree.object_mut(id)?.comment = self.comment.map(|text| text.as_str().into());
-        Ok(DatasetWriter { tree: self.tree, id })
+        Ok(DatasetWriter::new(self.tree, id))
     }
 
     fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {
@@ -477,119 +479,5 @@ impl<'w> DatasetBuilder<'w> {
             open: BTreeMap::new(),
             implicit: None,
         }))
-    }
-}
-
-/// A dataset of a file that is written, to write elements to.
-///
-/// Chunks are filtered and stored as soon as they are complete. Those that are not are kept until 32 MiB of them are in
-/// memory; then they are stored as they are, and read back when more of their elements come.
-pub struct DatasetWriter<'w> {
-    tree: &'w mut Tree,
-    id: ObjectId,
-}
-
-impl std::fmt::Debug for DatasetWriter<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatasetWriter").field("id", &self.id).finish_non_exhaustive()
-    }
-}
-
-impl<'w> DatasetWriter<'w> {
-    pub(super) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
-        Self { tree, id }
-    }
-
-    /// The dataset, or nothing in its place if it cannot be written.
-    fn or_nothing(mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<ObjectId> {
-        match write(&mut self) {
-            Ok(()) => Ok(self.id),
-            Err(error) => {
-                self.tree.withdraw(self.id);
-                Err(error)
-            }
-        }
-    }
-
-    /// The dataset, for [`Writer::open`](crate::Writer::open), hard links and references.
-    pub fn id(&self) -> ObjectId {
-        self.id
-    }
-
-    /// The number of elements along each dimension.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn shape(&self) -> Result<&[u64]> {
-        Ok(self.tree.dataset(self.id)?.shape())
-    }
-
-    /// Lets the dataset grow to `shape`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it passes the maximum; `Unsupported` if a dimension shrinks.
-    pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
-        self.tree.dataset_mut(self.id)?.0.resize(shape)?;
-        Ok(self)
-    }
-
-    /// Writes the elements of a part of the dataset, row by row of the part.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
-    pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
-        let datatype = &self.tree.dataset(self.id)?.datatype;
-        let own = T::datatype();
-        let bytes = match T::as_bytes(values).filter(|_| crate::convert::same(&own, datatype)) {
-            Some(bytes) => Cow::Borrowed(bytes),
-            None => {
-                let datatype = datatype.clone();
-                Cow::Owned(value::converted(self.tree, values, &datatype)?)
-            }
-        };
-        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
-        dataset.write(output, registry, slab, &bytes)?;
-        Ok(self)
-    }
-
-    /// Writes all elements.
-    ///
-    /// # Errors
-    /// As [`write_slab`](Self::write_slab).
-    pub fn write_all<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
-        let slab = Slab::all(self.shape()?)?;
-        self.write_slab(&slab, values)
-    }
-
-    /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
-    ///
-    /// # Errors
-    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values are no whole rows, or the dataset may not grow so far.
-    pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
-        let mut shape = self.shape()?.to_vec();
-        let row = sciformats_core::slab::elements(shape.get(1..).unwrap_or_default()).unwrap_or(0);
-        let len = values.len() as u64;
-        let (Some(first), Some(0)) = (shape.first_mut(), len.checked_rem(row)) else {
-            return Err(Error::usage("values", "are no whole rows of the dataset"));
-        };
-        let rows = len / row.max(1);
-        let start = *first;
-        *first = start.checked_add(rows).ok_or_else(|| Error::usage("shape", "has more than 2^64 rows"))?;
-        self.resize(&shape)?;
-        let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
-        if let Some(range) = ranges.first_mut() {
-            *range = Range::new(start, rows);
-        }
-        self.write_slab(&Slab::new(&shape, ranges)?, values)
-    }
-
-    /// Gives the dataset an attribute; one of that name gets the new value.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the format has no place for it.
-    pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
-        let attribute = value::attribute(self.tree, name, value)?;
-        self.tree.attribute(self.id, attribute)?;
-        Ok(self)
     }
 }

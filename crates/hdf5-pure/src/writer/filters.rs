@@ -149,7 +149,8 @@ impl Filters {
         self.with(Request::ScaleOffset { decimals: Some(decimals) })
     }
 
-    /// One of the crate's filters by its number and client values.
+    /// A filter that the [`Registry`](crate::Registry) of the options holds, or one of the crate's, by its number and client
+    /// values.
     #[must_use]
     pub fn custom(self, id: u16, values: Vec<u32>) -> Self {
         self.known(id, false, values)

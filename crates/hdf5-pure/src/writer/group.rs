@@ -4,7 +4,8 @@ use sciformats_core::Result;
 
 use super::dataset::DatasetBuilder;
 use super::value::{self, Value};
-use crate::model::write::tree::{Destination, Kind, ObjectId, Tree};
+use crate::model::write::group::Destination;
+use crate::model::write::tree::{Kind, ObjectId, Tree};
 use crate::spec::message::datatype::Datatype;
 
 /// A group of a file that is written.

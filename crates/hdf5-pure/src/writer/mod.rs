@@ -2,6 +2,8 @@
 
 mod dataset;
 mod datatypes;
+mod elements;
+mod features;
 mod filters;
 mod group;
 mod layout;
@@ -22,7 +24,8 @@ use crate::spec::Address;
 pub use crate::model::write::bound::Bound;
 pub use crate::model::write::output::Storage;
 pub use crate::model::write::tree::ObjectId;
-pub use dataset::{DatasetBuilder, DatasetWriter};
+pub use dataset::DatasetBuilder;
+pub use elements::DatasetWriter;
 pub use filters::Filters;
 pub use group::GroupWriter;
 pub use layout::ChunkIndex;
@@ -42,7 +45,7 @@ pub struct CreateOptions {
     /// Bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
     pub user_block: Vec<u8>,
     /// Filters of yours.
-    pub registry: Registry,
+    pub filters: Registry,
 }
 
 /// A new HDF5 file.
@@ -121,7 +124,7 @@ impl Writer {
             bound: options.bound,
             tracked: options.track_order,
             time: options.time,
-            registry: options.registry.clone(),
+            registry: options.filters.clone(),
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,

@@ -13,7 +13,7 @@ use crate::spec::message::datatype::{
 /// | `Earliest` | 0 | 1 | symbol tables | version 1 B-tree | |
 /// | `V18` | 2 | 2 | links, compact or dense | version 1 B-tree | |
 /// | `V110` | 3 | 2 | links | single, implicit, arrays, version 2 B-tree | virtual datasets |
-/// | `V112` | 3 | 2 | links | the same | references of the standard type |
+/// | `V112` | 3 | 2 | links | the same | the standard type of references |
 /// | `V200` | 3 | 2 | links | the same | complex numbers, chunks from 4 GiB on |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Bound {

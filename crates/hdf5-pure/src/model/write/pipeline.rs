@@ -46,11 +46,14 @@ fn name(filter: &FilterDescription) -> String {
 }
 
 /// The filtered bytes; none if the filter gains nothing and may be skipped, or cannot.
-fn apply(filter: &FilterDescription, _: &Registry, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     let values = &filter.values[..];
     let first = values.first().copied();
     let smaller = |encoded: Vec<u8>| (!filter.optional || encoded.len() < bytes.len()).then_some(encoded);
     let wrong = |fault: Fault| Error::usage("filter", format!("{}: {fault}", name(filter)));
+    if let Some(added) = registry.added(filter.id) {
+        return added.encode(values, bytes).map_err(wrong);
+    }
     Ok(match filter.id {
         #[cfg(feature = "deflate")]
         1 => smaller(codec::deflate::encode(first.unwrap_or(6), bytes).map_err(wrong)?),

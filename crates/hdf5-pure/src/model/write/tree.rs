@@ -4,8 +4,6 @@
 //! dense attributes and links, the object headers, and last the superblock. Every address is therefore known when it is
 //! written, and nothing but the superblock is written twice.
 
-use std::collections::HashMap;
-
 use sciformats_core::storage::Durability;
 use sciformats_core::{Error, Result};
 
@@ -13,6 +11,7 @@ use super::attributes::{self, Attribute};
 use super::bound::Bound;
 use super::dataset::{Data, Dataset};
 use super::global_heap::GlobalHeap;
+use super::group::{Destination, Group, LinkStorage};
 use super::header::{Header, RESERVED};
 use super::output::{Output, SIZES, Target};
 use super::symbols::{INTERNAL_K, LEAF_K};
@@ -23,10 +22,8 @@ use crate::spec::message::attribute_info::AttributeInfo;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::fill_value::FillValue;
 use crate::spec::message::layout::Layout;
-use crate::spec::message::link::{Link, Target as LinkTarget};
-use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::shared::Shared;
-use crate::spec::message::small::{self, SymbolTable};
+use crate::spec::message::small;
 use crate::spec::object_header::{CONSTANT, Message, SHARED, v2};
 use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::{Cache, Entry};
@@ -78,28 +75,6 @@ pub(crate) enum Kind {
     Group(Group),
     Dataset(Box<Dataset>),
     Datatype(Datatype),
-}
-
-/// The links of a group.
-#[derive(Default)]
-pub(crate) struct Group {
-    links: Vec<(Name, Destination)>,
-    names: HashMap<Box<[u8]>, usize>,
-}
-
-/// Where a link leads to.
-#[derive(Clone, Debug)]
-pub(crate) enum Destination {
-    Object(ObjectId),
-    Soft(Name),
-    External { file: Name, path: Name },
-}
-
-/// Where the links of a group are.
-enum LinkStorage {
-    Compact,
-    Dense(LinkInfo),
-    Table(SymbolTable),
 }
 
 /// What is known of an object when its header is written.
@@ -469,42 +444,4 @@ impl Tree {
 
 fn fill_message(fill: &FillValue, version: u8) -> Message {
     Message::new(MessageType::FillValue, CONSTANT, |out| fill.encode(out, version))
-}
-
-impl Group {
-    fn resolved(&self, resolve: &dyn Fn(ObjectId) -> Address, tracked: bool) -> Vec<Link> {
-        let target = |to: &Destination| match to {
-            Destination::Object(id) => LinkTarget::Hard(resolve(*id)),
-            Destination::Soft(path) => LinkTarget::Soft(path.clone()),
-            Destination::External { file, path } => {
-                LinkTarget::External { file: file.clone(), path: path.clone() }
-            }
-        };
-        (0i64..)
-            .zip(&self.links)
-            .map(|(order, (name, to))| Link {
-                name: name.clone(),
-                creation_order: tracked.then_some(order),
-                target: target(to),
-            })
-            .collect()
-    }
-
-    fn storage(&self, old: bool, tracked: bool) -> LinkStorage {
-        let external = self.links.iter().any(|(_, to)| matches!(to, Destination::External { .. }));
-        // A table has no place for external links.
-        if old && !external {
-            return LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) });
-        }
-        if links::is_compact(&self.resolved(&|_| Address(0), false)) {
-            return LinkStorage::Compact;
-        }
-        // As long as the message that it stands for.
-        LinkStorage::Dense(LinkInfo {
-            max_creation_index: tracked.then_some(0),
-            heap: None,
-            by_name: None,
-            by_creation_order: tracked.then_some(None),
-        })
-    }
 }

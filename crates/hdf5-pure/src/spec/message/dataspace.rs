@@ -128,4 +128,23 @@ mod tests {
         assert_eq!(parse("02010101 2800000000000000 0100000000000000"), None, "maximum below size");
         assert_eq!(parse("02210000"), None, "too many dimensions");
     }
+
+    #[test]
+    fn encoded_and_parsed() {
+        let simple = |dimensions: &[u64], maximum: &[Option<u64>]| Dataspace::Simple {
+            dimensions: dimensions.to_vec(),
+            maximum: maximum.to_vec(),
+        };
+        let all = [
+            Dataspace::Null,
+            Dataspace::Scalar,
+            simple(&[3, 4], &[Some(3), Some(4)]),
+            simple(&[0, 4], &[None, Some(9)]),
+        ];
+        for (dataspace, version) in all.iter().flat_map(|space| [(space, 1), (space, 2)]) {
+            let mut bytes = Vec::new();
+            dataspace.encode(&mut bytes, SIZES, version);
+            assert_eq!(Dataspace::parse(&bytes, SIZES).unwrap(), (&[][..], dataspace.clone()));
+        }
+    }
 }

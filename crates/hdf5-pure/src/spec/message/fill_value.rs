@@ -125,4 +125,16 @@ mod tests {
         assert_eq!(parse("03 2b 02000000 09"), None);
         assert_eq!(parse("04 2b"), None);
     }
+
+    #[test]
+    fn encoded_and_parsed() {
+        for value in [Fill::Default, Fill::Undefined, Fill::Value(vec![1, 2, 3, 4])] {
+            for version in [2, 3] {
+                let fill = FillValue { allocation_time: 3, write_time: 2, value: value.clone() };
+                let mut bytes = Vec::new();
+                fill.encode(&mut bytes, version);
+                assert_eq!(FillValue::parse(&bytes).unwrap(), (&[][..], fill));
+            }
+        }
+    }
 }

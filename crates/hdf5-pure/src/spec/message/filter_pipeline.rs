@@ -129,4 +129,25 @@ mod tests {
         let (_, pipeline) = Pipeline::parse(&v2).unwrap();
         assert_eq!((pipeline.filters[0].id, pipeline.filters[0].name.clone()), (32000, Some("lzf".into())));
     }
+
+    #[test]
+    fn encoded_and_parsed() {
+        let filter = |id, name: Option<&str>, optional, values: &[u32]| FilterDescription {
+            id,
+            name: name.map(Into::into),
+            optional,
+            values: values.to_vec(),
+        };
+        let filters = vec![
+            filter(2, None, true, &[4]),
+            filter(1, None, true, &[6]),
+            filter(32000, Some("lzf"), false, &[4, 5]),
+        ];
+        for version in [1, 2] {
+            let pipeline = Pipeline { filters: filters.clone() };
+            let mut bytes = Vec::new();
+            pipeline.encode(&mut bytes, version);
+            assert_eq!(Pipeline::parse(&bytes).unwrap(), (&[][..], pipeline));
+        }
+    }
 }

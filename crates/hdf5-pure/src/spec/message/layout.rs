@@ -307,4 +307,37 @@ mod tests {
     fn own((rest, layout): (&[u8], Layout)) -> (usize, Layout) {
         (rest.len(), layout)
     }
+
+    #[test]
+    fn encoded_and_parsed() {
+        let kinds = [
+            IndexKind::BtreeV1,
+            IndexKind::Single(None),
+            IndexKind::Single(Some((70_000, 1))),
+            IndexKind::Implicit,
+            IndexKind::FixedArray,
+            IndexKind::ExtensibleArray,
+            IndexKind::BtreeV2,
+        ];
+        let chunked = |index| {
+            Layout::Chunked(Chunked {
+                dimensions: vec![20, 300],
+                element_size: 4,
+                unfiltered_edges: false,
+                wide_sizes: false,
+                index,
+                address: Some(Address(0x1000)),
+            })
+        };
+        let flat = [
+            Layout::Compact(vec![1, 2, 3]),
+            Layout::Contiguous { address: Some(Address(8)) },
+            Layout::Virtual(Some(GlobalId { collection: Address(16), index: 3 })),
+        ];
+        for layout in kinds.into_iter().map(chunked).chain(flat) {
+            let mut bytes = Vec::new();
+            layout.encode(&mut bytes, SIZES, 3);
+            assert_eq!(Layout::parse(&bytes, SIZES).unwrap(), (&[][..], layout));
+        }
+    }
 }

@@ -177,4 +177,23 @@ mod tests {
         assert_eq!(Link::name_of(&broken), Some("e".into()));
         assert!(Link::parse(&hex("01 00 00"), SIZES).is_err());
     }
+
+    #[test]
+    fn encoded_and_parsed() {
+        let targets = [
+            Target::Hard(Address(0x1234)),
+            Target::Soft("/a/b".into()),
+            Target::External { file: "f.h5".into(), path: "/x".into() },
+            Target::User { class: 70, data: vec![1, 2, 3] },
+        ];
+        let names = ["a".to_owned(), "é".to_owned(), "x".repeat(300), "y".repeat(70_000)];
+        for (target, name) in targets.iter().flat_map(|target| names.iter().map(move |name| (target, name))) {
+            for creation_order in [None, Some(7)] {
+                let link = Link { name: name.as_str().into(), creation_order, target: target.clone() };
+                let mut bytes = Vec::new();
+                link.encode(&mut bytes, SIZES);
+                assert_eq!(Link::parse(&bytes, SIZES).unwrap(), (&[][..], link));
+            }
+        }
+    }
 }

@@ -298,4 +298,40 @@ mod tests {
             let _ = Datatype::parse(&bytes);
         }
     }
+
+    fn any_datatype() -> impl Strategy<Value = Datatype> {
+        let plain = |class: Class, size| Datatype { version: 1, size, class };
+        let leaf = prop_oneof![
+            (any::<bool>(), 0u32..4).prop_map(|(signed, width)| Datatype::integer(signed, 1 << width)),
+            Just(Datatype::float64().big_endian()),
+            Just(Datatype::string()),
+            (1u32..40).prop_map(Datatype::fixed_string),
+            (1u32..40, "[a-z]{0,7}").prop_map(|(size, tag)| Datatype::opaque(size, &tag)),
+            Just(plain(Class::Reference(ReferenceKind::Region), 12)),
+            Just(Datatype::bits(2)),
+            Just(Datatype::time(4)),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                inner.clone().prop_map(|base| Datatype::sequence(&base)),
+                (1u32..4, inner.clone()).prop_map(|(n, base)| Datatype::array(&[n, 2], &base)),
+                proptest::collection::vec(inner, 1..4).prop_map(|members| {
+                    let names = ["a", "longer name", "c"];
+                    Datatype::compound(names.into_iter().zip(members))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn encoded_and_parsed(datatype in any_datatype()) {
+            for bound in [crate::Bound::Earliest, crate::Bound::V18] {
+                let datatype = bound.datatype(&datatype).unwrap();
+                let mut bytes = Vec::new();
+                datatype.encode(&mut bytes);
+                prop_assert_eq!(Datatype::parse(&bytes).unwrap(), (&[][..], datatype));
+            }
+        }
+    }
 }

@@ -1,0 +1,148 @@
+//! What is left where the creation of a file is cut off.
+
+#![allow(clippy::unwrap_used)]
+
+use std::borrow::Cow;
+
+use hdf5_pure::{CreateOptions, Error, File, ReadAt, Result, Writer};
+use sciformats_core::WriteAt;
+
+/// A disk with room for so many bytes.
+struct Full {
+    bytes: Vec<u8>,
+    capacity: u64,
+}
+
+impl ReadAt for Full {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.bytes.read_at(offset, len)
+    }
+}
+
+impl WriteAt for Full {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset + bytes.len() as u64 > self.capacity {
+            return Err(Error::io("write", std::io::ErrorKind::StorageFull.into()));
+        }
+        self.bytes.write_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        if size > self.capacity {
+            return Err(Error::io("resize", std::io::ErrorKind::StorageFull.into()));
+        }
+        self.bytes.set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn fill(file: &mut Writer) -> Result<()> {
+    let values: Vec<u64> = (0..20_000).collect();
+    file.dataset("contiguous").write(&values)?;
+    file.dataset("chunked").max_shape([None]).chunks([100]).shuffle().lzf().write(&values)?;
+    for i in 0..50 {
+        file.group("many")?.attribute(&format!("a{i}"), i)?.group(&format!("g{i}"))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_full_disk_is_an_error_at_every_size() {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    fill(&mut file).unwrap();
+    let size = file.into_bytes().unwrap().len() as u64;
+    let attempt = |capacity| -> Result<()> {
+        let disk = Full { bytes: Vec::new(), capacity };
+        let mut file = Writer::in_storage(Box::new(disk), &CreateOptions::default())?;
+        fill(&mut file)?;
+        file.finish()
+    };
+    attempt(size).unwrap();
+    for part in 0..60 {
+        let error = attempt(size * part / 60).unwrap_err();
+        assert!(
+            matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull)
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_not_finished_leaves_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.h5");
+    let mut file = Writer::create(&path).unwrap();
+    file.dataset("old").write(&[1, 2, 3]).unwrap();
+    file.finish().unwrap();
+    let mut file = Writer::create(&path).unwrap();
+    fill(&mut file).unwrap();
+    drop(file);
+    assert_eq!(File::open(&path).unwrap().dataset("old").unwrap().read::<i32>().unwrap(), [1, 2, 3]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+}
+
+#[cfg(unix)]
+mod kill {
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use hdf5_pure::{File, Writer};
+
+    const FILE: &str = "HDF5_PURE_KILLED_WRITER_FILE";
+    const ROUNDS: u64 = 40;
+
+    fn write(path: &Path) {
+        for state in 0u64.. {
+            let mut file = Writer::create(path).unwrap();
+            for i in 0..10 {
+                let dataset = file.dataset(&format!("d{i}")).max_shape([None]).chunks([64]).lzf();
+                dataset.attribute("state", state).write(&vec![state; 500]).unwrap();
+            }
+            file.finish().unwrap();
+        }
+    }
+
+    /// Not a test of its own: the process that is killed. Without the variable it has nothing to do.
+    #[test]
+    fn killed_writer() {
+        if let Some(path) = std::env::var_os(FILE) {
+            write(Path::new(&path));
+        }
+    }
+
+    #[test]
+    fn a_kill_leaves_a_whole_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.h5");
+        for round in 0..ROUNDS {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "kill::killed_writer"])
+                .env(FILE, &path)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            while !path.exists() {
+                assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_micros(700 * round));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let file = File::open(&path).unwrap();
+            let state = file.dataset("d0").unwrap().attribute("state").unwrap().read::<u64>().unwrap();
+            for i in 0..10 {
+                let dataset = file.dataset(&format!("d{i}")).unwrap();
+                assert_eq!(dataset.attribute("state").unwrap().read::<u64>().unwrap(), state);
+                assert_eq!(dataset.read::<u64>().unwrap(), vec![state[0]; 500]);
+            }
+        }
+    }
+}
