@@ -9,6 +9,8 @@
 //! sciformats_fuzz::bounded(3, || parse(&[1, 2, 3]));
 //! ```
 
+pub mod chunks;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::args::Args;
+use crate::formats::name_of;
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
 
@@ -12,7 +13,7 @@ const SELF_TEST: &str = "selftest";
 
 /// The verb. Fails if a goal is missed.
 pub(crate) fn task(mut args: Args) -> Result {
-    let asked = args.word();
+    let asked = args.word().map(|word| name_of(&word).to_owned());
     args.end()?;
     let folder = root().join("bench");
     let all = programs(&folder.join("src").join("bin"))?;

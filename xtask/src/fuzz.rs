@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::args::Args;
 use crate::fixtures::{files_below, hex};
+use crate::formats::name_of;
 use crate::sh::{About, Failure, Result, root, run};
 use sha2::{Digest, Sha256};
 
@@ -53,11 +54,12 @@ pub(crate) fn targets(manifest: &str) -> Result<Vec<String>> {
     Ok(bins.filter_map(|bin| bin.get("name").and_then(toml::Value::as_str).map(str::to_owned)).collect())
 }
 
-/// Copies the fixtures of the target's format (the part of its name before the first `_`) into its corpus. They are
+/// Copies the fixtures of the target's format (the part of its name before the first `_`, a format's or its crate's name)
+/// into its corpus. They are
 /// named by content, so that a changed fixture is a new seed and the corpus keeps the old one.
 fn seed(target: &str, fixtures: &Path, corpus: &Path) -> Result<usize> {
     fs::create_dir_all(corpus).about(corpus)?;
-    let folder = fixtures.join(target.split('_').next().unwrap_or(target));
+    let folder = fixtures.join(name_of(target.split('_').next().unwrap_or(target)));
     if !folder.exists() {
         return Ok(0);
     }
