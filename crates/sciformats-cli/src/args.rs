@@ -111,6 +111,18 @@ pub(crate) enum Command {
                             its block."
     )]
     Edit(Edit),
+    /// Write the contents of a file in another format
+    #[command(
+        after_help = "Examples:\n  sciformats convert run.gsd run.h5 --check\n  sciformats convert a.npy a.b2nd --filter zstd\n  \
+                            sciformats convert run.h5 u.npy --select /fields/u\n  sciformats convert run.h5 run.asdf --dry-run\n\n\
+                            What the target cannot hold is listed before anything is written; nothing is written then, \
+                            unless --lossy."
+    )]
+    Convert(crate::commands::convert::args::Convert),
+    /// Write a file anew: without lost space, with other chunks or another compression
+    #[command(after_help = "Examples:\n  sciformats repack run.asdf small.asdf --filter zstd\n  \
+                            sciformats repack run.gsd packed.gsd\n\nThe new file is compared with the old one.")]
+    Repack(crate::commands::convert::args::Repack),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  sciformats completions bash > ~/.local/share/bash-completion/completions/sciformats"

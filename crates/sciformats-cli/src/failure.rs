@@ -42,6 +42,8 @@ pub(crate) enum Failure {
     Reported,
     /// The output cannot be written.
     Output(io::Error),
+    /// The user stopped it.
+    Interrupted,
 }
 
 /// The result of a command.
@@ -72,6 +74,8 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Input(_) | Self::Reported => 3,
             Self::Output(_) => 4,
+            // What shells report of a program that Ctrl-C ended.
+            Self::Interrupted => 130,
         })
     }
 }
@@ -82,6 +86,7 @@ impl fmt::Display for Failure {
             Self::Usage(text) | Self::Input(text) => f.write_str(text),
             Self::Reported => Ok(()),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
+            Self::Interrupted => f.write_str("interrupted; nothing was written"),
         }
     }
 }
@@ -119,6 +124,10 @@ fn advice(path: &Path, error: &Error) -> Option<String> {
             Some("raise it with --limit-memory if you trust the file".into())
         }
         (Error::NotFound { what: "object", .. }, _) => {
+            Some(format!("`sciformats ls -r {}` lists what there is", path.display()))
+        }
+        // A group where an array was wanted, or several arrays where one was.
+        (Error::Usage { argument: "path" | "file", problem }, _) if problem.contains("array") => {
             Some(format!("`sciformats ls -r {}` lists what there is", path.display()))
         }
         (Error::Unsupported { feature: Some(feature), .. }, _) => {

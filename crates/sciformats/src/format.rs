@@ -6,7 +6,7 @@ use std::path::Path;
 use sciformats_core::ReadAt;
 use sciformats_core::storage::FileStorage;
 
-use crate::Result;
+use crate::{Name, Result};
 
 /// A scientific file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +91,12 @@ impl Format {
             "npy" => Self::Npy,
             _ => return None,
         })
+    }
+
+    /// Whether an attribute of this name says how an array is stored, and nothing that its type, shape and elements do not
+    /// say: the metalayer of Blosc2 that makes an array of a frame.
+    pub(crate) fn is_storage(self, attribute: &Name) -> bool {
+        self == Self::Blosc2 && matches!(attribute.as_bytes(), b"meta:b2nd" | b"meta:caterva")
     }
 
     /// The word of manifests and of cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`, `rawarray`; `npy`, which is always

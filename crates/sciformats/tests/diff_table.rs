@@ -202,7 +202,18 @@ fn trees() -> Vec<Row> {
             }
         })
     };
+    // How Blosc2 stores an array, and a note beside it.
+    let stored = |layer: u8, note: u8| {
+        let mut memory = Memory::single(Format::Blosc2, array::<u8>(&[2], &[1, 2]));
+        let root = memory.root();
+        memory.attribute(root, "meta:b2nd", array(&[1], &[layer]));
+        memory.attribute(root, "vlmeta:note", array(&[1], &[note]));
+        memory
+    };
     vec![
+        (stored(1, 1), stored(2, 1), exact(), &[]),
+        (stored(1, 1), stored(1, 2), exact(), &["/@vlmeta:note elements 1/1"]),
+        (stored(1, 1), of(&[1u8, 2]), exact(), &["/@vlmeta:note only attribute in A"]),
         (group("a"), group("a"), exact(), &[]),
         (group("a"), group("b"), exact(), &["/a only group in A", "/b only group in B"]),
         (group("v"), value(Value::Null), exact(), &["/v kind"]),
@@ -214,6 +225,11 @@ fn trees() -> Vec<Row> {
         (soft("/a"), soft("/b"), exact(), &["/s target"]),
         (links("x"), links("x"), exact(), &[]),
         (links("x"), links("y"), exact(), &["/z kind"]),
+    ]
+}
+
+fn attributes() -> Vec<Row> {
+    vec![
         (run("m", 1.0), run("m", 1.0), exact(), &[]),
         (run("m", 1.0), run("cm", 1.0), exact(), &["/g/u@units elements 1/1"]),
         // One attribute is left out, and only that: others of its name, and of its object, count.
@@ -235,7 +251,7 @@ fn trees() -> Vec<Row> {
 
 #[test]
 fn known_answers() {
-    let pairs = check(numbers()) + check(types_and_shapes()) + check(trees());
+    let pairs = check(numbers()) + check(types_and_shapes()) + check(trees()) + check(attributes());
     assert!(pairs >= 60, "{pairs} pairs");
 }
 

@@ -2,6 +2,7 @@
 
 mod attrs;
 mod cat;
+pub(crate) mod convert;
 mod diff;
 mod edit;
 mod explode;
@@ -35,6 +36,8 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),
         Command::Edit(args) => edit::run(args, session),
+        Command::Convert(args) => convert::run(args, session),
+        Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),
         Command::Man { dir } => shell::man(dir),
     }

@@ -8,13 +8,13 @@ use sciformats_core::{Error, Slab};
 
 use super::elements::{Comparison, Gap, comparable};
 use super::{Difference, Elements, Options, Side, Summary, Verdict, What};
-use crate::Result;
 use crate::file::File;
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, Datum, FloatKind, Name, Object, ObjectId, Target, Value,
 };
-use crate::source::Member;
+use crate::source::{Attributes, Member};
 use crate::walk::{Found, Seen, breadth_first, join};
+use crate::{Format, Result};
 
 type Visit<'a> = &'a mut dyn FnMut(Difference) -> ControlFlow<()>;
 
@@ -247,8 +247,9 @@ impl Walk<'_> {
 
     fn attributes(&mut self, path: &str, ids: (ObjectId, ObjectId)) -> ControlFlow<()> {
         let (a, b) = (self.files.0.source(), self.files.1.source());
+        let formats = (a.format(), b.format());
         let (a, b) = match (a.attributes(ids.0), b.attributes(ids.1)) {
-            (Ok(a), Ok(b)) => (a, b),
+            (Ok(a), Ok(b)) => (meaning(formats.0, a), meaning(formats.1, b)),
             (Err(error), _) => return self.settle_wanted(path, What::Unreadable(Side::A, error)),
             (_, Err(error)) => return self.settle_wanted(path, What::Unreadable(Side::B, error)),
         };
@@ -419,6 +420,12 @@ fn same_value(a: &Value, b: &Value, options: &Options) -> bool {
             _ => a == b,
         },
     }
+}
+
+/// The attributes that do not merely say how an array is stored.
+fn meaning(format: Format, attributes: Attributes<'_>) -> Attributes<'_> {
+    let storage = move |one: &Result<Attribute>| one.as_ref().is_ok_and(|one| format.is_storage(&one.name));
+    Box::new(attributes.filter(move |one| !storage(one)))
 }
 
 #[cfg(test)]

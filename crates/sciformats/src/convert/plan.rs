@@ -112,9 +112,7 @@ impl Builder {
             }
         };
         for attribute in attributes {
-            let layer = |name: &Name| matches!(name.as_bytes(), b"meta:b2nd" | b"meta:caterva");
-            if origin.format() == Format::Blosc2 && attribute.as_ref().is_ok_and(|one| layer(&one.name)) {
-                // Shape and type of the array, which are told by the array.
+            if attribute.as_ref().is_ok_and(|one| origin.format().is_storage(&one.name)) {
                 continue;
             }
             let read = attribute.and_then(|attribute| {

@@ -1,3 +1,5 @@
+//! Plans, files written by them, and what comes back.
+
 use super::*;
 use crate::memory::{Memory, MemoryArray, array, texts};
 use crate::{ArrayInfo, ElementType};
@@ -58,7 +60,22 @@ fn an_array_through_each_format() {
     }
 }
 
-/// What a simulation may write: a trajectory of two frames.
+#[test]
+fn the_only_array_of_a_tree_through_formats_of_one_array() {
+    for tree in [Format::Hdf5, Format::Asdf] {
+        let mut memory = Memory::new(tree);
+        let values: Vec<i16> = (0..5000).collect();
+        memory.array(memory.root(), "data", array(&[5, 4, 250], &values));
+        let source = file(memory);
+        for via in [Format::RawArray, Format::Npy, Format::Blosc2] {
+            if writable(tree) && writable(via) {
+                round_trip(&source, via, &lines(&source));
+            }
+        }
+    }
+}
+
+/// What a simulation may write: a trajectory of three frames.
 #[cfg(feature = "gsd")]
 fn trajectory(path: &Path) -> Arc<File> {
     use gsd_rs::{CreateOptions, Version, Writer};

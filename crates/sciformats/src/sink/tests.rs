@@ -1,3 +1,5 @@
+//! Files of every format, written and read back.
+
 use super::*;
 use crate::memory::{Memory, MemoryArray, array, texts};
 use crate::{ArrayInfo, File, Slab, manifest};

@@ -102,14 +102,14 @@ impl Part<'_> {
     }
 
     /// Goes through the canonical bytes until `visit` fails.
-    fn for_each_piece(&self, mut visit: impl FnMut(&[u8]) -> io::Result<()>) -> Printed {
+    fn for_each_piece(&self, mut visit: impl FnMut(&[u8]) -> Printed) -> Printed {
         let mut stop = None;
         self.array.for_each_piece(&self.selection, &mut |bytes| Ok(go_on(visit(bytes), &mut stop)))?;
-        stop.map_or(Ok(()), |error| Err(Stop::Write(error)))
+        stop.map_or(Ok(()), Err)
     }
 
     fn raw(&self, out: &mut impl Write) -> Printed {
-        self.for_each_piece(|bytes| out.write_all(bytes))?;
+        self.for_each_piece(|bytes| Ok(out.write_all(bytes)?))?;
         Ok(out.flush()?)
     }
 }
@@ -125,7 +125,7 @@ fn for_each(
     stop.map_or(Ok(()), |error| Err(Stop::Write(error)))
 }
 
-fn go_on(written: io::Result<()>, stop: &mut Option<io::Error>) -> ControlFlow<()> {
+fn go_on<E>(written: Result<(), E>, stop: &mut Option<E>) -> ControlFlow<()> {
     match written {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {

@@ -1,0 +1,105 @@
+//! The command lines of `convert` and `repack`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sciformats::Format;
+use sciformats::sink::WriteOptions;
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    pub(super) files: Files,
+    /// The format to write [default: by the ending of OUT]
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub(super) to: Option<Format>,
+    /// Convert only objects whose path matches, with all that is in them; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) select: Vec<String>,
+    /// Write also what the target cannot hold in full
+    #[arg(long)]
+    pub(super) lossy: bool,
+    /// Compare the manifest of the new file with what was to be written
+    #[arg(long)]
+    pub(super) check: bool,
+    /// Tell what would be written and lost, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) storage: Storage,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repack {
+    #[command(flatten)]
+    pub(super) files: Files,
+    #[command(flatten)]
+    pub(super) storage: Storage,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Files {
+    /// The file to read
+    #[arg(value_name = "IN")]
+    pub(super) input: PathBuf,
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    pub(super) output: PathBuf,
+    /// Take the place of a file that is there
+    #[arg(long, short)]
+    pub(super) force: bool,
+}
+
+/// How elements are stored.
+#[derive(Debug, Args)]
+pub(super) struct Storage {
+    /// The shape of chunks, such as `100,100`
+    #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]
+    pub(super) chunks: Option<Shape>,
+    /// How to compress, in the format's own words: none, zlib, lz4, zstd, …
+    #[arg(long, value_name = "NAME")]
+    pub(super) filter: Option<String>,
+    /// How hard to compress
+    #[arg(long, value_name = "N")]
+    pub(super) level: Option<u32>,
+}
+
+/// Dimensions. A type of its own, as a list would be taken for an argument that may be repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape(pub(super) Vec<u64>);
+
+impl Storage {
+    pub(super) fn options(&self) -> WriteOptions {
+        let mut options = WriteOptions::default();
+        options.chunks = self.chunks.clone().map(|Shape(chunks)| chunks);
+        options.filter = self.filter.clone();
+        options.level = self.level;
+        options
+    }
+}
+
+fn parse_format(text: &str) -> Result<Format, String> {
+    let words = || Format::ALL.map(Format::word);
+    let found = Format::ALL.into_iter().find(|format| format.word() == text);
+    found.ok_or_else(|| format!("expected one of {}", words().join(", ")))
+}
+
+fn parse_shape(text: &str) -> Result<Shape, String> {
+    let numbers = text.split([',', 'x']).map(|number| number.trim().parse().ok().filter(|&n: &u64| n > 0));
+    let shape: Option<Vec<u64>> = numbers.collect();
+    shape.map(Shape).ok_or_else(|| "expected numbers with commas, such as 100,100".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_and_shapes() {
+        assert_eq!(parse_format("gsd"), Ok(Format::Gsd));
+        assert!(parse_format("GSD").is_err());
+        assert_eq!(parse_shape("3, 40"), Ok(Shape(vec![3, 40])));
+        assert_eq!(parse_shape("3x40"), Ok(Shape(vec![3, 40])));
+        assert!(parse_shape("3,,4").is_err() && parse_shape("0").is_err() && parse_shape("").is_err());
+    }
+}

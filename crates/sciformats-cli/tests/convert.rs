@@ -1,0 +1,175 @@
+//! `convert` and `repack` as users run them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sciformats")).current_dir(dir).args(args).output().unwrap()
+}
+
+/// Stdout of a run that must end with `status`.
+#[track_caller]
+fn stdout(dir: &Path, status: i32, args: &[&str]) -> String {
+    let output = run(dir, args);
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
+    out
+}
+
+#[track_caller]
+fn stderr(dir: &Path, status: i32, args: &[&str]) -> String {
+    let output = run(dir, args);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{args:?}\n{err}");
+    err
+}
+
+/// A folder with copies of some fixtures.
+fn folder(files: &[&str]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    for file in files {
+        let name = Path::new(file).file_name().unwrap();
+        fs::copy(fixtures.join(file), dir.path().join(name)).unwrap();
+    }
+    dir
+}
+
+/// The names in a folder, hidden ones too.
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The manifest without its first line.
+fn manifest(dir: &Path, file: &str) -> String {
+    stdout(dir, 0, &["manifest", file]).split_once('\n').unwrap().1.to_owned()
+}
+
+#[test]
+fn a_trajectory_there_and_back() {
+    let dir = folder(&["gsd/hoomd-log.gsd"]);
+    let dir = dir.path();
+    let out = stdout(dir, 0, &["convert", "hoomd-log.gsd", "run.asdf", "--check", "--filter", "zlib"]);
+    assert!(out.starts_with("hoomd-log.gsd GSD → run.asdf ASDF\n  writes  "), "{out}");
+    assert!(out.contains("run.asdf: written and checked"), "{out}");
+    stdout(dir, 0, &["convert", "run.asdf", "back.gsd", "--check"]);
+    assert_eq!(manifest(dir, "hoomd-log.gsd"), manifest(dir, "back.gsd"));
+    let schema = stdout(dir, 0, &["info", "back.gsd"]);
+    assert!(schema.contains("hoomd 2.0"), "{schema}");
+    assert_eq!(names(dir), ["back.gsd", "hoomd-log.gsd", "run.asdf"]);
+}
+
+#[test]
+fn an_array_for_numpy_and_back() {
+    let dir = folder(&["rawarray/lz4.ra"]);
+    let dir = dir.path();
+    // Bytes after the array have no place in a npy file.
+    let out = stdout(dir, 1, &["convert", "lz4.ra", "a.npy"]);
+    assert!(out.contains("loses   / has bytes after its array"), "{out}");
+    assert!(out.contains("a.npy: not written"), "{out}");
+    assert_eq!(names(dir), ["lz4.ra"]);
+    stdout(dir, 0, &["convert", "lz4.ra", "a.npy", "--lossy"]);
+    assert!(fs::read(dir.join("a.npy")).unwrap().starts_with(b"\x93NUMPY\x01\0"));
+    stdout(dir, 0, &["diff", "lz4.ra", "a.npy"]);
+    stdout(dir, 0, &["convert", "a.npy", "b.ra", "--filter", "lz4"]);
+    stdout(dir, 0, &["diff", "a.npy", "b.ra"]);
+    let info = stdout(dir, 0, &["info", "a.npy"]);
+    assert!(info.lines().any(|line| line.split_whitespace().eq(["format", "npy"])), "{info}");
+}
+
+#[test]
+fn what_is_lost_is_listed_for_programs_too() {
+    let dir = folder(&["gsd/hoomd-log.gsd"]);
+    let dir = dir.path();
+    let err = stderr(dir, 2, &["convert", "hoomd-log.gsd", "x.npy"]);
+    assert!(err.contains("arrays and npy only one: select it by its path"), "{err}");
+    let select = "/frames/0/particles/N";
+    let json =
+        stdout(dir, 0, &["convert", "hoomd-log.gsd", "x.npy", "--select", select, "--json", "--check"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["arrays"], &json["losses"]), (&1.into(), &0.into()));
+    assert_eq!((&json["written"], &json["checked"]), (&true.into(), &true.into()));
+    let plan = stdout(dir, 0, &["convert", "hoomd-log.gsd", "y.npy", "--select", select, "--dry-run"]);
+    assert!(plan.ends_with("y.npy: not written, as asked\n"), "{plan}");
+    assert_eq!(names(dir), ["hoomd-log.gsd", "x.npy"]);
+}
+
+#[test]
+fn what_is_there_stays_there() {
+    let dir = folder(&["rawarray/lz4.ra"]);
+    let dir = dir.path();
+    fs::write(dir.join("a.npy"), b"precious").unwrap();
+    let args = ["convert", "lz4.ra", "a.npy", "--lossy"];
+    assert!(stderr(dir, 2, &args).contains("is there already"));
+    let forced: Vec<&str> = args.iter().copied().chain(["--force"]).collect();
+    // An option that the format does not know is told before anything is touched.
+    let odd: Vec<&str> = forced.iter().copied().chain(["--filter", "zip"]).collect();
+    stderr(dir, 2, &odd);
+    assert_eq!(fs::read(dir.join("a.npy")).unwrap(), b"precious");
+    stdout(dir, 0, &forced);
+    stdout(dir, 0, &["verify", "a.npy"]);
+    assert!(stderr(dir, 2, &["convert", "lz4.ra", "a.xyz"]).contains("choose one with --to"));
+    assert!(stderr(dir, 3, &["convert", "none.ra", "b.npy"]).contains("none.ra"));
+    stderr(dir, 4, &["convert", "lz4.ra", "no/where.npy", "--lossy"]);
+    assert_eq!(names(dir), ["a.npy", "lz4.ra"]);
+}
+
+#[test]
+fn repacked_files_hold_the_same() {
+    let dir = folder(&["gsd/hoomd-log.gsd", "rawarray/lz4.ra"]);
+    let dir = dir.path();
+    let out = stdout(dir, 0, &["repack", "hoomd-log.gsd", "small.gsd"]);
+    assert!(out.starts_with("small.gsd: written and checked"), "{out}");
+    assert_eq!(manifest(dir, "hoomd-log.gsd"), manifest(dir, "small.gsd"));
+    stdout(dir, 0, &["convert", "hoomd-log.gsd", "a.asdf"]);
+    stdout(dir, 0, &["repack", "a.asdf", "b.asdf", "--filter", "zlib", "--level", "9"]);
+    assert_eq!(manifest(dir, "a.asdf"), manifest(dir, "b.asdf"));
+    assert!(stdout(dir, 0, &["ls", "-rl", "b.asdf"]).contains("zlib"));
+    stdout(dir, 0, &["convert", "lz4.ra", "a.b2nd", "--lossy", "--filter", "lz4", "--chunks", "4"]);
+    stdout(dir, 0, &["repack", "a.b2nd", "b.b2nd", "--filter", "zlib", "--chunks", "7", "--level", "9"]);
+    assert_eq!(stdout(dir, 0, &["diff", "a.b2nd", "b.b2nd", "-q"]), "");
+    assert_eq!(stdout(dir, 0, &["diff", "lz4.ra", "b.b2nd", "-q"]), "");
+}
+
+/// Ctrl-C, as a signal: nothing half done is left.
+#[cfg(unix)]
+#[test]
+fn interrupted_nothing_is_left() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    // Large enough that it can be met at work.
+    let mut header = b"rawarray".to_vec();
+    for word in [0u64, 3, 8, 8 << 25, 1, 1 << 25] {
+        header.extend(word.to_le_bytes());
+    }
+    let mut file = fs::File::create(dir.join("a.ra")).unwrap();
+    file.write_all(&header).unwrap();
+    file.set_len(header.len() as u64 + (8 << 25)).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sciformats"))
+        .current_dir(dir)
+        .args(["convert", "a.ra", "a.npy", "-q"])
+        .spawn()
+        .unwrap();
+    // It is at work once its temporary file is there.
+    while names(dir).len() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let id = child.id().to_string();
+    // If it has ended already, there is nobody to interrupt.
+    let _ = Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let status = child.wait().unwrap();
+    // It may have been quicker; then the file is whole.
+    if status.success() {
+        assert_eq!(names(dir), ["a.npy", "a.ra"]);
+    } else {
+        assert_eq!(status.code(), Some(130));
+        assert_eq!(names(dir), ["a.ra"]);
+    }
+}
