@@ -306,6 +306,10 @@ fn references_lead_to_objects() -> Result {
             let references = [file.reference(first)?, file.reference(group)?, file.reference(kind)?];
             file.dataset("references").write(&references)?;
             file.attribute(first, "group", references[1])?;
+            // More than the place has that was kept for the header.
+            for i in 0..7 {
+                file.attribute(first, &format!("long {i}"), &vec![i; 100])?;
+            }
             let region = hdf5_pure::RegionReference::new(references[0], Slab::new(&[3], [Range::new(1, 2)])?);
             file.dataset("regions").write(&[region])?;
             Ok(())
@@ -318,6 +322,9 @@ fn references_lead_to_objects() -> Result {
                 file.dataset("group/first")?.attribute("group")?.read()?;
             assert_eq!(attribute, expected[1..]);
             assert_eq!(file.dataset("group/first")?.read::<u16>()?, [1, 2, 3]);
+            let long = file.dataset("group/first")?.attribute("long 6")?.read::<i32>()?;
+            assert_eq!(long, [6; 100]);
+            assert_eq!(file.dataset("group/first")?.attributes()?.len(), 8);
             let regions: Vec<Option<hdf5_pure::structure::Reference>> = file.dataset("regions")?.read()?;
             assert!(matches!(regions[0].as_ref().unwrap().part, hdf5_pure::structure::Part::Region(_)));
             Ok(())
@@ -360,6 +367,7 @@ fn what_does_not_fit_is_refused() -> Result {
     refused(file.dataset("d").contiguous().lzf().write(&[1]), "in chunks");
     refused(file.dataset("d").compact().write(&vec![0u8; 70_000]), "compact");
     refused(file.dataset("").write(&[1]), "name");
+    refused(file.dataset("d").write(&["a\0b"]), "NUL");
     refused(file.dataset("d").datatype(Datatype::fixed_string(1)).write(&["ab"]), "2 bytes");
     refused(file.dataset("d").lzf().write_scalar(1), "without dimensions");
     // What was refused has left a name free.

@@ -149,7 +149,13 @@ macro_rules! strings {
             }
 
             fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
-                values.iter().try_for_each(|text| to.sequence(text.len(), text.as_bytes()))
+                values.iter().try_for_each(|text| {
+                    // Readers take a NUL for the end.
+                    if text.contains('\0') {
+                        return Err(Error::usage("string", "holds a NUL"));
+                    }
+                    to.sequence(text.len(), text.as_bytes())
+                })
             }
 
             fn text(&self) -> Option<&str> {

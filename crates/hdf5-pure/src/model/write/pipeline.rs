@@ -18,7 +18,7 @@ pub(crate) fn each<T: Send, U: Send>(
         items.into_par_iter().map(encode).collect()
     };
     #[cfg(not(feature = "rayon"))]
-    let encoded = items.into_iter().map(encode);
+    let encoded: Vec<Result<U>> = items.into_iter().map(encode).collect();
     encoded.into_iter().collect::<Result<Vec<U>>>()?.into_iter().try_for_each(store)
 }
 
