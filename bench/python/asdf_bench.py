@@ -24,7 +24,7 @@ def read_into(folder, watch):
 
 
 def write(folder, watch):
-    array = numpy.memmap(folder / "large.raw", "<f4", "r")
+    array = numpy.asarray(numpy.memmap(folder / "large.raw", "<f4", "r"))
     parts = dict(zip("abcd", numpy.split(array, 4)))
     with watch:
         asdf.AsdfFile(parts).write_to(folder / "theirs-large.asdf")
