@@ -308,7 +308,7 @@ fn references_lead_to_objects() -> Result {
             file.attribute(first, "group", references[1])?;
             // More than the place has that was kept for the header.
             for i in 0..7 {
-                file.attribute(first, &format!("long {i}"), &vec![i; 100])?;
+                file.attribute(first, &format!("long {i}"), vec![i; 100])?;
             }
             let region = hdf5_pure::RegionReference::new(references[0], Slab::new(&[3], [Range::new(1, 2)])?);
             file.dataset("regions").write(&[region])?;
