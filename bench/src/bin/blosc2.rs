@@ -108,13 +108,22 @@ impl Job {
     fn decompress(self) -> Case {
         let case = self.case("decompress", 1.0).ours(move |folder, watch| self.run_decompress(folder, watch));
         let case = case.python(C);
-        if self.is_middle() { case.rust(PURE, move |folder, watch| self.pure_decompress(folder, watch)) } else { case }
+        if self.is_middle() {
+            case.rust(PURE, move |folder, watch| self.pure_decompress(folder, watch))
+        } else {
+            case
+        }
     }
 
     fn compress(self) -> Case {
-        let case = self.case("compress", 1.0 / 0.9).ours(move |folder, watch| self.run_compress(folder, watch));
+        let case =
+            self.case("compress", 1.0 / 0.9).ours(move |folder, watch| self.run_compress(folder, watch));
         let case = case.python(C);
-        if self.is_middle() { case.rust(PURE, move |folder, watch| self.pure_compress(folder, watch)) } else { case }
+        if self.is_middle() {
+            case.rust(PURE, move |folder, watch| self.pure_compress(folder, watch))
+        } else {
+            case
+        }
     }
 
     fn is_middle(self) -> bool {
@@ -176,7 +185,11 @@ impl Job {
                     Ok(size) => size.trim().parse()?,
                     Err(_) => return Ok(()),
                 };
-                if len as f64 > SIZE * theirs { Err(format!("{len} bytes, of {C} {theirs}").into()) } else { Ok(()) }
+                if len as f64 > SIZE * theirs {
+                    Err(format!("{len} bytes, of {C} {theirs}").into())
+                } else {
+                    Ok(())
+                }
             },
         )
     }
@@ -223,7 +236,10 @@ impl Job {
 type Pair = (Vec<u8>, Vec<u8>);
 
 /// A chunk and its data, kept between the rounds of a case; a worker has one case.
-fn kept(make: impl FnOnce() -> Outcome<Pair>, work: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>) -> Outcome) -> Outcome {
+fn kept(
+    make: impl FnOnce() -> Outcome<Pair>,
+    work: impl FnOnce(&mut Vec<u8>, &mut Vec<u8>) -> Outcome,
+) -> Outcome {
     static KEPT: Mutex<Option<Pair>> = Mutex::new(None);
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if kept.is_none() {
@@ -332,7 +348,8 @@ fn prepare_array(folder: &Path) -> Outcome {
     while at < SHAPE[0] {
         let count = rows.min(SHAPE[0] - at);
         let first = at * SHAPE[1];
-        let bytes: Vec<u8> = (first..first + count * SHAPE[1]).flat_map(|i| ((i % 100_000) as f32).to_le_bytes()).collect();
+        let bytes: Vec<u8> =
+            (first..first + count * SHAPE[1]).flat_map(|i| ((i % 100_000) as f32).to_le_bytes()).collect();
         array.write_slab(&Slab::new(&SHAPE, [Range::new(at, count), Range::all(SHAPE[1])])?, &bytes)?;
         at += count;
     }
@@ -350,8 +367,10 @@ fn row(round: u64) -> Part {
     ([round * 61 % 6300, 0], [1, SHAPE[1]])
 }
 
+/// With one thread, as the C library reads unless it is told otherwise.
 fn slices(folder: &Path, watch: &mut Watch, part: fn(u64) -> Part) -> Outcome {
-    let array = Array::open(folder.join("array.b2nd"))?;
+    let options = Options::default().with_threads(Threads::One);
+    let array = Array::open_with(folder.join("array.b2nd"), &options)?;
     for round in 0..READS {
         let (start, count) = part(round);
         let mut out = vec![0; (count[0] * count[1] * 4) as usize];
