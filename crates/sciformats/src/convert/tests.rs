@@ -1,7 +1,10 @@
 //! Plans, files written by them, and what comes back.
 
 use super::*;
-use crate::memory::{Memory, MemoryArray, array, texts};
+#[cfg(feature = "asdf")]
+use crate::memory::MemoryArray;
+use crate::memory::{Memory, array, texts};
+#[cfg(feature = "asdf")]
 use crate::{ArrayInfo, ElementType};
 
 fn file(memory: Memory) -> Arc<File> {

@@ -12,9 +12,9 @@
 //! use sciformats::Format;
 //!
 //! # let dir = tempfile::tempdir().map_err(|e| sciformats::Error::io("create", e))?;
-//! # let path = dir.path().join("u.ra");
+//! # let path = dir.path().join("u.npy");
 //! let u = Elements::from(array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
-//! let mut sink = sink::create(&path, Format::RawArray, &WriteOptions::default())?;
+//! let mut sink = sink::create(&path, Format::Npy, &WriteOptions::default())?;
 //! sink.add(Place::Root, New::Array(u))?;
 //! sink.finish()?;
 //! assert_eq!(sciformats::open(&path)?.array("/")?.read::<f32>()?, [1.0, 2.0, 3.0, 4.0]);

@@ -1,8 +1,12 @@
 //! Files of every format, written and read back.
 
 use super::*;
-use crate::memory::{Memory, MemoryArray, array, texts};
-use crate::{ArrayInfo, File, Slab, manifest};
+#[cfg(feature = "rawarray")]
+use crate::Slab;
+#[cfg(feature = "rawarray")]
+use crate::memory::array;
+use crate::memory::{Memory, MemoryArray, texts};
+use crate::{ArrayInfo, File, manifest};
 
 fn lines(file: &File) -> Vec<String> {
     let mut out = Vec::new();
