@@ -22,6 +22,13 @@ const ALL: [Compression; 6] = [
     Compression::Zstd,
 ];
 
+/// Those that this build writes.
+fn written() -> Vec<Compression> {
+    ALL.into_iter()
+        .filter(|&compression| compression != Compression::Zstd || cfg!(feature = "zstd"))
+        .collect()
+}
+
 fn file(document: &Document) -> Asdf {
     Asdf::from_bytes(document.to_bytes().unwrap()).unwrap()
 }
@@ -30,7 +37,7 @@ fn file(document: &Document) -> Asdf {
 fn every_compression_and_order() {
     let values: Vec<i32> = (0..5000).map(|i| i * 3 - 7000).collect();
     let mut document = Document::new();
-    for (i, compression) in ALL.into_iter().enumerate() {
+    for (i, compression) in written().into_iter().enumerate() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let array = NewArray::new(&values, &[50, 100]).unwrap().in_order(order).unwrap();
             document.set_array(&format!("a{i}{order:?}"), array.with_compression(compression)).unwrap();
@@ -44,7 +51,7 @@ fn every_compression_and_order() {
         .flat_map(|i| (0..9).map(move |j| (i, j)))
         .map(|(i, j)| values[(3 + 5 * i) * 100 + 1 + 11 * j])
         .collect();
-    for i in 0..ALL.len() {
+    for i in 0..written().len() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let array = file.array(&format!("a{i}{order:?}")).unwrap();
             assert_eq!(array.read::<i32>().unwrap(), values);
@@ -296,15 +303,12 @@ fn large_blocks_from_a_file_are_summed_and_decoded_as_they_are_read() {
     let bytes: Vec<u8> =
         (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8 & 63).collect();
     std::fs::write(path("raw"), &bytes).unwrap();
-    for compression in ALL {
+    for compression in written() {
         let data = sciformats_core::storage::FileStorage::open(path("raw")).unwrap();
         let array = NewArray::from_bytes(ScalarType::UInt8, ByteOrder::Big, &[3_000_000], data).unwrap();
         let mut document = Document::new();
         document.options_mut().threads = 2;
         document.set_array("a", array.with_compression(compression)).unwrap();
-        if compression == Compression::Zstd && cfg!(not(feature = "zstd")) {
-            continue;
-        }
         document.save(path("file")).unwrap();
         for threads in [1, 2] {
             let options = OpenOptions::default().with_threads(threads);
