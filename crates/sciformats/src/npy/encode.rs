@@ -97,14 +97,15 @@ pub fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     out
 }
 
-/// The number of characters of the longest of the texts in canonical bytes. Bytes that are not UTF-8 count as one each.
+/// The number of characters of the longest of the texts in canonical bytes.
 ///
 /// # Errors
-/// [`Error::Usage`] for bytes that end inside a text.
+/// [`Error::Usage`] for bytes that end inside a text; [`Error::Unsupported`] for a text that NumPy's code points cannot
+/// hold: bytes that are not UTF-8, or a NUL at the end, which NumPy takes for padding.
 pub fn longest(bytes: &[u8]) -> Result<usize> {
     let mut longest = 0;
     for datum in Decoder::new(&ElementType::Text, bytes) {
-        longest = longest.max(characters(&datum?).chars().count());
+        longest = longest.max(characters(&datum?)?.chars().count());
     }
     Ok(longest)
 }
@@ -116,23 +117,37 @@ pub fn longest(bytes: &[u8]) -> Result<usize> {
 pub fn ucs4(bytes: &[u8], width: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for datum in Decoder::new(&ElementType::Text, bytes) {
-        let text = characters(&datum?);
+        let datum = datum?;
+        let text = characters(&datum)?;
         let codes = text.chars().map(u32::from).chain(std::iter::repeat(0));
         out.extend(codes.take(width).flat_map(u32::to_le_bytes));
     }
     Ok(out)
 }
 
-fn characters(datum: &Datum<'_>) -> String {
-    match datum {
-        Datum::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => other.to_string(),
+fn characters<'a>(datum: &'a Datum<'_>) -> Result<&'a str> {
+    let Datum::Text(bytes) = datum else { return Err(Error::usage("element", "not a text")) };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.ends_with('\0') => Ok(text),
+        Ok(_) => Err(Error::unsupported("a text that ends with NUL, in an array of NumPy")),
+        Err(_) => Err(Error::unsupported("a text that is not UTF-8, in an array of NumPy")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_would_not_come_back_is_refused() {
+        let canonical = |text: &[u8]| [&(text.len() as u64).to_le_bytes()[..], text].concat();
+        assert_eq!(longest(&canonical("aµ".as_bytes())).unwrap(), 2);
+        assert_eq!(ucs4(&canonical("µ".as_bytes()), 2).unwrap(), [0xb5, 0, 0, 0, 0, 0, 0, 0]);
+        for text in [&b"\xff"[..], b"a\0"] {
+            assert!(matches!(longest(&canonical(text)), Err(Error::Unsupported { .. })));
+            assert!(matches!(ucs4(&canonical(text), 4), Err(Error::Unsupported { .. })));
+        }
+    }
 
     #[test]
     fn a_header_byte_by_byte() {
