@@ -37,7 +37,8 @@ fuzz_target!(|data: &[u8]| {
             5 => texts(&mut file, &mut model, format!("{group}/t{where_}"), (size, more)),
             6 => {
                 // A link of that name may be there already.
-                let _ = file.group(&group).expect("only groups are there").soft_link(&format!("s{size}"), "/g0");
+                let _ =
+                    file.group(&group).expect("only groups are there").soft_link(&format!("s{size}"), "/g0");
             }
             _ => attribute(&mut file, &mut model, &group, (size, more)),
         }
@@ -53,7 +54,9 @@ fn array(file: &mut Writer, model: &mut Model, path: String, (what, size, more):
     let dataset = match (what >> 3) % 4 {
         0 => dataset,
         1 => dataset.compact(),
-        2 => dataset.max_shape([None, Some(shape[1])]).chunks([1 + u64::from(size / 16), shape[1].clamp(1, 3)]),
+        2 => {
+            dataset.max_shape([None, Some(shape[1])]).chunks([1 + u64::from(size / 16), shape[1].clamp(1, 3)])
+        }
         _ => dataset.max_shape([None, None]).chunks([1 + u64::from(more / 16), 2]),
     };
     let chunked = (what >> 3) % 4 > 1;
@@ -109,7 +112,10 @@ fn attribute(file: &mut Writer, model: &mut Model, group: &str, (size, more): (u
     let name = format!("a{}", size % 32);
     let len = if more == 255 { 40_000 } else { usize::from(more) };
     let values = vec![u16::from(size); len];
-    file.group(group).expect("only groups are there").attribute(&name, &values).expect("any attribute has a place");
+    file.group(group)
+        .expect("only groups are there")
+        .attribute(&name, &values)
+        .expect("any attribute has a place");
     model.attributes.insert((group.to_owned(), name), values);
 }
 
@@ -123,10 +129,16 @@ fn check(file: &File, model: &Model) {
         assert_eq!(&dataset.read::<i32>().expect("it was written"), values, "{path}");
     }
     for (path, all) in &model.texts {
-        assert_eq!(&file.dataset(path).expect("it was written").read::<String>().expect("it was written"), all);
+        assert_eq!(
+            &file.dataset(path).expect("it was written").read::<String>().expect("it was written"),
+            all
+        );
     }
     for ((group, name), values) in &model.attributes {
         let group = file.group(group).expect("it was written");
-        assert_eq!(&group.attribute(name).expect("it was written").read::<u16>().expect("it was written"), values);
+        assert_eq!(
+            &group.attribute(name).expect("it was written").read::<u16>().expect("it was written"),
+            values
+        );
     }
 }

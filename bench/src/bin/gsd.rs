@@ -28,10 +28,7 @@ fn main() -> ExitCode {
     let case = |name, goal| Case::new(name, goal);
     Bench::new("gsd", "python/gsd.py")
         .case(
-            case("write 10,000 frames × 6 chunks of 1,000 particles", 0.8)
-                .fresh()
-                .ours(write)
-                .python("gsd"),
+            case("write 10,000 frames × 6 chunks of 1,000 particles", 0.8).fresh().ours(write).python("gsd"),
         )
         .case(case("open a file of 1 M entries", 1.0).prepare(many).ours(open).python("gsd"))
         .case(case("read 1,000 random frames of 10,000 × 6", 0.3).prepare(frames).ours(random).python("gsd"))
@@ -42,7 +39,12 @@ fn main() -> ExitCode {
                 .python("gsd"),
         )
         .case(case("read 10,000 × 6 chunks in turn", 0.3).prepare(frames).ours(scan).python("gsd"))
-        .case(case("append a frame to 1 M entries, 30 times", 0.5).prepare(two_of_many).ours(append).python("gsd"))
+        .case(
+            case("append a frame to 1 M entries, 30 times", 0.5)
+                .prepare(two_of_many)
+                .ours(append)
+                .python("gsd"),
+        )
         .case(case("find 100,000 of a million chunks", 0.5).prepare(many).ours(find).python("gsd"))
         .case(case("read 100,000 small chunks", 0.5).prepare(many).ours(read_small).python("gsd"))
         .case(case("sum 200 frames of 1.2 MB", 0.9).prepare(large).ours(read_large).python("gsd"))

@@ -46,3 +46,8 @@ pub use tables::{Column, ExternalArray, Table};
 pub use update::Update;
 pub use verify::Finding;
 pub use yaml::{NodeId, Tree};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -150,3 +150,8 @@ pub mod shuffle {
         crate::codec::bitshuffle::unshuffle(input, size, out);
     }
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

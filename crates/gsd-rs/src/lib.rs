@@ -48,3 +48,8 @@ pub use region::{Region, RegionWriter};
 pub use sciformats_core::{Error, Limits, Result, storage};
 pub use spec::{Block, ElementType, Header, Label, Version};
 pub use writer::Writer;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -117,3 +117,8 @@ pub mod structure {
     pub use crate::spec::symbol_table::{Cache, Entry};
     pub use crate::spec::virtual_mapping::Mapping;
 }
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -70,7 +70,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
                             sciformats cat a.ra --format npy > a.npy\n  \
-                            sciformats cat run.gsd /log --format csv\n\nIn a trajectory of HOOMD, /log is a table of \
+                            sciformats cat run.gsd /log --csv\n\nIn a trajectory of HOOMD, /log is a table of \
                             what was logged, a row a frame, and /log/NAME one quantity over all frames.\n\nSlices are NumPy's: `0:10`, `::2`, `-1`, `...`; \
                             indices drop their dimension."
     )]
@@ -201,10 +201,20 @@ pub(crate) struct Cat {
     pub(crate) slice: Option<String>,
     /// How to print it [default: text, or json with --json]
     #[arg(long, short, value_enum)]
-    pub(crate) format: Option<CatFormat>,
+    format: Option<CatFormat>,
+    /// The same as `--format csv`
+    #[arg(long, conflicts_with = "format")]
+    csv: bool,
     /// Print every element, however many there are
     #[arg(long, short)]
     pub(crate) all: bool,
+}
+
+impl Cat {
+    /// How to print it, if that was said.
+    pub(crate) fn format(&self) -> Option<CatFormat> {
+        if self.csv { Some(CatFormat::Csv) } else { self.format }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

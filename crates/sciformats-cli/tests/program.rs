@@ -186,6 +186,7 @@ fn a_trajectory_over_all_frames() {
 4,4,1.0,only in frame 0
 ";
     assert_eq!(stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log", "--format", "csv"]), csv);
+    assert_eq!(stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log", "--csv"]), csv);
     let last = stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log", "--format", "csv", "-s", "-1:"]);
     assert_eq!(last.lines().nth(1), csv.lines().last());
     assert_eq!(stdout(0, &["cat", "gsd/hoomd-log.gsd", "/log/energy"]), "[0.0  0.25 0.5  0.75 1.0 ]\n");

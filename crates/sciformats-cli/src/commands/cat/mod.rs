@@ -37,7 +37,7 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
         (None, _) => Err(Error::usage("array", "has a null dataspace and no elements")),
     };
     let part = Part { array: &array, selection: selection.map_err(fail)? };
-    let format = args.format.unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
+    let format = args.format().unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
     let printed = session.watched("reading", &[&file], || match format {
         CatFormat::Text => text::print(&part, &mut session.text(), args.all),
         CatFormat::Csv => csv::print(&part, &mut session.text()),
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
 
 /// Prints a scalar of the tree, which is no array: as text or as JSON.
 fn scalar(value: &Value, args: &Cat, session: &Session) -> Outcome {
-    let json = match args.format {
+    let json = match args.format() {
         None => session.json,
         Some(CatFormat::Json) => true,
         Some(CatFormat::Text) => false,
