@@ -166,7 +166,7 @@ def netcdf(folder, peer):
                 text = group.createVariable("stringy", str, ("y_zeros",))
                 text[:] = np.array(["a", "", "three", "ü"], object)
                 tree.array("/inner/stringy", "str", (4,), peer.strings([b"a", b"", b"three", "ü".encode()]))
-                for added in ("DIMENSION_LIST", "_FillValue", "_Netcdf4Dimid"):
+                for added in ("DIMENSION_LIST", "_FillValue", "_Netcdf4Dimid", "_Netcdf4Coordinates"):
                     tree.unchecked("/inner/stringy", added)
         tree.write(path + ".jsonl")
         print(json.dumps({"case": f"written by netCDF4: {name}", "ok": True}))
@@ -256,9 +256,10 @@ def write(folder, one, peer, plugin):
         one(f"matrix_{bound}.h5", [matrix(peer)], libver=(bound, "latest"))
     large_groups(folder, one)
     left_open(folder, one, peer)
-    netcdf(folder, peer)
     virtual(folder, one, peer)
     one("user_block_4096.h5", [peer.groups], userblock_size=4096)
     one("paged_small.h5", [peer.groups, peer.layouts], fs_strategy="page", fs_page_size=512, libver="v110")
     if plugin is not None:
         one("blosc.h5", [lambda file, tree: blosc(file, tree, peer, plugin)], libver="latest")
+    # Last: netCDF4 brings an HDF5 library of its own, which the filters of hdf5plugin would find from then on.
+    netcdf(folder, peer)

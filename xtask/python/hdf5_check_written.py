@@ -8,7 +8,6 @@ import os
 import shutil
 
 import h5py
-import netCDF4
 import numpy as np
 
 try:
@@ -213,7 +212,7 @@ def edited(path):
         os.remove(copy)
 
 
-def netcdf(path):
+def netcdf(netCDF4, path):
     with netCDF4.Dataset(path) as file:
         same(file["field"][:], floats(4, 6), "field")
         assert file["field"].dimensions == ("y", "x") and file["field"].units == "m"
@@ -249,4 +248,11 @@ def check(folder):
 
             say(f"{group}: {bound}", read)
             say(f"{group}: {bound}, changed by the library", lambda: edited(path))
-        say(f"netCDF: {bound}", lambda: netcdf(os.path.join(folder, f"tracked_{bound}.h5")))
+    # Not before: netCDF4 brings an HDF5 library of its own, which the filters of hdf5plugin would find from then on.
+    try:
+        import netCDF4
+    except ImportError:
+        print(json.dumps({"case": "netCDF: all", "skipped": "netCDF4 is not installed"}))
+        return
+    for bound in BOUNDS:
+        say(f"netCDF: {bound}", lambda: netcdf(netCDF4, os.path.join(folder, f"tracked_{bound}.h5")))
