@@ -57,6 +57,26 @@ fn opening_reads_the_header_alone() {
 }
 
 #[test]
+fn a_large_slab_is_read_in_parts_that_meet() {
+    let dims = [1201u64, 3, 1000];
+    let data: Vec<u32> = (0..dims.iter().product::<u64>() as u32).collect();
+    let (reader, _) = counted(Writer::new(&dims[..]).encode(&data).unwrap());
+    let of = reader.shape();
+    // 11 MiB and more each: above what one thread reads alone.
+    for ranges in [
+        [Range::all(of[0]), Range::all(of[1]), Range::new(7, 1190)],
+        [Range::new(1, 999), Range::all(of[1]), Range::new(3, 999)],
+        [Range::all(of[0]), Range::new(0, 3), Range::new(200, 1001)],
+    ] {
+        let slab = Slab::new(&of, ranges).unwrap();
+        let expected: Vec<u32> =
+            slab.runs().flat_map(|run| run.from as u32..(run.from + run.len) as u32).collect();
+        assert!(expected.len() > 2 << 20);
+        assert!(reader.read_slab::<u32>(&slab).unwrap() == expected, "{ranges:?}");
+    }
+}
+
+#[test]
 fn a_slab_reads_little_more_than_itself() {
     let data: Vec<u32> = (0..1 << 20).collect();
     let (reader, count) = counted(Writer::new(&[1024, 1024][..]).encode(&data).unwrap());

@@ -70,8 +70,37 @@ fn take<'a>(out: &mut &'a mut [u8], len: usize) -> &'a mut [u8] {
     out.split_off_mut(..len).unwrap_or_default()
 }
 
-/// Reads the selected elements of `width` bytes of an array at `base` into `out`, which has their total size.
+/// Reads the selected elements of `width` bytes of an array at `base` into `out`, which has their total size, with as
+/// many threads as the machine has if that helps.
 pub(crate) fn read(
+    storage: &(impl ReadAt + ?Sized),
+    base: u64,
+    width: usize,
+    slab: &Slab,
+    out: &mut [u8],
+) -> Result<()> {
+    let threads = threads_for(out.len());
+    if threads == 1 {
+        return read_part(storage, base, width, slab, out);
+    }
+    let mut rest = out;
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = slab
+            .pieces(slab.len().div_ceil(threads as u64))
+            .map(|part| {
+                let size = usize::try_from(part.len()).unwrap_or(usize::MAX).saturating_mul(width);
+                let out = take(&mut rest, size);
+                scope.spawn(move || read_part(storage, base, width, &part, out))
+            })
+            .collect();
+        readers.into_iter().try_for_each(|reader| match reader.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}
+
+fn read_part(
     storage: &(impl ReadAt + ?Sized),
     base: u64,
     width: usize,
@@ -106,12 +135,19 @@ pub(crate) fn read(
 
 /// Reads adjacent bytes, with as many threads as the machine has if that helps.
 pub(crate) fn read_long(storage: &(impl ReadAt + ?Sized), offset: u64, out: &mut [u8]) -> Result<()> {
-    const WORTH_ASKING: usize = 8 << 20;
-    if out.len() < WORTH_ASKING {
-        return storage.read_into(offset, out);
+    match threads_for(out.len()) {
+        1 => storage.read_into(offset, out),
+        threads => read_into_threads(storage, offset, out, threads),
     }
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    read_into_threads(storage, offset, out, threads)
+}
+
+/// How many threads read a result of this many bytes. Asking the system costs as much as reading a small one.
+fn threads_for(bytes: usize) -> usize {
+    const WORTH_ASKING: usize = 8 << 20;
+    if bytes < WORTH_ASKING || cfg!(target_family = "wasm") {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Unpacks the selected bits of an array at `base`, a byte each. `swapped` words are big-endian.
