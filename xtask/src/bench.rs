@@ -49,8 +49,13 @@ pub(crate) fn task(mut args: Args) -> Result {
 fn programs(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).about(folder)? {
-        let name = entry.about(folder)?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix(".rs").map(str::to_owned));
+        let entry = entry.about(folder)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().join("main.rs").is_file() {
+            names.push(name);
+        } else {
+            names.extend(name.strip_suffix(".rs").map(str::to_owned));
+        }
     }
     names.sort();
     Ok(names)
@@ -61,11 +66,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_is_a_program() {
+    fn each_file_and_each_folder_with_a_main_file_is_a_program() {
         let place = tempfile::tempdir().unwrap();
+        for folder in ["hdf5", "empty"] {
+            fs::create_dir(place.path().join(folder)).unwrap();
+        }
+        fs::write(place.path().join("hdf5/main.rs"), "").unwrap();
         for name in ["gsd.rs", "asdf.rs", "notes.md"] {
             fs::write(place.path().join(name), "").unwrap();
         }
-        assert_eq!(programs(place.path()).unwrap(), ["asdf", "gsd"]);
+        assert_eq!(programs(place.path()).unwrap(), ["asdf", "gsd", "hdf5"]);
     }
 }

@@ -1,20 +1,16 @@
-//! HDF5 against the C library called from C, h5py, and three crates.
+//! HDF5 against the C library called from C, h5py, and crates: reading.
 
 use std::hint::black_box;
 use std::path::Path;
-use std::process::{Command, ExitCode};
 
-use harness::{Bench, Case, Outcome, Watch};
+use harness::{Case, Outcome, Watch};
 use hdf5_pure::{File, Options, Range, Slab};
+
+use crate::{expect, prepare, text};
 
 const OBJECTS: i64 = 100_000;
 const AGES: [&str; 2] = ["old", "new"];
 const INDEXES: [&str; 4] = ["btree1", "fixed", "extensible", "btree2"];
-
-/// Names live as long as the program: there are a few dozens.
-fn text(parts: std::fmt::Arguments<'_>) -> &'static str {
-    Box::leak(parts.to_string().into_boxed_str())
-}
 
 /// A case that reads files of h5py's.
 fn case(name: &'static str, goal: f64, files: &'static str) -> Case {
@@ -23,7 +19,7 @@ fn case(name: &'static str, goal: f64, files: &'static str) -> Case {
 
 /// The cases, each with the peers whose time the goal is a share of; then those with the crates, where being as fast is
 /// the goal.
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |case: Case| cases.push(case.python("libhdf5").python("h5py"));
     for (memory, used) in [("fresh memory", false), ("memory in use", true)] {
@@ -61,7 +57,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn cases_with_crates() -> Vec<Case> {
+pub(crate) fn cases_with_crates() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |case: Case| cases.push(case);
     for (name, files, threads) in [
@@ -91,28 +87,6 @@ fn cases_with_crates() -> Vec<Case> {
     add(string_crates(case("crates: 1,000,000 strings", 1.0, "strings")).ours(strings));
     add(window_crates(case("crates: 1,000 windows of gzip", 1.0, "gzip")).ours(windows));
     cases
-}
-
-fn main() -> ExitCode {
-    let all = cases().into_iter().chain(cases_with_crates());
-    all.fold(Bench::new("hdf5", "python/hdf5.py"), Bench::case).main()
-}
-
-/// Has h5py write the files of a case, unless they are there.
-fn prepare(folder: &Path, files: &str) -> Outcome {
-    let done = folder.join(format!("{files}.done"));
-    if done.exists() {
-        return Ok(());
-    }
-    let python = std::env::var_os("SCIFORMATS_PYTHON").unwrap_or_else(|| "python3".into());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/hdf5.py");
-    let status = Command::new(python).arg(script).args(["prepare", files]).arg(folder).status()?;
-    expect(status.success())?;
-    Ok(std::fs::write(done, "")?)
-}
-
-fn expect(right: bool) -> Outcome {
-    if right { Ok(()) } else { Err("other values".into()) }
 }
 
 fn open(folder: &Path, name: &str, threads: usize) -> Outcome<File> {
