@@ -231,6 +231,11 @@ def virtual(folder, one, peer):
         third = (((12, 6), (12, 6)), ((1, 0), (3, 2), (4, 3), (1, 1)))
         make(file, b"stacked_nested", (4, 3), (4, 3), [mapping(((4, 3), (4, 3)), ((0, 0), (1, 1), (1, 1), (4, 3)), third, b".", b"stacked_fixed")])
         tree.array("/stacked_nested", "i4", (4, 3), np.ascontiguousarray(np.concatenate(part)[1::3, ::2]).tobytes())
+        # A source that is virtual itself and has grown with its own sources, and one that grows by numbered ones.
+        make(file, b"follows_grown", target, limit, [mapping((target, limit), rows, ((target, limit), rows), b".", b"stacked_grown")])
+        tree.array("/follows_grown", "i4", (4, 6), part[1].tobytes())
+        make(file, b"follows_numbered", target, limit, [mapping((target, limit), rows, ((target, limit), rows), b".", b"stacked_numbered")])
+        tree.array("/follows_numbered", "i4", (12, 6), np.concatenate(part).tobytes())
         make(file, b"stacked_missing", (5,), (5,), [mapping(((5,), (5,)), ((1,), (1,), (1,), (3,)), (((3,), (3,)), ((0,), (1,), (1,), (3,))), b"nowhere.h5", b"x")])
         tree.array("/stacked_missing", "i4", (5,), np.full(5, -1, "<i4").tobytes())
 

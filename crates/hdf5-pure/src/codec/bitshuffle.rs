@@ -71,7 +71,7 @@ fn decompress(codec: usize, data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
     match codec {
         #[cfg(feature = "lz4")]
         2 => super::lz4::decode_block(data, len),
-        #[cfg(feature = "zstd")]
+        #[cfg(any(feature = "zstd", feature = "ruzstd"))]
         3 => super::zstd::decode(data, len)
             .and_then(|out| if out.len() == len { Ok(out) } else { Err(super::truncated("block")) }),
         found => {

@@ -3,16 +3,17 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use sciformats_core::{Fault, FaultKind};
 
-/// Decodes a stream of about `expected` and at most `max` bytes; bytes after the stream are ignored.
-pub(crate) fn decode(input: &[u8], expected: usize, max: usize) -> Result<Vec<u8>, Fault> {
+/// Decodes a stream of about `expected` and at most `max` bytes into `out`; bytes after the stream are ignored.
+pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let mut stream = Decompress::new(true);
-    let mut out = Vec::with_capacity(expected.min(max));
+    out.clear();
+    out.reserve(expected.min(max));
     loop {
         let read = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
         let before = (stream.total_in(), stream.total_out());
         let input = input.get(read..).unwrap_or_default();
-        match stream.decompress_vec(input, &mut out, FlushDecompress::Finish) {
-            Ok(Status::StreamEnd) => return Ok(out),
+        match stream.decompress_vec(input, out, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) => return Ok(()),
             Ok(_) if out.len() >= max => return Err(super::too_long(max)),
             Ok(_) if out.len() == out.capacity() => out.reserve((max - out.len()).min(out.len().max(4096))),
             Ok(_) if before == (stream.total_in(), stream.total_out()) => {

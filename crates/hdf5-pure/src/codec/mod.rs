@@ -16,7 +16,7 @@ pub(crate) mod nbit;
 pub(crate) mod scale_offset;
 pub(crate) mod shuffle;
 pub(crate) mod szip;
-#[cfg(feature = "zstd")]
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
 pub(crate) mod zstd;
 
 use sciformats_core::{Fault, FaultKind};

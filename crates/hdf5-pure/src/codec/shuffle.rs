@@ -1,43 +1,47 @@
 //! Shuffle (filter 2): the first bytes of all elements, then their second ones, and so on.
 
-/// Puts the bytes of elements of `size` bytes together again. Bytes after the last whole element stay.
-pub(crate) fn decode(size: usize, input: &[u8]) -> Vec<u8> {
+/// Puts the bytes of elements of `size` bytes together again, in `out`. Bytes after the last whole element stay.
+pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
     let n = input.len().checked_div(size).unwrap_or(0);
     if size <= 1 || n <= 1 {
-        return input.to_vec();
+        input.clone_into(out);
+        return;
     }
+    out.resize(input.len(), 0);
     let (planes, tail) = input.split_at(n * size);
-    let mut out = match size {
-        2 => fixed::<2>(planes, n),
-        4 => fixed::<4>(planes, n),
-        8 => fixed::<8>(planes, n),
-        _ => any(planes, n, size),
-    };
-    out.extend_from_slice(tail);
-    out
+    let (elements, rest) = out.split_at_mut(planes.len());
+    match size {
+        2 => fixed::<2>(planes, n, elements),
+        4 => fixed::<4>(planes, n, elements),
+        8 => fixed::<8>(planes, n, elements),
+        _ => any(planes, n, size, elements),
+    }
+    rest.copy_from_slice(tail);
 }
 
-/// The same with the width known to the compiler, which then uses vectors.
-fn fixed<const SIZE: usize>(planes: &[u8], n: usize) -> Vec<u8> {
-    let mut out = vec![0; planes.len()];
-    // Blocks that fit the cache, so that an element is completed while it is there.
-    const BLOCK: usize = 4096;
+/// The same with the width known to the compiler, which then makes several elements at a time.
+fn fixed<const SIZE: usize>(planes: &[u8], n: usize, out: &mut [u8]) {
+    /// Elements of a step: their bytes come from as many places as an element has bytes.
+    const STEP: usize = 16;
     let (elements, _) = out.as_chunks_mut::<SIZE>();
-    for (block, part) in elements.chunks_mut(BLOCK).enumerate() {
-        for (byte, plane) in planes.chunks_exact(n).enumerate() {
-            let plane = plane.get(block * BLOCK..).unwrap_or_default();
-            for (element, &value) in part.iter_mut().zip(plane) {
-                if let Some(slot) = element.get_mut(byte) {
-                    *slot = value;
-                }
-            }
+    let plane = |byte: usize| planes.get(byte * n..(byte + 1) * n).unwrap_or_default();
+    let planes: [&[u8]; SIZE] = std::array::from_fn(plane);
+    let mut steps = elements.chunks_exact_mut(STEP);
+    for (at, step) in steps.by_ref().enumerate() {
+        let parts: [[u8; STEP]; SIZE] = planes.map(|plane| {
+            plane.get(at * STEP..).and_then(<[u8]>::first_chunk::<STEP>).copied().unwrap_or_default()
+        });
+        for (i, element) in step.iter_mut().enumerate() {
+            *element = parts.map(|part| part.get(i).copied().unwrap_or(0));
         }
     }
-    out
+    let done = n - n % STEP;
+    for (i, element) in (done..).zip(steps.into_remainder()) {
+        *element = planes.map(|plane| plane.get(i).copied().unwrap_or(0));
+    }
 }
 
-fn any(planes: &[u8], n: usize, size: usize) -> Vec<u8> {
-    let mut out = vec![0; planes.len()];
+fn any(planes: &[u8], n: usize, size: usize, out: &mut [u8]) {
     for (byte, plane) in planes.chunks_exact(n).enumerate() {
         for (element, &value) in out.chunks_exact_mut(size).zip(plane) {
             if let Some(slot) = element.get_mut(byte) {
@@ -45,7 +49,6 @@ fn any(planes: &[u8], n: usize, size: usize) -> Vec<u8> {
             }
         }
     }
-    out
 }
 
 /// Puts the first bytes of all elements first, then their second ones. Bytes after the last whole element stay.
@@ -95,7 +98,9 @@ mod tests {
             let mut shuffled: Vec<u8> =
                 (0..size).flat_map(|b| (0..n).map(move |e| e * size + b)).map(|i| elements[i]).collect();
             shuffled.push(9);
-            let decoded = super::decode(size, &shuffled);
+            let mut decoded = vec![7; size * 3];
+            super::decode(size, &shuffled, &mut decoded);
+            assert_eq!(decoded.len(), shuffled.len());
             assert_eq!(decoded[..n * size], elements);
             assert_eq!(decoded[n * size], 9);
         }

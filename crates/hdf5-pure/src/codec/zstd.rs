@@ -1,21 +1,56 @@
-//! Zstandard (filter 32015): one frame.
+//! Zstandard (filter 32015): one frame. The C library where the feature `zstd` is on, for reading otherwise Rust alone
+//! (`ruzstd`).
 
 use std::io::Read;
 
 use sciformats_core::{Fault, FaultKind};
 
 /// Decodes a frame of at most `max` bytes.
+#[cfg(feature = "zstd")]
 pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    let wrong = |_| Fault::new("zstd frame", FaultKind::Rule("does not decode"));
+    let decoder = ::zstd::stream::read::Decoder::with_buffer(input).map_err(|_| wrong())?;
+    all(decoder.single_frame(), max)
+}
+
+#[cfg(not(feature = "zstd"))]
+pub(crate) use in_rust as decode;
+
+/// The same without the C library.
+#[cfg(all(feature = "ruzstd", any(test, not(feature = "zstd"))))]
+pub(crate) fn in_rust(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
+    all(ruzstd::decoding::StreamingDecoder::new(input).map_err(|_| wrong())?, max)
+}
+
+fn all(decoder: impl Read, max: usize) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
-    let limit = (max as u64).saturating_add(1);
-    let decoder = ::zstd::stream::read::Decoder::with_buffer(input).map_err(wrong)?;
-    decoder.single_frame().take(limit).read_to_end(&mut out).map_err(wrong)?;
+    decoder.take((max as u64).saturating_add(1)).read_to_end(&mut out).map_err(|_| wrong())?;
     if out.len() > max { Err(super::too_long(max)) } else { Ok(out) }
 }
 
+fn wrong() -> Fault {
+    Fault::new("zstd frame", FaultKind::Rule("does not decode"))
+}
+
 /// Encodes a frame that says how long its content is.
+#[cfg(feature = "zstd")]
 pub(crate) fn encode(level: i32, input: &[u8]) -> Result<Vec<u8>, Fault> {
     ::zstd::bulk::compress(input, level)
         .map_err(|_| Fault::new("zstd frame", FaultKind::Rule("does not encode")))
+}
+
+#[cfg(all(test, feature = "zstd", feature = "ruzstd"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_decoders_agree() {
+        let input: Vec<u8> = (0..70_000u32).map(|i| (i / 7 * (i % 5)) as u8).collect();
+        let bytes = encode(3, &input).unwrap();
+        for decode in [decode, in_rust] {
+            assert_eq!(decode(&bytes, 70_000).unwrap(), input);
+            assert!(decode(&bytes, 69_999).is_err());
+            assert!(decode(&bytes[..bytes.len() - 9], 70_000).is_err());
+            assert!(decode(&bytes[3..], 70_000).is_err());
+        }
+    }
 }

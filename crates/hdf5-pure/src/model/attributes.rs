@@ -91,7 +91,14 @@ fn compact(context: &Context, object: &Object<'_>) -> Vec<Found> {
 fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mut Vec<Found>) -> Result<()> {
     let info =
         object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
-    let Some((heap, by_name)) = info.and_then(|info| info.heap.zip(info.by_name)) else { return Ok(()) };
+    let (heap, by_name) = match info.map(|info| (info.heap, info.by_name)) {
+        Some((Some(heap), Some(by_name))) => (heap, by_name),
+        Some((Some(_), None)) => {
+            let rule = "is undefined beside a heap";
+            return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
+        }
+        _ => return Ok(()),
+    };
     let mut heap = Heap::open(context, heap)?;
     let tree = Tree::open(context, by_name, &[8])?;
     let hash = name.map(|name| lookup3::hash(name, 0));
@@ -101,20 +108,18 @@ fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mu
                 .map(|(rest, r)| (rest, (r.id.to_vec(), r.flags, r.creation_order, r.hash)))
         })
     };
-    tree.visit_range(
-        &mut |bytes| match hash {
-            None => Ok(std::cmp::Ordering::Equal),
-            Some(hash) => Ok(record(bytes)?.3.unwrap_or(0).cmp(&hash)),
-        },
-        &mut |bytes| {
-            let attribute = bytes.and_then(record).and_then(|(id, flags, order, _)| {
-                let (offset, body) = get(context, &mut heap, by_name, &id, flags)?;
-                Ok(parse(context, offset, &body, Some(order)))
-            });
-            found.push(attribute.unwrap_or_else(Found::broken));
-            Ok(ControlFlow::Continue(()))
-        },
-    )
+    let mut visit = |bytes: Result<&[u8]>| {
+        let attribute = bytes.and_then(record).and_then(|(id, flags, order, _)| {
+            let (offset, body) = get(context, &mut heap, by_name, &id, flags)?;
+            Ok(parse(context, offset, &body, Some(order)))
+        });
+        found.push(attribute.unwrap_or_else(Found::broken));
+        Ok(ControlFlow::Continue(()))
+    };
+    match hash {
+        None => tree.visit(&mut visit),
+        Some(hash) => tree.visit_range(&mut |bytes| Ok(record(bytes)?.3.unwrap_or(0).cmp(&hash)), &mut visit),
+    }
 }
 
 fn get(context: &Context, heap: &mut Heap<'_>, at: Address, id: &[u8], flags: u8) -> Result<(u64, Vec<u8>)> {

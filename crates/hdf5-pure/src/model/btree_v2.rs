@@ -16,6 +16,7 @@ const NODE: &str = "version 2 B-tree node";
 /// A tree, its nodes not read yet.
 pub(crate) struct Tree<'a> {
     context: &'a Context,
+    address: Address,
     header: Header,
     pointers: Vec<Pointer>,
 }
@@ -34,7 +35,7 @@ impl<'a> Tree<'a> {
         }
         context.limits.depth("levels of a B-tree", header.depth.into())?;
         let pointers = header.pointers(context.sizes);
-        Ok(Self { context, header, pointers })
+        Ok(Self { context, address, header, pointers })
     }
 
     /// What the records are.
@@ -51,9 +52,25 @@ impl<'a> Tree<'a> {
         self.header.root.map(|address| Child { address, records: self.header.root_records })
     }
 
-    /// Visits all records in order. A node that cannot be read is one error; its siblings are visited.
+    /// Visits all records in order. A node that cannot be read is one error; its siblings are visited. Other records
+    /// than the header counts are an error too.
     pub(crate) fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
-        self.visit_range(&mut |_| Ok(Ordering::Equal), visit)
+        let (mut found, mut whole) = (0u64, true);
+        self.visit_range(&mut |_| Ok(Ordering::Equal), &mut |record| {
+            match record {
+                Ok(_) => found = found.saturating_add(1),
+                Err(_) => whole = false,
+            }
+            let flow = visit(record)?;
+            whole &= flow.is_continue();
+            Ok(flow)
+        })?;
+        if whole && found != self.header.total_records {
+            let kind = FaultKind::Mismatch { expected: self.header.total_records, found };
+            let fault = Fault::new("total number of records in B-tree", kind);
+            let _ = visit(Err(self.context.fault(HEADER, self.address, fault)))?;
+        }
+        Ok(())
     }
 
     /// Visits in order the records that `compare` calls equal: those before are less, those after greater.
@@ -85,9 +102,7 @@ impl<'a> Tree<'a> {
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>> {
         if let Err(error) = budget.visit(self.context, NODE, node.address, self.header.node_size.into()) {
-            // A loop would deliver this error without end.
-            let _ = visit(Err(error))?;
-            return Ok(ControlFlow::Break(()));
+            return visit(Err(error));
         }
         let bytes = match self.context.read(NODE, node.address, self.header.node_size.into()) {
             Ok(bytes) => bytes,

@@ -1,6 +1,5 @@
 //! Reading elements that are stored in chunks.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -8,8 +7,8 @@ use sciformats_core::fault::FaultKind;
 use sciformats_core::{Error, Result, Slab};
 
 use super::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
-use super::copy::{self, Rectangle};
-use super::read::Reader;
+use super::copy::{Distances, Overlap, Placed};
+use super::read::{Reader, Scratch};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::Chunked;
 
@@ -56,8 +55,9 @@ pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut
     }
     let bytes = chunk_bytes(layout).ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
     let bytes = reader.opened.context.limits.memory("bytes of a chunk", bytes)?;
-    let task = Chunks { reader, layout, dimensions, slab, bytes };
-    task.run(&found, out)
+    let distances = Distances::new(&layout.dimensions, &slab.shape(), reader.element());
+    let distances = distances.ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
+    Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
 }
 
 /// The chunks that a selection touches.
@@ -79,91 +79,74 @@ struct Chunks<'a> {
     dimensions: &'a [u64],
     slab: &'a Slab,
     bytes: usize,
+    distances: Distances,
 }
 
-/// The elements of a chunk.
-enum Bytes<'a> {
-    Own(Cow<'a, [u8]>),
-    Shared(Arc<[u8]>),
+/// A row of chunks, and the part of the result that is theirs.
+struct Row<'a> {
+    chunks: &'a [StoredChunk],
+    part: &'a mut [u8],
+    /// Its first index along the slowest dimension of the selection.
+    first: u64,
 }
 
-impl AsRef<[u8]> for Bytes<'_> {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Own(bytes) => bytes,
-            Self::Shared(bytes) => bytes,
-        }
-    }
-}
-
-/// What a chunk and a selection have in common along one dimension.
-struct Overlap {
-    /// First index in the chunk.
-    start: u64,
-    /// First index in the selection.
-    to: u64,
-    count: u64,
-    step: u64,
+/// What a thread needs for one chunk after another.
+#[derive(Default)]
+struct Worker {
+    scratch: Scratch,
+    overlaps: Vec<Overlap>,
+    placed: Placed,
 }
 
 impl Chunks<'_> {
     /// Copies from `chunks`, which are sorted, into `out`. Chunks of different rows of chunks write to different parts of
     /// it, so that each row can have a thread.
     fn run(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
-        let rows = chunks.chunk_by(|a, b| a.scaled.first() == b.scaled.first());
-        let inner =
-            self.slab.shape().iter().skip(1).try_fold(self.layout.element_size, |n, &c| n.checked_mul(c));
-        let inner = inner.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
-        let mut tasks = Vec::new();
-        let (mut rest, mut at) = (out, 0u64);
-        for row in rows {
-            let Some(overlap) = row.first().and_then(|chunk| self.overlap(0, chunk)) else { continue };
-            let skip =
-                usize::try_from(overlap.to.saturating_sub(at)).unwrap_or(usize::MAX).saturating_mul(inner);
-            let len = usize::try_from(overlap.count).unwrap_or(usize::MAX).saturating_mul(inner);
-            let Some((part, after)) = std::mem::take(&mut rest)
-                .split_at_mut_checked(skip)
-                .and_then(|(_, rest)| rest.split_at_mut_checked(len))
-            else {
-                return Err(Error::usage("out", "has not the size of the selection"));
-            };
-            tasks.push((row, part, overlap.to, overlap.count));
-            (rest, at) = (after, overlap.to.saturating_add(overlap.count));
-        }
-        let work = |(row, part, first, count): (&[StoredChunk], &mut [u8], u64, u64)| {
-            row.iter().try_for_each(|chunk| self.copy(chunk, part, first, count))
-        };
+        let rows = self.rows(chunks, out)?;
         #[cfg(feature = "rayon")]
-        if self.reader.threads > 1 && tasks.len() > 1 {
+        if self.reader.threads > 1 && rows.len() > 1 {
             use rayon::iter::{IntoParallelIterator, ParallelIterator};
             // As many threads as the caller allows, each with the next row as soon as it is done with one.
-            let queue = std::sync::Mutex::new(tasks.into_iter());
+            let threads = self.reader.threads.min(rows.len());
+            let queue = std::sync::Mutex::new(rows.into_iter());
             let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-            return (0..self.reader.threads).into_par_iter().try_for_each(|_| {
-                while let Some(task) = next() {
-                    work(task)?;
+            return (0..threads).into_par_iter().try_for_each(|_| {
+                let mut worker = Worker::default();
+                while let Some(row) = next() {
+                    self.row(row, &mut worker)?;
                 }
                 Ok(())
             });
         }
-        tasks.into_iter().try_for_each(work)
+        let mut worker = Worker::default();
+        rows.into_iter().try_for_each(|row| self.row(row, &mut worker))
     }
 
-    /// The elements of a chunk. If only a part of them is wanted, the rest may be wanted soon.
-    fn bytes_of(&self, chunk: &StoredChunk, whole: bool) -> Result<Bytes<'_>> {
-        let cache = &self.reader.opened.chunks;
-        let keep = !whole && cache.takes(self.bytes);
-        if keep && let Some(bytes) = cache.get(chunk.address) {
-            return Ok(Bytes::Shared(bytes));
+    /// Deals out the result among rows of chunks.
+    fn rows<'r>(&self, chunks: &'r [StoredChunk], out: &'r mut [u8]) -> Result<Vec<Row<'r>>> {
+        let inner =
+            self.slab.shape().iter().skip(1).try_fold(self.layout.element_size, |n, &c| n.checked_mul(c));
+        let inner = inner.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
+        let wide = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let mut rows = Vec::new();
+        let (mut rest, mut at) = (out, 0u64);
+        for chunks in chunks.chunk_by(|a, b| a.scaled.first() == b.scaled.first()) {
+            let Some(overlap) = chunks.first().and_then(|chunk| self.overlap(0, chunk)) else { continue };
+            let skip = wide(overlap.to.saturating_sub(at)).saturating_mul(inner);
+            let len = wide(overlap.count).saturating_mul(inner);
+            let parts = std::mem::take(&mut rest).split_at_mut_checked(skip);
+            let Some((part, after)) = parts.and_then(|(_, rest)| rest.split_at_mut_checked(len)) else {
+                return Err(Error::usage("out", "has not the size of the selection"));
+            };
+            rows.push(Row { chunks, part, first: overlap.to });
+            (rest, at) = (after, overlap.to.saturating_add(overlap.count));
         }
-        match self.reader.chunk(self.layout, chunk, self.bytes)? {
-            Cow::Owned(bytes) if keep => {
-                let bytes = Arc::from(bytes);
-                cache.put(chunk.address, Arc::clone(&bytes));
-                Ok(Bytes::Shared(bytes))
-            }
-            bytes => Ok(Bytes::Own(bytes)),
-        }
+        Ok(rows)
+    }
+
+    fn row(&self, row: Row<'_>, worker: &mut Worker) -> Result<()> {
+        let Row { chunks, part, first } = row;
+        chunks.iter().try_for_each(|chunk| self.copy(chunk, part, first, worker))
     }
 
     fn overlap(&self, axis: usize, chunk: &StoredChunk) -> Option<Overlap> {
@@ -178,32 +161,39 @@ impl Chunks<'_> {
             return None;
         }
         let count = end.checked_sub(first)?.div_ceil(range.step).min(range.count.checked_sub(to)?);
-        Some(Overlap { start: first.checked_sub(origin)?, to, count, step: range.step })
+        Some(Overlap { start: first.checked_sub(origin)?, step: range.step, to, count })
     }
 
-    /// Copies what is selected of a chunk into `part`, the rows `first` to `first + rows` of the selection.
-    fn copy(&self, chunk: &StoredChunk, part: &mut [u8], first: u64, rows: u64) -> Result<()> {
-        let rank = self.dimensions.len();
-        let overlaps: Option<Vec<Overlap>> = (0..rank).map(|axis| self.overlap(axis, chunk)).collect();
-        let Some(overlaps) = overlaps else { return Ok(()) };
-        let whole = overlaps.iter().zip(&self.layout.dimensions).all(|(overlap, n)| overlap.count == *n);
-        let bytes = self.bytes_of(chunk, whole)?;
-        let from = Rectangle {
-            shape: self.layout.dimensions.clone(),
-            start: overlaps.iter().map(|overlap| overlap.start).collect(),
-            step: overlaps.iter().map(|overlap| overlap.step).collect(),
-        };
-        let mut to = Rectangle {
-            shape: self.slab.shape(),
-            start: overlaps.iter().map(|overlap| overlap.to).collect(),
-            step: vec![1; rank],
-        };
-        if let (Some(shape), Some(start)) = (to.shape.first_mut(), to.start.first_mut()) {
-            *shape = rows;
-            *start = start.saturating_sub(first);
+    /// Copies what is selected of a chunk into `part`, the rows of the selection from `first` on.
+    fn copy(&self, chunk: &StoredChunk, part: &mut [u8], first: u64, worker: &mut Worker) -> Result<()> {
+        let Worker { scratch, overlaps, placed } = worker;
+        overlaps.clear();
+        for axis in 0..self.dimensions.len() {
+            let Some(overlap) = self.overlap(axis, chunk) else { return Ok(()) };
+            overlaps.push(overlap);
         }
-        let counts: Vec<u64> = overlaps.iter().map(|overlap| overlap.count).collect();
-        copy::copy((bytes.as_ref(), &from), (part, &to), &counts, self.reader.element())
-            .ok_or_else(|| self.reader.layout_fault("chunk size", FaultKind::Overflow))
+        if let Some(rows) = overlaps.first_mut() {
+            rows.to = rows.to.saturating_sub(first);
+        }
+        let wrong = || self.reader.layout_fault("chunk size", FaultKind::Overflow);
+        self.distances.place(overlaps, placed).ok_or_else(wrong)?;
+        if let Some(out) = placed.whole(part, self.bytes)
+            && self.reader.is_plain(self.layout, chunk)?
+            && chunk.size >= out.len() as u64
+        {
+            return self.reader.opened.context.read_into("chunk", chunk.address, out);
+        }
+        let whole = overlaps.iter().zip(&self.layout.dimensions).all(|(overlap, n)| overlap.count == *n);
+        // If only a part of a chunk is wanted, the rest may be wanted soon.
+        let cache = &self.reader.opened.chunks;
+        let keep = !whole && cache.takes(self.bytes) && !self.reader.is_plain(self.layout, chunk)?;
+        if keep && let Some(bytes) = cache.get(chunk.address) {
+            return placed.copy(&bytes, part).ok_or_else(wrong);
+        }
+        let bytes = self.reader.chunk(self.layout, chunk, self.bytes, scratch)?;
+        if keep {
+            cache.put(chunk.address, Arc::from(bytes));
+        }
+        placed.copy(bytes, part).ok_or_else(wrong)
     }
 }

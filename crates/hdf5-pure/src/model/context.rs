@@ -39,10 +39,34 @@ impl Context {
 
     /// The `len` bytes of `structure` at `at`.
     pub(crate) fn read(&self, structure: &'static str, at: Address, len: u64) -> Result<Cow<'_, [u8]>> {
+        let len = self.inside(structure, at, len)?;
+        self.storage.read_at(self.offset(at), len)
+    }
+
+    /// As [`read`](Self::read), in `buffer` where the storage has the bytes not in memory.
+    pub(crate) fn read_with<'s>(
+        &'s self,
+        structure: &'static str,
+        at: Address,
+        len: u64,
+        buffer: &'s mut Vec<u8>,
+    ) -> Result<&'s [u8]> {
+        let len = self.inside(structure, at, len)?;
+        self.storage.read_with(self.offset(at), len, buffer)
+    }
+
+    /// As [`read`](Self::read), as many bytes as `out` has room for.
+    pub(crate) fn read_into(&self, structure: &'static str, at: Address, out: &mut [u8]) -> Result<()> {
+        self.inside(structure, at, out.len() as u64)?;
+        self.storage.read_into(self.offset(at), out)
+    }
+
+    /// Checks that `len` bytes at `at` lie in the file.
+    fn inside(&self, structure: &'static str, at: Address, len: u64) -> Result<usize> {
         let end = self.base.checked_add(at.0).and_then(|offset| offset.checked_add(len));
         let size = self.storage.len();
         match (end, usize::try_from(len)) {
-            (Some(end), Ok(len)) if end <= size => self.storage.read_at(self.offset(at), len),
+            (Some(end), Ok(len)) if end <= size => Ok(len),
             _ => {
                 let found = end.unwrap_or(u64::MAX);
                 let fault =
@@ -91,14 +115,16 @@ impl Context {
     }
 }
 
-/// Counts the nodes of a tree that are visited: more than the file has room for means that they lead back to each other.
+/// Takes note of the nodes of a tree that are visited: one that is met twice, or more than the file has room for, mean
+/// that they lead back to each other.
 pub(crate) struct Budget {
     bytes: u64,
+    seen: HashSet<Address>,
 }
 
 impl Budget {
     pub(crate) fn new(context: &Context) -> Self {
-        Self { bytes: context.storage.len() }
+        Self { bytes: context.storage.len(), seen: HashSet::new() }
     }
 
     /// Takes note of a node of `size` bytes at `at`.
@@ -110,11 +136,11 @@ impl Budget {
         size: u64,
     ) -> Result<()> {
         match self.bytes.checked_sub(size.max(1)) {
-            Some(left) => {
+            Some(left) if self.seen.insert(at) => {
                 self.bytes = left;
                 Ok(())
             }
-            None => Err(context.fault(structure, at, FaultKind::Loop)),
+            _ => Err(context.fault(structure, at, FaultKind::Loop)),
         }
     }
 }

@@ -75,40 +75,115 @@ impl Plan {
     }
 
     fn run(&self, source: &[u8], target: &mut [u8]) -> Option<()> {
-        match self.dimensions.split_last() {
-            None => copy_run(source, self.source, target, self.target, self.run),
-            Some((&inner, outer)) => self.walk(outer, inner, (self.source, self.target), source, target),
+        walk(&self.dimensions, (self.source, self.target), source, target, self.run)
+    }
+}
+
+/// What a part of one array and a part of another have in common along one dimension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overlap {
+    /// First index in the source.
+    pub(crate) start: u64,
+    /// From one index in the source to the next.
+    pub(crate) step: u64,
+    /// First index in the target, where indexes follow each other.
+    pub(crate) to: u64,
+    pub(crate) count: u64,
+}
+
+/// Byte distances in two arrays between which many rectangles are copied.
+#[derive(Debug)]
+pub(crate) struct Distances {
+    /// Those in source and target, slowest first.
+    strides: Vec<(u64, u64)>,
+    size: u64,
+}
+
+/// A rectangle as [`Distances::place`] finds it.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    dimensions: Vec<(usize, usize, usize)>,
+    source: usize,
+    target: usize,
+    run: usize,
+}
+
+impl Distances {
+    /// Arrays of elements of `size` bytes.
+    pub(crate) fn new(source: &[u64], target: &[u64], size: usize) -> Option<Self> {
+        let size = u64::try_from(size).ok()?;
+        let mut strides = Vec::with_capacity(source.len());
+        let (mut from, mut to) = (size, size);
+        for (&source, &target) in source.iter().zip(target).rev() {
+            strides.push((from, to));
+            from = from.checked_mul(source.max(1))?;
+            to = to.checked_mul(target.max(1))?;
         }
+        strides.reverse();
+        Some(Self { strides, size })
     }
 
-    fn walk(
-        &self,
-        outer: &[(usize, usize, usize)],
-        inner: (usize, usize, usize),
-        (mut from, mut to): (usize, usize),
-        source: &[u8],
-        target: &mut [u8],
-    ) -> Option<()> {
-        match outer.split_first() {
-            Some((&(count, source_step, target_step), deeper)) => {
-                for _ in 0..count {
-                    self.walk(deeper, inner, (from, to), source, target)?;
-                    from = from.checked_add(source_step)?;
-                    to = to.checked_add(target_step)?;
-                }
-                Some(())
-            }
-            None => {
-                let (count, source_step, target_step) = inner;
-                for _ in 0..count {
-                    copy_run(source, from, target, to, self.run)?;
-                    from = from.checked_add(source_step)?;
-                    to = to.checked_add(target_step)?;
-                }
-                Some(())
+    /// Where the elements are that `overlaps` says, one for each dimension. No count may be 0.
+    pub(crate) fn place(&self, overlaps: &[Overlap], placed: &mut Placed) -> Option<()> {
+        placed.dimensions.clear();
+        let (mut source, mut target, mut run) = (0u64, 0u64, self.size);
+        for (overlap, &(from, to)) in overlaps.iter().zip(&self.strides).rev() {
+            source = source.checked_add(overlap.start.checked_mul(from)?)?;
+            target = target.checked_add(overlap.to.checked_mul(to)?)?;
+            let step = overlap.step.checked_mul(from)?;
+            let count = overlap.count;
+            // Dimensions whose elements are adjacent in both arrays join the run.
+            if placed.dimensions.is_empty() && (count == 1 || (step == run && to == run)) {
+                run = run.checked_mul(count)?;
+            } else if count != 1 {
+                placed.dimensions.push((
+                    usize::try_from(count).ok()?,
+                    usize::try_from(step).ok()?,
+                    usize::try_from(to).ok()?,
+                ));
             }
         }
+        placed.dimensions.reverse();
+        placed.source = usize::try_from(source).ok()?;
+        placed.target = usize::try_from(target).ok()?;
+        placed.run = usize::try_from(run).ok()?;
+        Some(())
     }
+}
+
+impl Placed {
+    /// Copies the elements; `None` if they leave either array.
+    pub(crate) fn copy(&self, source: &[u8], target: &mut [u8]) -> Option<()> {
+        walk(&self.dimensions, (self.source, self.target), source, target, self.run)
+    }
+
+    /// The place of the elements in the target, if they are all of the first `len` bytes of the source, in order.
+    pub(crate) fn whole<'t>(&self, target: &'t mut [u8], len: usize) -> Option<&'t mut [u8]> {
+        let all = self.dimensions.is_empty() && self.source == 0 && self.run == len;
+        if all { target.get_mut(self.target..self.target.checked_add(len)?) } else { None }
+    }
+}
+
+/// Copies runs of `run` bytes, counted and placed by `dimensions`: count and byte strides, slowest first.
+fn walk(
+    dimensions: &[(usize, usize, usize)],
+    (mut from, mut to): (usize, usize),
+    source: &[u8],
+    target: &mut [u8],
+    run: usize,
+) -> Option<()> {
+    let Some((&(count, source_step, target_step), deeper)) = dimensions.split_first() else {
+        return copy_run(source, from, target, to, run);
+    };
+    for _ in 0..count {
+        match deeper {
+            [] => copy_run(source, from, target, to, run)?,
+            _ => walk(deeper, (from, to), source, target, run)?,
+        }
+        from = from.checked_add(source_step)?;
+        to = to.checked_add(target_step)?;
+    }
+    Some(())
 }
 
 fn copy_run(source: &[u8], from: usize, target: &mut [u8], to: usize, len: usize) -> Option<()> {
@@ -148,6 +223,26 @@ mod tests {
         copy((&source, &from), (&mut target, &to), &[2, 2], 1).unwrap();
         assert_eq!(target, [0, 6, 0, 9, 0, 18, 0, 21, 0, 0, 0, 0]);
         assert_eq!(copy((&source[..9], &from), (&mut target, &to), &[2, 2], 1), None);
+    }
+
+    #[test]
+    fn placed_rectangles() {
+        let source: Vec<u8> = (0..24).collect(); // 4 x 6
+        let mut target = vec![0; 12]; // 3 x 4
+        let distances = Distances::new(&[4, 6], &[3, 4], 1).unwrap();
+        let mut placed = Placed::default();
+        let overlaps =
+            [Overlap { start: 1, step: 2, to: 0, count: 2 }, Overlap { start: 0, step: 3, to: 1, count: 2 }];
+        distances.place(&overlaps, &mut placed).unwrap();
+        placed.copy(&source, &mut target).unwrap();
+        assert_eq!(target, [0, 6, 9, 0, 0, 18, 21, 0, 0, 0, 0, 0]);
+        assert!(placed.copy(&source[..9], &mut target).is_none());
+        assert!(placed.whole(&mut target, 24).is_none());
+        // Two whole rows of the source are two rows of the target if both are as wide.
+        let distances = Distances::new(&[2, 4], &[3, 4], 1).unwrap();
+        let rows = [2, 4].map(|count| Overlap { start: 0, step: 1, to: 0, count });
+        distances.place(&rows, &mut placed).unwrap();
+        assert_eq!(placed.whole(&mut target, 8).map(|part| part.len()), Some(8));
     }
 
     #[test]

@@ -67,21 +67,15 @@ impl Registry {
         &self,
         pipeline: &Pipeline,
         mask: u32,
-        mut bytes: Cow<'a, [u8]>,
+        bytes: Cow<'a, [u8]>,
         len: usize,
         offset: u64,
     ) -> Result<Cow<'a, [u8]>> {
-        // What an inner filter adds, such as a checksum, is small beside the chunk or of its order.
-        let max = len.saturating_mul(2).saturating_add(4096);
-        for (i, filter) in pipeline.filters.iter().enumerate().rev() {
-            if u32::try_from(i).ok().and_then(|i| mask.checked_shr(i)).is_some_and(|bits| bits & 1 == 1) {
-                continue;
-            }
-            bytes = self.undo_one(filter, bytes, len, max, offset)?;
-        }
-        if bytes.len() < len {
-            let kind = FaultKind::Mismatch { expected: len as u64, found: bytes.len() as u64 };
-            return Err(Fault::new("decoded length", kind).at("chunk", offset));
+        let filtered = Filtered { pipeline, mask, len, offset };
+        let mut buffers = Buffers::default();
+        if self.steps(&filtered, &bytes, &mut buffers)? {
+            buffers.now.truncate(len);
+            return Ok(Cow::Owned(buffers.now));
         }
         Ok(match bytes {
             Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
@@ -92,59 +86,117 @@ impl Registry {
         })
     }
 
-    fn undo_one<'a>(
+    /// As [`decode`](Self::decode), in memory that serves one chunk after another.
+    pub(crate) fn decode_with<'s>(
+        &self,
+        filtered: &Filtered<'_>,
+        bytes: &'s [u8],
+        buffers: &'s mut Buffers,
+    ) -> Result<&'s [u8]> {
+        let decoded = if self.steps(filtered, bytes, buffers)? { &buffers.now } else { bytes };
+        Ok(decoded.get(..filtered.len).unwrap_or_default())
+    }
+
+    /// Leaves the result in the buffer `now`, and says whether any filter was undone. There are at least as many bytes as
+    /// are wanted.
+    fn steps(&self, filtered: &Filtered<'_>, bytes: &[u8], buffers: &mut Buffers) -> Result<bool> {
+        let mut any = false;
+        for (i, filter) in filtered.pipeline.filters.iter().enumerate().rev() {
+            let bits = u32::try_from(i).ok().and_then(|i| filtered.mask.checked_shr(i));
+            if bits.is_some_and(|bits| bits & 1 == 1) || self.keeps(filter) {
+                continue;
+            }
+            if any {
+                self.undo_one(filter, &buffers.now, filtered, &mut buffers.next)?;
+                std::mem::swap(&mut buffers.now, &mut buffers.next);
+            } else {
+                self.undo_one(filter, bytes, filtered, &mut buffers.now)?;
+                any = true;
+            }
+        }
+        let (len, found) = (filtered.len as u64, if any { buffers.now.len() } else { bytes.len() } as u64);
+        if found < len {
+            let kind = FaultKind::Mismatch { expected: len, found };
+            return Err(Fault::new("decoded length", kind).at("chunk", filtered.offset));
+        }
+        Ok(any)
+    }
+
+    /// Rounding filters lose bits when they write; reading them is the identity.
+    fn keeps(&self, filter: &FilterDescription) -> bool {
+        matches!(filter.id, 32022 | 32023 | 32032) && !self.added.contains_key(&filter.id)
+    }
+
+    fn undo_one(
         &self,
         filter: &FilterDescription,
-        bytes: Cow<'a, [u8]>,
-        len: usize,
-        max: usize,
-        offset: u64,
-    ) -> Result<Cow<'a, [u8]>> {
-        let values = &filter.values[..];
+        bytes: &[u8],
+        filtered: &Filtered<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let (values, len, offset) = (&filter.values[..], filtered.len, filtered.offset);
+        // What an inner filter adds, such as a checksum, is small beside the chunk or of its order.
+        let max = len.saturating_mul(2).saturating_add(4096);
         if let Some(added) = self.added.get(&filter.id) {
-            let decoded =
-                added.decode(values, &bytes, len).map_err(|fault| fault.at("filtered chunk", offset))?;
-            return Ok(Cow::Owned(decoded));
+            *out = added.decode(values, bytes, len).map_err(|fault| fault.at("filtered chunk", offset))?;
+            return Ok(());
         }
         #[cfg(feature = "blosc2")]
-        match filter.id {
-            32001 => {
-                return codec::blosc::chunk(&bytes, max)
-                    .map(Cow::Owned)
-                    .map_err(|error| moved(error, offset));
-            }
-            32026 => {
-                return codec::blosc::frame(&bytes, max)
-                    .map(Cow::Owned)
-                    .map_err(|error| moved(error, offset));
-            }
-            _ => {}
+        if let 32001 | 32026 = filter.id {
+            let container = if filter.id == 32001 { codec::blosc::chunk } else { codec::blosc::frame };
+            *out = container(bytes, max).map_err(|error| moved(error, offset))?;
+            return Ok(());
         }
-        let (structure, decoded): (&'static str, Result<Vec<u8>, Fault>) = match filter.id {
+        let (structure, decoded): (&'static str, Result<(), Fault>) = match filter.id {
             #[cfg(feature = "deflate")]
-            1 => ("deflate filter", codec::deflate::decode(&bytes, len, max)),
+            1 => ("deflate filter", codec::deflate::decode(bytes, len, max, out)),
             2 => {
                 let size = values.first().map_or(1, |&size| usize::try_from(size).unwrap_or(usize::MAX));
-                ("shuffle filter", Ok(codec::shuffle::decode(size, &bytes)))
+                ("shuffle filter", {
+                    codec::shuffle::decode(size, bytes, out);
+                    Ok(())
+                })
             }
-            3 => ("fletcher32 filter", codec::fletcher32::decode(&bytes).map(<[u8]>::to_vec)),
-            4 => ("szip filter", codec::szip::decode(values, &bytes, max)),
-            5 => ("n-bit filter", codec::nbit::decode(values, &bytes, max)),
-            6 => ("scale-offset filter", codec::scale_offset::decode(values, &bytes, max)),
+            3 => ("fletcher32 filter", codec::fletcher32::decode(bytes).map(|data| data.clone_into(out))),
+            4 => ("szip filter", codec::szip::decode(values, bytes, max).map(|data| *out = data)),
+            5 => ("n-bit filter", codec::nbit::decode(values, bytes, max).map(|data| *out = data)),
+            6 => (
+                "scale-offset filter",
+                codec::scale_offset::decode(values, bytes, max).map(|data| *out = data),
+            ),
             #[cfg(feature = "bzip2")]
-            307 => ("bzip2 filter", codec::bzip2::decode(&bytes, max)),
-            32000 => ("lzf filter", codec::lzf::decode(&bytes, len, max)),
+            307 => ("bzip2 filter", codec::bzip2::decode(bytes, max).map(|data| *out = data)),
+            32000 => ("lzf filter", codec::lzf::decode(bytes, len, max).map(|data| *out = data)),
             #[cfg(feature = "lz4")]
-            32004 => ("lz4 filter", codec::lz4::decode(&bytes, max)),
-            32008 => ("bitshuffle filter", codec::bitshuffle::decode(values, &bytes, max)),
-            #[cfg(feature = "zstd")]
-            32015 => ("zstd filter", codec::zstd::decode(&bytes, max)),
-            // Rounding filters lose bits when they write; reading them is the identity.
-            32022 | 32023 | 32032 => return Ok(bytes),
+            32004 => ("lz4 filter", codec::lz4::decode(bytes, max).map(|data| *out = data)),
+            32008 => {
+                ("bitshuffle filter", codec::bitshuffle::decode(values, bytes, max).map(|data| *out = data))
+            }
+            #[cfg(any(feature = "zstd", feature = "ruzstd"))]
+            32015 => ("zstd filter", codec::zstd::decode(bytes, max).map(|data| *out = data)),
             id => return Err(unsupported(id, filter, offset)),
         };
-        decoded.map(Cow::Owned).map_err(|fault| fault.at(structure, offset))
+        decoded.map_err(|fault| fault.at(structure, offset))
     }
+}
+
+/// What is known of filtered bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filtered<'p> {
+    pub(crate) pipeline: &'p Pipeline,
+    /// Filters that were skipped, bit by bit.
+    pub(crate) mask: u32,
+    /// Bytes that should come out.
+    pub(crate) len: usize,
+    /// Where they stand, for errors.
+    pub(crate) offset: u64,
+}
+
+/// Memory for the steps of a pipeline.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    now: Vec<u8>,
+    next: Vec<u8>,
 }
 
 /// An error of a container inside the file: its offset is that of the file.

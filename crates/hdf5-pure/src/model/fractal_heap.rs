@@ -23,6 +23,8 @@ pub(crate) struct Heap<'a> {
     context: &'a Context,
     address: Address,
     header: FractalHeap,
+    /// Bytes of objects that may still be given out: objects do not overlap, so that there are no more than the file has.
+    left: u64,
     direct: HashMap<Address, Cow<'a, [u8]>>,
     /// The root, if it is an indirect block: it is on the way to every object.
     top: Option<IndirectBlock>,
@@ -35,22 +37,38 @@ impl<'a> Heap<'a> {
         let base = context.offset(address);
         let size = locate(HEADER, base, &start, |i| FractalHeap::size(i, context.sizes))?;
         let header = context.parse(HEADER, address, size as u64, |i| FractalHeap::parse(i, context.sizes))?;
-        Ok(Self { context, address, header, direct: HashMap::new(), top: None, indirect: HashMap::new() })
+        // Filters unfold blocks to more.
+        let left = if header.filters.is_some() { context.limits.memory } else { context.storage.len() };
+        Ok(Self {
+            context,
+            address,
+            header,
+            left,
+            direct: HashMap::new(),
+            top: None,
+            indirect: HashMap::new(),
+        })
     }
 
     /// The absolute offset and the bytes of the object with ID `id`.
     pub(crate) fn get(&mut self, id: &[u8]) -> Result<(u64, Cow<'a, [u8]>)> {
         let base = self.context.offset(self.address);
         let id = locate("fractal heap ID", base, id, |i| HeapId::parse(i, &self.header, self.context.sizes))?;
-        match id {
-            HeapId::Tiny(bytes) => Ok((base, Cow::Owned(bytes))),
-            HeapId::Managed { offset, length } => self.managed(offset, length),
-            HeapId::Huge { address, stored, filtered } => self.huge(address, stored, filtered),
+        let (offset, bytes) = match id {
+            HeapId::Tiny(bytes) => (base, Cow::Owned(bytes)),
+            HeapId::Managed { offset, length } => self.managed(offset, length)?,
+            HeapId::Huge { address, stored, filtered } => self.huge(address, stored, filtered)?,
             HeapId::HugeIndirect { key } => {
                 let object = self.find_huge(key)?;
-                self.huge(object.address, object.stored, object.filtered)
+                self.huge(object.address, object.stored, object.filtered)?
             }
-        }
+        };
+        let kind = FaultKind::Rule("gives out more objects than it holds");
+        self.left = self
+            .left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| self.context.fault(HEADER, self.address, kind))?;
+        Ok((offset, bytes))
     }
 
     fn out_of_bounds(&self) -> sciformats_core::Error {

@@ -47,10 +47,13 @@ fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
         return Ok(Storage::Symbols(table));
     }
     let info = object.parse(context, MessageType::LinkInfo, |i| LinkInfo::parse(i, sizes))?;
-    Ok(match info.and_then(|info| info.heap.zip(info.by_name)) {
-        Some((heap, by_name)) => Storage::Dense { heap, by_name },
-        None => Storage::Compact,
-    })
+    match info.map(|info| (info.heap, info.by_name)) {
+        Some((Some(heap), Some(by_name))) => Ok(Storage::Dense { heap, by_name }),
+        Some((Some(_), None)) => {
+            Err(object.fault(MessageType::LinkInfo, "name index address", "is undefined beside a heap"))
+        }
+        _ => Ok(Storage::Compact),
+    }
 }
 
 /// All links of the group `object`, those that cannot be read as errors.

@@ -178,6 +178,12 @@ impl<'a> Object<'a> {
         locate(message.kind.name(), offset, &bytes, parser)
     }
 
+    /// The error of a field of a message of the object.
+    pub(crate) fn fault(&self, kind: MessageType, field: &'static str, rule: &'static str) -> Error {
+        let offset = self.find(kind).map_or(0, |message| message.offset);
+        Fault::new(field, FaultKind::Rule(rule)).at(kind.name(), offset)
+    }
+
     /// The error of an object that lacks a message.
     pub(crate) fn missing(&self, context: &Context, rule: &'static str) -> Error {
         context.fault(STRUCTURE, self.address, FaultKind::Rule(rule))

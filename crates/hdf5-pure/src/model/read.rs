@@ -1,16 +1,16 @@
 //! Reading the elements of a dataset as they are stored.
 
-use std::borrow::Cow;
-
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::read_into_threads;
 use sciformats_core::{Error, Result, Slab};
 
 use super::chunks::StoredChunk;
 use super::copy::{self, Rectangle};
+use super::filters::{Buffers, Filtered};
 use super::object::Object;
 use super::open::Opened;
-use super::{chunked, external, virtual_layout};
+use super::virtual_layout::{self, Nesting};
+use super::{chunked, external};
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::dataspace::Dataspace;
@@ -101,17 +101,32 @@ pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
     Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object) })
 }
 
+/// Adjacent elements of so many bytes are read by a call of the system.
+const LONG: u64 = 32 << 10;
+
 /// A read of one dataset.
 pub(crate) struct Reader<'a> {
     pub(crate) opened: &'a Opened,
     pub(crate) content: &'a Content,
-    /// How many virtual datasets lead to this one.
-    pub(crate) depth: usize,
+    /// The virtual datasets that lead to this one.
+    pub(super) nesting: Nesting,
     /// Threads that may be used.
     pub(crate) threads: usize,
 }
 
-impl Reader<'_> {
+/// Memory that serves one chunk after another.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    stored: Vec<u8>,
+    buffers: Buffers,
+}
+
+impl<'a> Reader<'a> {
+    /// A read by at most `threads` threads.
+    pub(crate) fn new(opened: &'a Opened, content: &'a Content, threads: usize) -> Self {
+        Self { opened, content, nesting: Nesting::default(), threads }
+    }
+
     pub(super) fn element(&self) -> usize {
         usize::try_from(self.content.datatype.size).unwrap_or(usize::MAX)
     }
@@ -178,7 +193,10 @@ impl Reader<'_> {
             let kind = FaultKind::OutOfBounds { found, end: context.storage.len() };
             context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
         })?;
-        if let Some(all) = context.storage.as_slice().filter(|_| !slab.is_all()) {
+        // Short runs are cheaper to pick out of memory than to ask for one by one.
+        let short =
+            slab.runs().next().is_some_and(|run| run.step != 1 || run.len.saturating_mul(size as u64) < LONG);
+        if let Some(all) = context.storage.as_slice().filter(|_| short) {
             let start = usize::try_from(context.offset(at)).unwrap_or(usize::MAX);
             let end = start.saturating_add(usize::try_from(total).unwrap_or(usize::MAX));
             return self.compact(all.get(start..end).unwrap_or_default(), slab, out);
@@ -193,18 +211,32 @@ impl Reader<'_> {
     }
 
     /// The bytes of a chunk, `bytes` of them, all filters undone.
-    pub(crate) fn chunk(&self, layout: &Chunked, chunk: &StoredChunk, bytes: usize) -> Result<Cow<'_, [u8]>> {
+    pub(crate) fn chunk<'s>(
+        &'s self,
+        layout: &Chunked,
+        chunk: &StoredChunk,
+        bytes: usize,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8]> {
         let context = &self.opened.context;
         let pipeline = &self.content.storage()?.pipeline;
-        let stored = context.read("chunk", chunk.address, chunk.size)?;
-        if pipeline.filters.is_empty() || layout.unfiltered_edges && self.reaches_out(layout, chunk) {
-            if stored.len() < bytes {
+        let Scratch { stored, buffers } = scratch;
+        let stored = context.read_with("chunk", chunk.address, chunk.size, stored)?;
+        if self.is_plain(layout, chunk)? {
+            return stored.get(..bytes).ok_or_else(|| {
                 let kind = FaultKind::Mismatch { expected: bytes as u64, found: stored.len() as u64 };
-                return Err(context.fault("chunk", chunk.address, Fault::new("stored size", kind)));
-            }
-            return Ok(stored);
+                context.fault("chunk", chunk.address, Fault::new("stored size", kind))
+            });
         }
-        context.unfilter(pipeline, chunk.filter_mask, chunk.address, stored, bytes)
+        let offset = context.offset(chunk.address);
+        let filtered = Filtered { pipeline, mask: chunk.filter_mask, len: bytes, offset };
+        context.registry.decode_with(&filtered, stored, buffers)
+    }
+
+    /// Whether the elements of a chunk are stored as they are.
+    pub(super) fn is_plain(&self, layout: &Chunked, chunk: &StoredChunk) -> Result<bool> {
+        let filters = &self.content.storage()?.pipeline.filters;
+        Ok(filters.is_empty() || layout.unfiltered_edges && self.reaches_out(layout, chunk))
     }
 
     /// Whether a chunk extends beyond the dataset.

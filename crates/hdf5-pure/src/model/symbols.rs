@@ -14,7 +14,7 @@ use crate::spec::local_heap::LocalHeap;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::small::SymbolTable;
 use crate::spec::symbol_table::{Cache, Entry, Node};
-use crate::spec::{Address, Name};
+use crate::spec::{Address, Name, Sizes};
 
 const TREE: &str = "group B-tree node";
 const NODE: &str = "symbol table node";
@@ -75,25 +75,25 @@ impl<'a> Symbols<'a> {
             Ok(node) => node,
             Err(error) => return visit(Err(error.into())),
         };
-        if let Err(error) = budget.visit(self.context, TREE, at, Prefix::size(self.context.sizes) as u64) {
-            let _ = visit(Err(error.into()));
-            return ControlFlow::Break(());
+        let entries = u16::try_from(node.children.len()).unwrap_or(u16::MAX);
+        let size = GroupNode::size(self.context.sizes, entries) as u64;
+        if let Err(error) = budget.visit(self.context, TREE, at, size) {
+            return visit(Err(error.into()));
         }
         for &child in &node.children {
             match node.level.checked_sub(1) {
                 Some(below) => self.descend(child, Some(below), budget, visit)?,
-                None => {
-                    if let Err(error) = budget.visit(self.context, NODE, child, Node::PREFIX as u64) {
-                        let _ = visit(Err(error.into()));
-                        return ControlFlow::Break(());
-                    }
-                    match self.leaf(child) {
-                        Ok(leaf) => {
-                            leaf.entries.iter().try_for_each(|entry| visit(self.link(child, entry)))?;
+                None => match self.leaf(child) {
+                    Ok(leaf) => {
+                        let size = leaf_size(self.context.sizes, leaf.entries.len()) as u64;
+                        if let Err(error) = budget.visit(self.context, NODE, child, size) {
+                            visit(Err(error.into()))?;
+                            continue;
                         }
-                        Err(error) => visit(Err(error.into()))?,
+                        leaf.entries.iter().try_for_each(|entry| visit(self.link(child, entry)))?;
                     }
-                }
+                    Err(error) => visit(Err(error.into()))?,
+                },
             }
         }
         ControlFlow::Continue(())
@@ -114,7 +114,7 @@ impl<'a> Symbols<'a> {
     fn leaf(&self, at: Address) -> Result<Node> {
         let sizes = self.context.sizes;
         let symbols = self.context.parse(NODE, at, Node::PREFIX as u64, Node::count)?;
-        let len = Entry::size(sizes).saturating_mul(symbols.into()).saturating_add(Node::PREFIX);
+        let len = leaf_size(sizes, symbols.into());
         self.context.parse(NODE, at, len as u64, |i| Node::parse(i, sizes))
     }
 
@@ -172,4 +172,9 @@ impl<'a> Symbols<'a> {
         }
         Ok(node.children.get(low).copied())
     }
+}
+
+/// Bytes of a symbol table node as far as it is used.
+fn leaf_size(sizes: Sizes, symbols: usize) -> usize {
+    Entry::size(sizes).saturating_mul(symbols).saturating_add(Node::PREFIX)
 }

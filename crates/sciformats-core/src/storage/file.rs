@@ -120,6 +120,10 @@ impl ReadAt for FileStorage {
         Ok(Cow::Owned(out))
     }
 
+    fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        super::fill_buffer(self, offset, len, buffer)
+    }
+
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, out.len() as u64)?;
         positioned::read_exact(&self.file, out, offset).map_err(|e| self.error("read", e, Some(offset)))
@@ -165,28 +169,28 @@ mod reserved {
 }
 
 #[cfg(unix)]
-mod positioned {
+pub(super) mod positioned {
     use std::fs::File;
     use std::io::Result;
     use std::os::unix::fs::FileExt;
 
-    pub(super) fn read_exact(file: &File, out: &mut [u8], offset: u64) -> Result<()> {
+    pub(in crate::storage) fn read_exact(file: &File, out: &mut [u8], offset: u64) -> Result<()> {
         file.read_exact_at(out, offset)
     }
 
-    pub(super) fn write_all(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
+    pub(in crate::storage) fn write_all(file: &File, bytes: &[u8], offset: u64) -> Result<()> {
         file.write_all_at(bytes, offset)
     }
 }
 
 #[cfg(windows)]
-mod positioned {
+pub(super) mod positioned {
     use std::fs::File;
     use std::io::{ErrorKind, Result};
     use std::os::windows::fs::FileExt;
 
     // `seek_read` and `seek_write` take the position with the call; the cursor they also move is used by nobody.
-    pub(super) fn read_exact(file: &File, mut out: &mut [u8], mut offset: u64) -> Result<()> {
+    pub(in crate::storage) fn read_exact(file: &File, mut out: &mut [u8], mut offset: u64) -> Result<()> {
         while !out.is_empty() {
             match file.seek_read(out, offset) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -201,7 +205,7 @@ mod positioned {
         Ok(())
     }
 
-    pub(super) fn write_all(file: &File, mut bytes: &[u8], mut offset: u64) -> Result<()> {
+    pub(in crate::storage) fn write_all(file: &File, mut bytes: &[u8], mut offset: u64) -> Result<()> {
         while !bytes.is_empty() {
             match file.seek_write(bytes, offset) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -218,15 +222,15 @@ mod positioned {
 }
 
 #[cfg(not(any(unix, windows)))]
-mod positioned {
+pub(super) mod positioned {
     use std::fs::File;
     use std::io::{ErrorKind, Result};
 
-    pub(super) fn read_exact(_: &File, _: &mut [u8], _: u64) -> Result<()> {
+    pub(in crate::storage) fn read_exact(_: &File, _: &mut [u8], _: u64) -> Result<()> {
         Err(ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn write_all(_: &File, _: &[u8], _: u64) -> Result<()> {
+    pub(in crate::storage) fn write_all(_: &File, _: &[u8], _: u64) -> Result<()> {
         Err(ErrorKind::Unsupported.into())
     }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
-use super::{ReadAt, memory};
+use super::file::positioned;
+use super::{ReadAt, check_range, memory};
 use crate::error::{Error, Result};
 
 /// A read-only memory map of a whole file.
@@ -12,8 +13,17 @@ use crate::error::{Error, Result};
 /// The map shows the file as it is: bytes that another process overwrites change under the reader, and if the file
 /// is cut shorter, reading past its new end ends the process with `SIGBUS`. Map files that nobody truncates; use
 /// [`FileStorage`](super::FileStorage) for the others.
+///
+/// What is copied out of the file by long reads comes through the system's calls, not through the map: pages of the map
+/// that were touched count as memory of the process, and making them accessible costs as much as a copy.
 #[derive(Debug)]
-pub struct Mapped(memmap2::Mmap);
+pub struct Mapped {
+    map: memmap2::Mmap,
+    file: File,
+}
+
+/// Copies from this length on do not use the map. Below it, a call costs more than the pages.
+const COPIED: usize = 32 << 10;
 
 impl Mapped {
     /// Maps the file at `path`.
@@ -22,34 +32,58 @@ impl Mapped {
     /// `Io`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|e| Error::io("open", e).in_file(path, None))?;
-        Self::of(&file).map_err(|e| e.in_file(path, None))
+        let open = || {
+            let file = File::open(path).map_err(|e| Error::io("open", e))?;
+            Ok(Self { map: map(&file)?, file })
+        };
+        open().map_err(|e: Error| e.in_file(path, None))
     }
 
     /// Maps an open file, which may be closed afterwards.
     ///
     /// # Errors
     /// `Io`.
-    #[allow(unsafe_code)]
     pub fn of(file: &File) -> Result<Self> {
-        // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. What the type
-        // system cannot rule out is another process changing the file; the type's documentation says what happens then.
-        // Reading changed bytes is a race on plain `u8`s with a writer outside the program, which every user of mapped
-        // files accepts; all parsers behind it check bounds on the slice and cannot be led outside.
-        unsafe { memmap2::Mmap::map(file) }.map(Self).map_err(|e| Error::io("map", e))
+        let map = map(file)?;
+        Ok(Self { map, file: file.try_clone().map_err(|e| Error::io("open", e))? })
     }
+}
+
+#[allow(unsafe_code)]
+fn map(file: &File) -> Result<memmap2::Mmap> {
+    // SAFETY: the map is read-only and owned by the returned value, so no Rust reference outlives it. What the type
+    // system cannot rule out is another process changing the file; the documentation of `Mapped` says what happens then.
+    // Reading changed bytes is a race on plain `u8`s with a writer outside the program, which every user of mapped
+    // files accepts; all parsers behind it check bounds on the slice and cannot be led outside.
+    unsafe { memmap2::Mmap::map(file) }.map_err(|e| Error::io("map", e))
 }
 
 impl ReadAt for Mapped {
     fn len(&self) -> u64 {
-        self.0.len() as u64
+        self.map.len() as u64
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
-        memory::slice(&self.0, offset, len).map(Cow::Borrowed)
+        memory::slice(&self.map, offset, len).map(Cow::Borrowed)
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        if out.len() < COPIED {
+            out.copy_from_slice(memory::slice(&self.map, offset, out.len())?);
+            return Ok(());
+        }
+        check_range(self.len(), offset, out.len() as u64)?;
+        positioned::read_exact(&self.file, out, offset).map_err(|e| Error::io("read", e))
+    }
+
+    fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        if len < COPIED {
+            return memory::slice(&self.map, offset, len);
+        }
+        super::fill_buffer(self, offset, len, buffer)
     }
 
     fn as_slice(&self) -> Option<&[u8]> {
-        Some(&self.0)
+        Some(&self.map)
     }
 }

@@ -55,6 +55,21 @@ pub trait ReadAt: Send + Sync {
         Ok(())
     }
 
+    /// Exactly `len` bytes from `offset` on, for a moment: borrowed where that costs nothing, else in `buffer`, which can
+    /// serve one read after another.
+    ///
+    /// # Errors
+    /// As [`read_at`](Self::read_at).
+    fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        match self.read_at(offset, len)? {
+            Cow::Borrowed(bytes) => Ok(bytes),
+            Cow::Owned(bytes) => {
+                *buffer = bytes;
+                Ok(buffer)
+            }
+        }
+    }
+
     /// All bytes at once, where they are in memory.
     fn as_slice(&self) -> Option<&[u8]> {
         None
@@ -97,6 +112,22 @@ pub fn check_range(size: u64, offset: u64, len: u64) -> Result<u64> {
     }
 }
 
+/// Reads a range into the front of `buffer`, which grows where it is too small.
+fn fill_buffer<'a>(
+    storage: &impl ReadAt,
+    offset: u64,
+    len: usize,
+    buffer: &'a mut Vec<u8>,
+) -> Result<&'a [u8]> {
+    check_range(storage.len(), offset, len as u64)?;
+    if buffer.len() < len {
+        *buffer = zeroed(len);
+    }
+    let out = buffer.get_mut(..len).unwrap_or_default();
+    storage.read_into(offset, out)?;
+    Ok(out)
+}
+
 macro_rules! forward_read_at {
     ($($pointer:ty),*) => {$(
         impl<S: ReadAt + ?Sized> ReadAt for $pointer {
@@ -108,6 +139,9 @@ macro_rules! forward_read_at {
             }
             fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
                 (**self).read_into(offset, out)
+            }
+            fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+                (**self).read_with(offset, len, buffer)
             }
             fn as_slice(&self) -> Option<&[u8]> {
                 (**self).as_slice()
@@ -143,12 +177,17 @@ mod tests {
                 let mut out = vec![0xEE; end - offset];
                 storage.read_into(offset as u64, &mut out).unwrap();
                 assert_eq!(out, expected[offset..end]);
+                for mut buffer in [Vec::new(), vec![0xEE; 100]] {
+                    let found = storage.read_with(offset as u64, end - offset, &mut buffer).unwrap();
+                    assert_eq!(found, &expected[offset..end]);
+                }
             }
         }
         for (offset, len) in
             [(0, expected.len() + 1), (expected.len() as u64, 1), (u64::MAX, 1), (1 << 40, usize::MAX)]
         {
             assert!(storage.read_at(offset, len).is_err(), "{offset} {len}");
+            assert!(storage.read_with(offset, len, &mut Vec::new()).is_err(), "{offset} {len}");
         }
         assert!(storage.read_into(expected.len() as u64, &mut [0]).is_err());
         if let Some(bytes) = storage.as_slice() {

@@ -44,6 +44,11 @@ impl<S: ReadAt> ReadAt for Window<S> {
         self.storage.read_into(self.start.saturating_add(offset), out)
     }
 
+    fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        check_range(self.len, offset, len as u64)?;
+        self.storage.read_with(self.start.saturating_add(offset), len, buffer)
+    }
+
     fn as_slice(&self) -> Option<&[u8]> {
         let start = usize::try_from(self.start).ok()?;
         let end = usize::try_from(self.start.checked_add(self.len)?).ok()?;

@@ -51,7 +51,10 @@ impl Index<'_> {
             let start = number.saturating_mul(page);
             let n = page.min(array.elements.saturating_sub(start));
             let offset = block.0.saturating_add(head).saturating_add(number.saturating_mul(stride));
-            if elements.page(Address(offset), start, n.saturating_mul(size), visit)?.is_break() {
+            let at = Address(offset);
+            // Those after a page that is not in the file are not there either.
+            let outside = self.context.available(at) == 0;
+            if elements.page(at, start, n.saturating_mul(size), visit)?.is_break() || outside {
                 break;
             }
         }

@@ -125,18 +125,24 @@ impl Extensible<'_, '_> {
         }
         let page = array.page();
         let bytes = page.saturating_mul(size);
-        for number in 0..count {
-            let first = start.saturating_add(number.saturating_mul(page));
+        let number_of = |element: u64| element.saturating_sub(start).checked_div(page).unwrap_or(0);
+        let (first, last) = self.elements.range;
+        for number in number_of(first)..=number_of(last).min(count.saturating_sub(1)) {
             let used = pages
                 .is_none_or(|(bitmap, bit)| fixed_array::page_is_used(bitmap, bit.saturating_add(number)));
-            if !used || !self.elements.overlap(first, page) {
+            if !used {
                 continue;
             }
             let offset =
                 number.saturating_mul(bytes.saturating_add(4)).saturating_add(prefix).saturating_add(4);
             let at = Address(at.0.saturating_add(offset));
+            let first = start.saturating_add(number.saturating_mul(page));
             if self.elements.page(at, first, bytes, self.visit)?.is_break() {
                 return Ok(ControlFlow::Break(()));
+            }
+            // Those after a page that is not in the file are not there either.
+            if context.available(at) == 0 {
+                break;
             }
         }
         Ok(ControlFlow::Continue(()))

@@ -37,7 +37,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    fn holds(&self, scaled: &[u64]) -> bool {
+    pub(crate) fn holds(&self, scaled: &[u64]) -> bool {
         scaled
             .iter()
             .zip(self.first.iter().zip(&self.last))
@@ -110,7 +110,7 @@ impl Index<'_> {
     }
 
     /// Chunks along each dimension, as the linear number of a chunk counts them: of the maximum size where there is one.
-    fn counts(&self) -> Vec<u64> {
+    pub(crate) fn counts(&self) -> Vec<u64> {
         let sizes =
             self.maximum.iter().zip(self.dimensions).map(|(max, &size)| max.unwrap_or(size).max(size));
         sizes
@@ -173,10 +173,10 @@ impl Index<'_> {
             Ok(node) => node,
             Err(error) => return visit(Err(error)),
         };
-        let size = Prefix::size(self.context.sizes) as u64;
+        let entries = u16::try_from(node.children.len()).unwrap_or(u16::MAX);
+        let size = ChunkNode::size(self.context.sizes, entries, self.dimensions.len()) as u64;
         if let Err(error) = budget.visit(self.context, "chunk B-tree node", at, size) {
-            let _ = visit(Err(error));
-            return ControlFlow::Break(());
+            return visit(Err(error));
         }
         let scale = |offsets: &[u64]| -> Vec<u64> {
             offsets

@@ -4,21 +4,35 @@ use std::collections::HashMap;
 
 use sciformats_core::Result;
 
-use super::{Source, Sources, mappings, numbered, unlimited};
+use super::{Nesting, Source, Sources, mappings, numbered, unlimited};
 use crate::model::open::Opened;
-use crate::model::read::{Content, Reader};
+use crate::model::read::{Content, Storage};
 use crate::model::region::Axis;
 use crate::spec::global_heap::GlobalId;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::layout::Layout;
 use crate::spec::selection::{Regular, Selection};
 use crate::spec::virtual_mapping::Mapping;
 
+/// Gives a virtual dataset the shape that its sources have by now; others stay as they are.
+pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) -> Result<()> {
+    let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage else { return Ok(()) };
+    let found = shape(opened, content, id, nesting)?;
+    if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
+        *dimensions = found;
+    }
+    Ok(())
+}
+
 /// The shape of a virtual dataset whose sources may have grown: unlimited mappings follow them.
-pub(crate) fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>) -> Result<Vec<u64>> {
+fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nesting) -> Result<Vec<u64>> {
     let mut shape = content.dataspace.shape().unwrap_or_default().to_vec();
     let mappings = mappings(opened, id)?;
+    if mappings.iter().all(|mapping| unlimited(&mapping.target).is_none()) {
+        return Ok(shape);
+    }
     let mut extents: HashMap<usize, u64> = HashMap::new();
-    let reader = Reader { opened, content, depth: 0, threads: 1 };
-    let mut sources = Sources { reader: &reader, files: HashMap::new() };
+    let mut sources = Sources::new(opened, content, nesting)?;
     for mapping in &mappings {
         let Some(axis) = unlimited(&mapping.target) else { continue };
         let Selection::Regular(target) = &mapping.target else { continue };

@@ -4,11 +4,12 @@ mod extent;
 mod rows;
 mod wanted;
 
-pub(crate) use extent::shape;
+pub(crate) use extent::update;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Error, Result, Slab};
@@ -28,6 +29,9 @@ use crate::spec::virtual_mapping::{self, Mapping};
 /// Virtual datasets of virtual datasets are followed so far.
 const MAX_DEPTH: usize = 8;
 
+/// So many sources of virtual datasets that are sources themselves are opened for one read.
+const MAX_NESTED: u64 = 1 << 20;
+
 const STRUCTURE: &str = "virtual dataset";
 
 /// The mappings in the object `id`.
@@ -39,6 +43,14 @@ pub(crate) fn mappings(opened: &Opened, id: Option<GlobalId>) -> Result<Vec<Mapp
     locate("virtual dataset mappings", base, heap.get(id)?, |i| virtual_mapping::mappings(i, context.sizes))
 }
 
+/// The virtual datasets that lead to a dataset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nesting {
+    depth: usize,
+    /// Datasets that were opened on the way, all branches together.
+    met: Arc<AtomicU64>,
+}
+
 /// A source that was found.
 struct Source {
     opened: Option<Arc<Opened>>,
@@ -47,13 +59,25 @@ struct Source {
 
 /// Sources of one read.
 struct Sources<'a> {
-    reader: &'a Reader<'a>,
+    opened: &'a Opened,
+    /// What leads to them.
+    nesting: Nesting,
     files: HashMap<PathBuf, Arc<Opened>>,
 }
 
-impl Sources<'_> {
+impl<'a> Sources<'a> {
+    /// The sources of the dataset `content`.
+    fn new(opened: &'a Opened, content: &Content, nesting: &Nesting) -> Result<Self> {
+        if nesting.depth >= MAX_DEPTH {
+            let kind = FaultKind::Rule("leads through too many virtual datasets");
+            return Err(opened.context.fault(STRUCTURE, content.address, Fault::new("source", kind)));
+        }
+        let nesting = Nesting { depth: nesting.depth.saturating_add(1), met: nesting.met.clone() };
+        Ok(Self { opened, nesting, files: HashMap::new() })
+    }
+
     fn open(&mut self, file: &[u8], dataset: &[u8]) -> Result<Option<Source>> {
-        let here = self.reader.opened;
+        let here = self.opened;
         let other = match file {
             b"." => None,
             name => match here.outside.find(here.folder(), name)? {
@@ -69,31 +93,39 @@ impl Sources<'_> {
             },
         };
         let opened = other.as_deref().unwrap_or(here);
-        let content = match open::lookup(opened, dataset)? {
-            None => return Ok(None),
-            Some(address) => read::content(opened, &Object::read(&opened.context, address)?)?,
-        };
+        let Some(address) = open::lookup(opened, dataset)? else { return Ok(None) };
+        self.count()?;
+        let mut content = read::content(opened, &Object::read(&opened.context, address)?)?;
+        extent::update(opened, &mut content, &self.nesting)?;
         Ok(Some(Source { opened: other, content }))
+    }
+
+    /// Virtual datasets of virtual datasets of many sources each are a tree that grows with the power of its depth.
+    fn count(&self) -> Result<()> {
+        if self.nesting.depth < 2 {
+            return Ok(());
+        }
+        let limit = self.opened.context.limits.items.min(MAX_NESTED);
+        let declared = self.nesting.met.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        if declared > limit {
+            return Err(Error::LimitExceeded { what: "sources of nested virtual datasets", declared, limit });
+        }
+        Ok(())
     }
 }
 
 /// Reads the selected elements; those without a source read as the fill value.
 pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: &mut [u8]) -> Result<()> {
-    let here = reader.opened;
-    if reader.depth >= MAX_DEPTH {
-        let kind = FaultKind::Rule("leads through too many virtual datasets");
-        return Err(here.context.fault(STRUCTURE, reader.content.address, Fault::new("source", kind)));
-    }
-    let mappings = mappings(here, id)?;
-    let mut sources = Sources { reader, files: HashMap::new() };
+    let mut sources = Sources::new(reader.opened, reader.content, &reader.nesting)?;
+    let mappings = mappings(reader.opened, id)?;
     reader.fill(out)?;
     for mapping in &mappings {
         let from = &mapping.source;
         match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
-            Some(axis) => read_blocks(&mut sources, mapping, axis, (slab, out))?,
+            Some(axis) => read_blocks(reader, &mut sources, mapping, axis, (slab, out))?,
             None => {
                 let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
-                copy(&mut sources, names, from, &mapping.target, (slab, out))?;
+                copy(reader, &mut sources, names, (from, &mapping.target), (slab, out))?;
             }
         }
     }
@@ -136,6 +168,7 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
 
 /// Reads from the sources of which each has a block of the target to itself.
 fn read_blocks(
+    reader: &Reader<'_>,
     sources: &mut Sources<'_>,
     mapping: &Mapping,
     axis: usize,
@@ -156,20 +189,19 @@ fn read_blocks(
         let Some(target) = block_of(&mapping.target, axis, block) else { continue };
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
         // Missing blocks read as fill values; those after them are tried all the same.
-        copy(sources, (&file, &dataset), &mapping.source, &target, (slab, out))?;
+        copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out))?;
     }
     Ok(())
 }
 
 /// Copies the elements that `from` selects of the source to where `to` and the request both select.
 fn copy(
+    reader: &Reader<'_>,
     sources: &mut Sources<'_>,
     (file, dataset): (&[u8], &[u8]),
-    from: &Selection,
-    to: &Selection,
+    (from, to): (&Selection, &Selection),
     (slab, out): (&Slab, &mut [u8]),
 ) -> Result<()> {
-    let reader = sources.reader;
     let wrong = |rule| {
         let fault = Fault::new("selection", FaultKind::Rule(rule));
         reader.opened.context.fault(STRUCTURE, reader.content.address, fault)
@@ -190,7 +222,7 @@ fn copy(
     let nested = Reader {
         opened: source.opened.as_deref().unwrap_or(reader.opened),
         content: &source.content,
-        depth: reader.depth.saturating_add(1),
+        nesting: sources.nesting.clone(),
         threads: reader.threads,
     };
     let mut rows = Rows::new(&nested, last, &reader.content.datatype);

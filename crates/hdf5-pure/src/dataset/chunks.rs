@@ -1,0 +1,65 @@
+//! Chunks as they are stored.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use sciformats_core::{Error, Result};
+
+use super::Dataset;
+use crate::model::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
+use crate::model::read::{Reader, Scratch};
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::layout::{Chunked, Layout};
+
+impl Dataset {
+    fn chunked(&self) -> Result<&Chunked> {
+        match self.layout()? {
+            Layout::Chunked(chunked) => Ok(chunked),
+            _ => Err(Error::usage("dataset", "is not stored in chunks")),
+        }
+    }
+
+    /// The chunks that are stored, in the order of the index; parts of it that cannot be read are items that are errors.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no chunks, `Malformed` if the messages about the storage are.
+    pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
+        let mut found = Vec::new();
+        let layout = self.chunked()?;
+        let Dataspace::Simple { dimensions, maximum } = &self.content.dataspace else { return Ok(found) };
+        if dimensions.contains(&0) || dimensions.len() != layout.dimensions.len() {
+            return Ok(found);
+        }
+        let last = dimensions.iter().zip(&layout.dimensions);
+        let last = last.map(|(size, n)| size.saturating_sub(1).checked_div(*n).unwrap_or(0)).collect();
+        let bounds = Bounds { first: vec![0; dimensions.len()], last };
+        let filtered = !self.filters()?.filters.is_empty();
+        let context = &self.file.opened().context;
+        Index { context, layout, dimensions, maximum, filtered }.visit(&bounds, &mut |chunk| {
+            found.push(chunk);
+            ControlFlow::Continue(())
+        });
+        Ok(found)
+    }
+
+    /// The bytes of a chunk as they are stored.
+    ///
+    /// # Errors
+    /// `Malformed` if it is not in the file.
+    pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
+        self.file.opened().context.read("chunk", chunk.address, chunk.size)
+    }
+
+    /// The elements of a chunk, its filters undone.
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the dataset has no chunks.
+    pub fn chunk_decoded(&self, chunk: &StoredChunk) -> Result<Vec<u8>> {
+        let layout = self.chunked()?;
+        let opened = self.file.opened();
+        let bytes =
+            opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?;
+        let reader = Reader::new(opened, &self.content, 1);
+        reader.chunk(layout, chunk, bytes, &mut Scratch::default()).map(<[u8]>::to_vec)
+    }
+}

@@ -1,0 +1,97 @@
+//! Members of compounds, read alone.
+
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Error, Result, Slab};
+
+use super::Dataset;
+use crate::element::{Element, Values};
+
+impl Dataset {
+    /// One member of the selected elements, which are compounds; `name` may lead to members of members: `position.x`.
+    ///
+    /// ```no_run
+    /// let file = hdf5_pure::File::open("particles.h5")?;
+    /// let energies: Vec<f64> = file.dataset("/particles")?.read_field("energy")?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and [`Error::NotFound`] if there is no such member.
+    pub fn read_field<T: Element>(&self, name: &str) -> Result<Vec<T>> {
+        match self.shape() {
+            None => Ok(Vec::new()),
+            Some(shape) => self.read_field_slab(name, &Slab::all(shape)?),
+        }
+    }
+
+    /// As [`read_field`](Self::read_field), of the selected elements.
+    ///
+    /// # Errors
+    /// As [`read_field`](Self::read_field).
+    pub fn read_field_slab<T: Element>(&self, name: &str, slab: &Slab) -> Result<Vec<T>> {
+        let (offset, member) = self.datatype().member(name)?;
+        let size = usize::try_from(member.size).unwrap_or(usize::MAX);
+        self.raw_size(slab)?;
+        let count = usize::try_from(slab.len()).unwrap_or(usize::MAX);
+        let gather = |out: &mut [u8]| self.gather(slab, (offset, size), out);
+        if let Some(read) = T::read_direct(member, count, &mut |out| gather(out)) {
+            return read;
+        }
+        let mut raw = zeroed(count.saturating_mul(size));
+        gather(&mut raw)?;
+        T::read(&Values::new(&self.file, member, &raw, self.data_offset()))
+    }
+
+    /// Fills `out` with the `size` bytes at `offset` of each selected element, reading a piece at a time.
+    fn gather(&self, slab: &Slab, (offset, size): (usize, usize), out: &mut [u8]) -> Result<()> {
+        /// Small enough to stay in a processor's cache between the two steps.
+        const PIECE: u64 = 1 << 18;
+        let step = usize::try_from(self.element_size()).unwrap_or(usize::MAX);
+        let mut rest = out;
+        let mut raw = Vec::new();
+        for piece in self.steps(slab, PIECE) {
+            raw.resize(self.raw_size(&piece)?, 0);
+            self.read_raw_into(&piece, &mut raw)?;
+            rest = pick(&raw, step, (offset, size), rest)?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies a part of each element; returns what of `out` is left.
+fn pick<'o>(
+    elements: &[u8],
+    step: usize,
+    (offset, size): (usize, usize),
+    out: &'o mut [u8],
+) -> Result<&'o mut [u8]> {
+    let count = elements.len().checked_div(step).unwrap_or(0);
+    let room = count.saturating_mul(size);
+    let Some((into, rest)) = out.split_at_mut_checked(room) else {
+        return Err(Error::usage("out", "has not the size of the selection"));
+    };
+    // A size that is known compiles to a move.
+    match size {
+        1 => parts::<1>(elements, step, offset, into),
+        2 => parts::<2>(elements, step, offset, into),
+        4 => parts::<4>(elements, step, offset, into),
+        8 => parts::<8>(elements, step, offset, into),
+        _ => {
+            for (element, out) in elements.chunks_exact(step).zip(into.chunks_exact_mut(size.max(1))) {
+                if let Some(part) = element.get(offset..offset.saturating_add(size)) {
+                    out.copy_from_slice(part);
+                }
+            }
+        }
+    }
+    Ok(rest)
+}
+
+fn parts<const N: usize>(elements: &[u8], step: usize, offset: usize, out: &mut [u8]) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    for (element, out) in elements.chunks_exact(step).zip(out) {
+        if let Some(part) = element.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
+            *out = *part;
+        }
+    }
+}

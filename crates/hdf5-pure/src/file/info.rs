@@ -1,0 +1,140 @@
+//! What a file says of itself, and object headers of their objects.
+
+use sciformats_core::Result;
+use sciformats_core::fault::locate;
+
+use super::File;
+use crate::model::object::Object;
+use crate::model::places::{self, Place};
+use crate::model::shared;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::free_space::{self, FreeSpace, Section};
+use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::spec::message::group_info::GroupInfo;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::Version;
+use crate::spec::shared_table::{SharedIndex, SharedRecord};
+use crate::spec::superblock::Superblock;
+use crate::spec::{Address, Name};
+
+impl File {
+    /// The superblock.
+    pub fn superblock(&self) -> &Superblock {
+        &self.0.opened.superblock
+    }
+
+    /// Where the superblock stands, and what all addresses are relative to: the length of the user block.
+    pub fn base(&self) -> u64 {
+        self.0.opened.context.base
+    }
+
+    /// Whether the file ends before its superblock says: something was cut off.
+    pub fn is_truncated(&self) -> bool {
+        let context = &self.0.opened.context;
+        let stored = self.superblock().end_of_file.saturating_sub(self.superblock().base);
+        context.storage.len().saturating_sub(context.base) < stored
+    }
+
+    /// How free space is managed, if the file says it.
+    pub fn file_space(&self) -> Option<&FileSpaceInfo> {
+        self.0.opened.file_space.as_ref()
+    }
+
+    /// The sizes of version 1 B-tree nodes: those of the superblock, or of its extension.
+    pub fn btree_k(&self) -> BtreeK {
+        self.0.opened.btree_k
+    }
+
+    /// The free parts that the file keeps account of.
+    ///
+    /// # Errors
+    /// `Malformed` if a free-space manager is.
+    pub fn free_space(&self) -> Result<Vec<Section>> {
+        let context = &self.opened().context;
+        let mut found = Vec::new();
+        for &at in self.file_space().into_iter().flat_map(|info| &info.managers).flatten() {
+            let len = FreeSpace::size(context.sizes) as u64;
+            let header =
+                context.parse("free-space header", at, len, |i| FreeSpace::parse(i, context.sizes))?;
+            let Some(list) = header.list else { continue };
+            let bytes = context.read("free-space section list", list, header.list_size)?;
+            let base = context.offset(list);
+            found.extend(locate("free-space section list", base, &bytes, |i| {
+                free_space::sections(i, &header, context.sizes)
+            })?);
+        }
+        Ok(found)
+    }
+
+    /// The indexes of messages that several objects share.
+    pub fn shared_indexes(&self) -> &[SharedIndex] {
+        &self.0.opened.context.shared
+    }
+
+    /// The messages of an index.
+    ///
+    /// # Errors
+    /// `Malformed` if the index is.
+    pub fn shared_records(&self, index: &SharedIndex) -> Result<Vec<SharedRecord>> {
+        shared::records(&self.opened().context, index)
+    }
+
+    /// What the header of the object at `address` says beside its content.
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub fn object_info(&self, address: Address) -> Result<ObjectInfo> {
+        let context = &self.opened().context;
+        let object = Object::read(context, address)?;
+        let count = object.parse(context, MessageType::ReferenceCount, small::reference_count)?;
+        let modified = match object.parse(context, MessageType::ModificationTime, small::modification_time)? {
+            Some(time) => Some(time),
+            None => object.parse(context, MessageType::ModificationTimeOld, small::modification_time_old)?,
+        };
+        let (header_version, references, times) = match object.prefix.version {
+            Version::V1 { references, .. } => (1, references, None),
+            Version::V2 { times, .. } => (2, count.unwrap_or(1), times),
+        };
+        Ok(ObjectInfo {
+            header_version,
+            references,
+            times,
+            modified: times.map(|[_, modified, ..]| modified).or(modified),
+            comment: object.parse(context, MessageType::Comment, small::comment)?,
+            group: object.parse(context, MessageType::GroupInfo, GroupInfo::parse)?,
+            messages: object.messages().iter().map(|m| (m.kind, m.offset, m.len())).collect(),
+            blocks: object.blocks,
+        })
+    }
+
+    /// The heaps, trees and arrays that the object at `address` needs beside its header; those that cannot be read are
+    /// items.
+    ///
+    /// # Errors
+    /// `Malformed` if the header cannot be read.
+    pub fn places_of(&self, address: Address) -> Result<Vec<Result<Place>>> {
+        let context = &self.opened().context;
+        Ok(places::of(context, &Object::read(context, address)?))
+    }
+}
+
+/// What an object's header says beside its content.
+#[derive(Clone, Debug)]
+pub struct ObjectInfo {
+    /// 1 or 2.
+    pub header_version: u8,
+    /// Hard links to the object, as it counts them.
+    pub references: u32,
+    /// Access, modification, change and birth, in seconds of the Unix epoch.
+    pub times: Option<[u32; 4]>,
+    /// Time of the last modification, in seconds of the Unix epoch.
+    pub modified: Option<u32>,
+    /// A comment.
+    pub comment: Option<Name>,
+    /// When a group's links move to dense storage, where the group says it.
+    pub group: Option<GroupInfo>,
+    /// All messages, the absolute offsets of their bodies, and the bytes of these.
+    pub messages: Vec<(MessageType, u64, u64)>,
+    /// Absolute offsets and bytes of the header's parts: the first one, and those where it continues.
+    pub blocks: Vec<(u64, u64)>,
+}
