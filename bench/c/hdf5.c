@@ -1,22 +1,7 @@
 /* The C library's side of the HDF5 bench. Each function does one case on the files in `folder` and returns the seconds of
  * the part that counts, or -1. */
 
-#define H5_USE_110_API
-#include <hdf5.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define OBJECTS 100000
-#define NEED(condition) do { if (!(condition)) return -1; } while (0)
-
-static double now(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return at.tv_sec + at.tv_nsec * 1e-9;
-}
+#include "hdf5_bench.h"
 
 static hid_t open_file(const char *folder, const char *name) {
     char path[4096];

@@ -1,4 +1,5 @@
-"""The peers of the HDF5 bench that are not Rust: h5py, and the C library called from C (bench/c/hdf5.c).
+"""The peers of the HDF5 bench that are not Rust: h5py, and the C library called from C (bench/c/hdf5*.c).
+Writing is in hdf5_write.py.
 
     hdf5.py NAME FOLDER          serves the bench, see worker.py
     hdf5.py prepare WHAT FOLDER  writes the files of a case with h5py
@@ -15,6 +16,7 @@ import sys
 import h5py
 import numpy as np
 
+import hdf5_write
 import worker
 
 N = 100_000
@@ -87,10 +89,10 @@ PREPARE = [contiguous, gzip, plain, small, objects, strings, compound]
 
 
 class Library:
-    """bench/c/hdf5.c as a library."""
+    """bench/c/hdf5*.c as a library."""
 
     def __init__(self, folder):
-        source = pathlib.Path(__file__).resolve().parent.parent / "c" / "hdf5.c"
+        sources = sorted((pathlib.Path(__file__).resolve().parent.parent / "c").glob("hdf5*.c"))
         library = folder / "libbench-hdf5.so"
         if not library.exists():
             flags = os.environ.get("HDF5_FLAGS")
@@ -100,7 +102,7 @@ class Library:
                     raise RuntimeError("the C library's headers are not there: apt install libhdf5-dev, or set HDF5_FLAGS")
                 flags = known.stdout
             made = library.with_suffix(f".{os.getpid()}")
-            words = ["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), *flags.split()]
+            words = ["cc", "-O2", "-shared", "-fPIC", "-o", str(made), *map(str, sources), *flags.split()]
             built = subprocess.run(words, capture_output=True, text=True)
             if built.returncode:
                 raise RuntimeError(built.stderr[-500:])
@@ -239,4 +241,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "prepare":
         {step.__name__: step for step in PREPARE}[sys.argv[2]](pathlib.Path(sys.argv[3]))
     else:
-        worker.serve({"h5py": H5PY, "libhdf5": LIBHDF5})
+        worker.serve({"h5py": H5PY | hdf5_write.H5PY, "libhdf5": LIBHDF5 | hdf5_write.libhdf5(c)})

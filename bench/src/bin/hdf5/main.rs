@@ -1,6 +1,7 @@
 //! HDF5 against the C library called from C, h5py, and crates.
 
 mod read;
+mod write;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -8,7 +9,7 @@ use std::process::{Command, ExitCode};
 use harness::{Bench, Outcome};
 
 fn main() -> ExitCode {
-    let all = [read::cases(), read::cases_with_crates()].into_iter().flatten();
+    let all = [read::cases(), read::cases_with_crates(), write::cases(), write::cases_with_crates()].into_iter().flatten();
     all.fold(Bench::new("hdf5", "python/hdf5.py"), Bench::case).main()
 }
 
