@@ -8,6 +8,9 @@ use libfuzzer_sys::fuzz_target;
 
 const BOUNDS: [Bound; 5] = [Bound::Earliest, Bound::V18, Bound::V110, Bound::V112, Bound::V200];
 
+/// Operations of a run: more would only repeat what these do.
+const MOST: usize = 40;
+
 /// What the file holds.
 #[derive(Default)]
 struct Model {
@@ -22,11 +25,12 @@ fuzz_target!(|data: &[u8]| {
         bound: BOUNDS[usize::from(first) % 5],
         track_order: first & 64 != 0,
         user_block: if first & 128 == 0 { Vec::new() } else { vec![0; 512] },
+        threads: 1,
         ..CreateOptions::default()
     };
     let mut file = Writer::in_memory(&options).expect("memory does not fail");
     let mut model = Model::default();
-    for operation in operations.chunks(4) {
+    for operation in operations.chunks(4).take(MOST) {
         let &[what, where_, size, more] = operation else { break };
         let group = format!("g{}/h{}", where_ % 5, where_ / 64);
         match what % 8 {

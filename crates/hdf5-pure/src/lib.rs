@@ -60,12 +60,14 @@ pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
 pub use model::open::Options;
 pub use model::places::Place;
+pub use sciformats_core::storage::Durability;
 pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
 pub use writer::{
-    Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, Empty, Encoder, Filters, FixedString,
-    GroupWriter, ObjectId, Raw, Reference, RegionReference, Storage, Store, Value, Writer,
+    BloscCodec, BloscShuffle, Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, Empty,
+    Encoder, Filters, FixedString, GroupWriter, ObjectId, Raw, Reference, RegionReference, Storage, Store,
+    Value, Writer,
 };
 
 /// The structures of the format, as they are stored.

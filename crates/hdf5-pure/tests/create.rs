@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use hdf5_pure::{CreateOptions, Error, File, ReadAt, Result, Writer};
 use sciformats_core::WriteAt;
@@ -87,62 +90,33 @@ fn a_file_that_is_not_finished_leaves_the_one_before() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
 }
 
-#[cfg(unix)]
-mod kill {
-    use std::path::Path;
-    use std::process::{Command, Stdio};
-    use std::time::Duration;
+/// The example that writes files until it is killed; cargo builds it with the tests.
+fn keeps_creating() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let place = test.parent().and_then(Path::parent).unwrap().join("examples");
+    place.join(format!("keeps_creating{}", std::env::consts::EXE_SUFFIX))
+}
 
-    use hdf5_pure::{File, Writer};
-
-    const FILE: &str = "HDF5_PURE_KILLED_WRITER_FILE";
+#[test]
+fn a_kill_leaves_a_whole_file() {
     const ROUNDS: u64 = 40;
-
-    fn write(path: &Path) {
-        for state in 0u64.. {
-            let mut file = Writer::create(path).unwrap();
-            for i in 0..10 {
-                let dataset = file.dataset(&format!("d{i}")).max_shape([None]).chunks([64]).lzf();
-                dataset.attribute("state", state).write(&vec![state; 500]).unwrap();
-            }
-            file.finish().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.h5");
+    for round in 0..ROUNDS {
+        let mut child = Command::new(keeps_creating()).arg(&path).stdin(Stdio::null()).spawn().unwrap();
+        while !path.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
+            std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    /// Not a test of its own: the process that is killed. Without the variable it has nothing to do.
-    #[test]
-    fn killed_writer() {
-        if let Some(path) = std::env::var_os(FILE) {
-            write(Path::new(&path));
-        }
-    }
-
-    #[test]
-    fn a_kill_leaves_a_whole_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file.h5");
-        for round in 0..ROUNDS {
-            let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "kill::killed_writer"])
-                .env(FILE, &path)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            while !path.exists() {
-                assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            std::thread::sleep(Duration::from_micros(700 * round));
-            child.kill().unwrap();
-            child.wait().unwrap();
-            let file = File::open(&path).unwrap();
-            let state = file.dataset("d0").unwrap().attribute("state").unwrap().read::<u64>().unwrap();
-            for i in 0..10 {
-                let dataset = file.dataset(&format!("d{i}")).unwrap();
-                assert_eq!(dataset.attribute("state").unwrap().read::<u64>().unwrap(), state);
-                assert_eq!(dataset.read::<u64>().unwrap(), vec![state[0]; 500]);
-            }
+        std::thread::sleep(Duration::from_micros(700 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let file = File::open(&path).unwrap();
+        let state = file.dataset("d0").unwrap().attribute("state").unwrap().read::<u64>().unwrap();
+        for i in 0..10 {
+            let dataset = file.dataset(&format!("d{i}")).unwrap();
+            assert_eq!(dataset.attribute("state").unwrap().read::<u64>().unwrap(), state);
+            assert_eq!(dataset.read::<u64>().unwrap(), vec![state[0]; 500]);
         }
     }
 }

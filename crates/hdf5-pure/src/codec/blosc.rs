@@ -1,7 +1,7 @@
 //! Blosc and Blosc2 (filters 32001 and 32026): containers of their own, which tell all that is needed to undo them. A
 //! chunk is a chunk of Blosc in the one, a frame in the other.
 
-use cframe::{Array, Frame, Limits, Options, Threads};
+use cframe::{Array, Codec, Filter, Frame, Limits, Options, Params, SChunk, Threads};
 use sciformats_core::{Error, Fault, FaultKind};
 
 /// Chunks are decoded by several threads as it is.
@@ -28,4 +28,33 @@ pub(crate) fn frame(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
     let mut out = vec![0; len];
     frame.read_bytes(0, &mut out)?;
     Ok(out)
+}
+
+/// What the client values ask for: revision, format or block size, bytes of an element, bytes of a chunk, level, shuffle,
+/// codec.
+fn params(values: &[u32]) -> Result<Params, Error> {
+    let value = |at: usize| values.get(at).copied().unwrap_or(0);
+    let filter = match value(5) {
+        0 => Filter::NONE,
+        1 => Filter::SHUFFLE,
+        2 => Filter::BITSHUFFLE,
+        found => return Err(Error::usage("filter", format!("blosc has no shuffle {found}"))),
+    };
+    let codec = Codec::from_id(u8::try_from(value(6)).unwrap_or(u8::MAX));
+    let level = u8::try_from(value(4)).unwrap_or(9);
+    Params::new(value(2).max(1)).codec(codec).level(level).filters(&[filter])
+}
+
+/// Encodes a chunk of Blosc.
+pub(crate) fn encode_chunk(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
+    cframe::compress_with(input, &params(values)?.blosc1(), &options(input.len()))
+}
+
+/// Encodes a frame of Blosc2.
+pub(crate) fn encode_frame(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
+    let params = params(values)?.blocksize(values.get(1).copied().unwrap_or(0));
+    let chunk = cframe::compress_with(input, &params, &options(input.len()))?;
+    let mut frame = SChunk::new(params);
+    frame.insert_chunk(0, chunk)?;
+    frame.to_bytes()
 }

@@ -21,40 +21,62 @@ struct Coder {
     predict: bool,
 }
 
+/// What the client values say, worked out.
+struct Parameters {
+    coder: Coder,
+    /// Samples of a scan line.
+    line: usize,
+    /// Bytes of a sample.
+    sample: usize,
+    /// Wide samples are coded as planes of bytes, so many.
+    planes: usize,
+    big: bool,
+}
+
+impl Parameters {
+    fn new(values: &[u32]) -> Result<Self, Fault> {
+        let &[mask, block, bits, line] =
+            values.first_chunk::<4>().ok_or_else(|| super::truncated("client data"))?;
+        let wrong = |found: u32| Fault::new("client data", FaultKind::Undefined { found: found.into() });
+        if !(2..=32).contains(&block) || block % 2 == 1 {
+            return Err(wrong(block));
+        }
+        if line == 0 || line > 4096 {
+            return Err(wrong(line));
+        }
+        let (sample, planes) = match bits {
+            1..=8 => (1, 1),
+            9..=16 => (2, 1),
+            17..=24 => (4, 1),
+            32 => (1, 4),
+            64 => (1, 8),
+            found => return Err(wrong(found)),
+        };
+        let (block, line) = (size(block), size(line));
+        let coder = Coder {
+            bits: if planes > 1 { 8 } else { bits },
+            block,
+            interval: line.div_ceil(block),
+            predict: mask & PREDICT != 0,
+        };
+        Ok(Self { coder, line, sample, planes, big: mask & BIG_ENDIAN != 0 })
+    }
+}
+
+fn size(n: u32) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
 /// Decodes at most `max` bytes.
 pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    let &[mask, block, bits, line] =
-        values.first_chunk::<4>().ok_or_else(|| super::truncated("client data"))?;
-    let wrong = |found: u32| Fault::new("client data", FaultKind::Undefined { found: found.into() });
-    let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    if !(2..=32).contains(&block) || block % 2 == 1 {
-        return Err(wrong(block));
-    }
-    if line == 0 || line > 4096 {
-        return Err(wrong(line));
-    }
+    let Parameters { coder, line, sample, planes, big } = Parameters::new(values)?;
     let (len, stream) = input.split_first_chunk::<4>().ok_or_else(|| super::truncated("decoded length"))?;
     let len = size(u32::from_le_bytes(*len));
     if len > max {
         return Err(super::too_long(max));
     }
-    // Wide samples are coded as planes of bytes.
-    let (sample, planes) = match bits {
-        1..=8 => (1, 1),
-        9..=16 => (2, 1),
-        17..=24 => (4, 1),
-        32 => (1, 4),
-        64 => (1, 8),
-        found => return Err(wrong(found)),
-    };
-    let coder = Coder {
-        bits: if planes > 1 { 8 } else { bits },
-        block: size(block),
-        interval: size(line).div_ceil(size(block)),
-        predict: mask & PREDICT != 0,
-    };
-    let samples = coder.decode(stream, len / sample, size(line))?;
-    Ok(arrange(&samples, sample, planes, mask & BIG_ENDIAN != 0, len))
+    let samples = coder.decode(stream, len / sample, line)?;
+    Ok(arrange(&samples, sample, planes, big, len))
 }
 
 /// The bytes of the samples.
@@ -223,33 +245,10 @@ impl Coder {
 
 /// Encodes a chunk; none if that gains nothing.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-    let &[mask, block, bits, line] =
-        values.first_chunk::<4>().ok_or_else(|| super::truncated("client data"))?;
-    let wrong = |found: u32| Fault::new("client data", FaultKind::Undefined { found: found.into() });
-    if !(2..=32).contains(&block) || block % 2 == 1 {
-        return Err(wrong(block));
-    }
-    if line == 0 || line > 4096 {
-        return Err(wrong(line));
-    }
-    let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    let (sample, planes) = match bits {
-        1..=8 => (1, 1),
-        9..=16 => (2, 1),
-        17..=24 => (4, 1),
-        32 => (1, 4),
-        64 => (1, 8),
-        found => return Err(wrong(found)),
-    };
-    let coder = Coder {
-        bits: if planes > 1 { 8 } else { bits },
-        block: size(block),
-        interval: size(line).div_ceil(size(block)),
-        predict: mask & PREDICT != 0,
-    };
-    let samples = samples(input, sample, planes, mask & BIG_ENDIAN != 0);
+    let Parameters { coder, line, sample, planes, big } = Parameters::new(values)?;
+    let samples = samples(input, sample, planes, big);
     let mut writer = BitWriter::default();
-    samples.chunks(size(line)).for_each(|line_of| coder.encode_line(line_of, size(line), &mut writer));
+    samples.chunks(line).for_each(|samples| coder.encode_line(samples, line, &mut writer));
     let stream = writer.finish();
     if stream.len() + 4 >= input.len() {
         return Ok(None);

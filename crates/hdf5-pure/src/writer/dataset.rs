@@ -51,6 +51,7 @@ pub struct DatasetBuilder<'w> {
     fill: Option<(Datatype, Vec<u8>)>,
     undefined: bool,
     early: bool,
+    unfiltered_edges: bool,
     attributes: Vec<Attribute>,
     comment: Option<String>,
     failed: Option<Error>,
@@ -88,6 +89,7 @@ impl<'w> DatasetBuilder<'w> {
             fill: None,
             undefined: false,
             early: false,
+            unfiltered_edges: false,
             attributes: Vec::new(),
             comment: None,
             failed: None,
@@ -171,6 +173,12 @@ impl<'w> DatasetBuilder<'w> {
     /// Filters the chunks, in this order.
     pub fn filters(mut self, filters: Filters) -> Self {
         self.filters = filters;
+        self
+    }
+
+    /// Does not filter chunks that reach out of the dataset. It needs [`Bound::V110`].
+    pub fn unfiltered_edges(mut self) -> Self {
+        self.unfiltered_edges = true;
         self
     }
 
@@ -468,6 +476,9 @@ impl<'w> DatasetBuilder<'w> {
             Some(_) if bound >= Bound::V200 => true,
             _ => return wrong("have 4 GiB or more, which only the newest bound allows"),
         };
+        if self.unfiltered_edges {
+            bound.needs(Bound::V110, "edges without filters")?;
+        }
         if let Some(index) = self.index {
             index.check(shape, maximum, &chunks, filtered)?;
         }
@@ -475,6 +486,7 @@ impl<'w> DatasetBuilder<'w> {
             dimensions: chunks,
             index: self.index.map(ChunkIndex::kind),
             wide,
+            unfiltered_edges: self.unfiltered_edges && filtered,
             stored: BTreeMap::new(),
             open: BTreeMap::new(),
             implicit: None,

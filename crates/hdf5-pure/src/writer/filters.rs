@@ -14,6 +14,34 @@ pub struct Filters {
     requests: Vec<Request>,
 }
 
+/// The codecs that Blosc and Blosc2 share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum BloscCodec {
+    /// Blosc's own.
+    #[default]
+    BloscLz,
+    /// LZ4.
+    Lz4,
+    /// LZ4, slower and smaller.
+    Lz4Hc,
+    /// zlib.
+    Zlib,
+    /// Zstandard.
+    Zstd,
+}
+
+/// What Blosc and Blosc2 do before they compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum BloscShuffle {
+    /// Nothing.
+    None,
+    /// The bytes of elements come together, the first ones of all, then the second ones.
+    #[default]
+    Bytes,
+    /// The bits do.
+    Bits,
+}
+
 #[derive(Clone, Debug)]
 enum Request {
     Shuffle,
@@ -22,6 +50,7 @@ enum Request {
     Szip { predict: bool, block: u32 },
     NBit,
     ScaleOffset { decimals: Option<i32> },
+    Blosc { id: u16, codec: BloscCodec, level: u8, shuffle: BloscShuffle },
     Custom(FilterDescription),
 }
 
@@ -123,6 +152,18 @@ impl Filters {
         self.with(Request::Bitshuffle { codec: 3, level: Some(level) })
     }
 
+    /// Blosc at `level` 0 to 9. Writing needs the feature `blosc2`.
+    #[must_use]
+    pub fn blosc(self, codec: BloscCodec, level: u8, shuffle: BloscShuffle) -> Self {
+        self.with(Request::Blosc { id: 32001, codec, level, shuffle })
+    }
+
+    /// Blosc2 at `level` 0 to 9. Writing needs the feature `blosc2`.
+    #[must_use]
+    pub fn blosc2(self, codec: BloscCodec, level: u8, shuffle: BloscShuffle) -> Self {
+        self.with(Request::Blosc { id: 32026, codec, level, shuffle })
+    }
+
     /// Szip: extended Rice coding of blocks of `block` elements, an even number of at most 32, of their differences if
     /// `predict`.
     #[must_use]
@@ -175,6 +216,24 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
         Request::Szip { predict, block } => (4, true, szip(of, *predict, *block)?),
         Request::NBit => (5, true, n_bit(of)?),
         Request::ScaleOffset { decimals } => (6, true, scale_offset(of, *decimals)?),
+        Request::Blosc { id, codec, level, shuffle } => {
+            let codec = match codec {
+                BloscCodec::BloscLz => 0,
+                BloscCodec::Lz4 => 1,
+                BloscCodec::Lz4Hc => 2,
+                BloscCodec::Zlib => 4,
+                BloscCodec::Zstd => 5,
+            };
+            // Revision of the filter and format, or revision and a block size that is chosen.
+            let (revision, format) = if *id == 32001 { (2, 2) } else { (1, 0) };
+            let element = match &of.datatype.class {
+                Class::Array { base, .. } => base.size,
+                _ => size,
+            };
+            let element = if element > 255 { 1 } else { element };
+            let level = u32::from(*level).min(9);
+            (*id, true, vec![revision, format, element, of.bytes(), level, *shuffle as u32, codec])
+        }
         Request::Custom(filter) => return Ok(filter.clone()),
     };
     Ok(FilterDescription { id, name: None, optional, values })

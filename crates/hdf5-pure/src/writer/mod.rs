@@ -26,7 +26,7 @@ pub use crate::model::write::output::Storage;
 pub use crate::model::write::tree::ObjectId;
 pub use dataset::DatasetBuilder;
 pub use elements::DatasetWriter;
-pub use filters::Filters;
+pub use filters::{BloscCodec, BloscShuffle, Filters};
 pub use group::GroupWriter;
 pub use layout::ChunkIndex;
 pub use value::{Empty, Encoder, FixedString, Raw, Reference, RegionReference, Store, Value};
@@ -46,6 +46,8 @@ pub struct CreateOptions {
     pub user_block: Vec<u8>,
     /// Filters of yours.
     pub filters: Registry,
+    /// Threads that filter chunks; 0 is as many as the machine has. More than one need the feature `rayon`.
+    pub threads: usize,
 }
 
 /// A new HDF5 file.
@@ -125,6 +127,7 @@ impl Writer {
             tracked: options.track_order,
             time: options.time,
             registry: options.filters.clone(),
+            threads: options.threads,
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,

@@ -14,6 +14,10 @@ use crate::spec::message::layout::{IndexKind, NODE_SIZE, PAGE_BITS};
 /// Half the children of a node of a chunk tree.
 const CHUNK_K: u16 = 32;
 
+/// The mask of chunks that are not filtered since they reach out of the dataset. Indexes say nothing of it: readers know
+/// from the place of the chunk.
+pub(super) const EDGE: u32 = u32::MAX;
+
 /// Where a chunk is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
@@ -64,7 +68,8 @@ impl Chunks<'_> {
     }
 
     fn filters(&self, stored: Stored) -> Option<(u64, u32)> {
-        self.filtered.then_some((stored.size, stored.mask))
+        let mask = if stored.mask == EDGE { 0 } else { stored.mask };
+        self.filtered.then_some((stored.size, mask))
     }
 
     fn absent(&self) -> Vec<u8> {

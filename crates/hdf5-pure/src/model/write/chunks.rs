@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sciformats_core::{Result, Slab};
 
 use super::bound::Bound;
-use super::chunk_index::{Chunks, Stored};
+use super::chunk_index::{Chunks, EDGE, Stored};
 use super::dataset::{allocate, too_large};
 use super::extensible_array::MAX_ELEMENTS;
 use super::output::{Output, SIZES};
@@ -25,6 +25,8 @@ pub(crate) struct Chunked {
     pub(crate) index: Option<IndexKind>,
     /// Chunks beyond 4 GiB.
     pub(crate) wide: bool,
+    /// Whether chunks that reach out of the dataset are not filtered.
+    pub(crate) unfiltered_edges: bool,
     /// What is stored, by chunk coordinates.
     pub(crate) stored: BTreeMap<Box<[u64]>, Stored>,
     /// Chunks that are not complete yet.
@@ -78,6 +80,24 @@ struct Encoded {
     scaled: Box<[u64]>,
     bytes: Vec<u8>,
     mask: u32,
+}
+
+/// The sides of chunks, if those that reach out of the dataset are not filtered.
+struct Edges(Option<Vec<u64>>);
+
+impl Edges {
+    fn reaches_out(&self, info: &Info<'_>, scaled: &[u64]) -> bool {
+        let mut sides = scaled.iter().zip(self.0.as_deref().unwrap_or_default()).zip(info.shape);
+        sides.any(|((&at, &n), &size)| at.saturating_add(1).saturating_mul(n) > size)
+    }
+
+    fn encode(&self, info: &Info<'_>, scaled: Box<[u64]>, chunk: Vec<u8>) -> Result<Encoded> {
+        if self.reaches_out(info, &scaled) {
+            return Ok(Encoded { scaled, bytes: chunk, mask: EDGE });
+        }
+        let (bytes, mask) = pipeline::encode(info.pipeline, info.registry, chunk)?;
+        Ok(Encoded { scaled, bytes, mask })
+    }
 }
 
 impl Chunked {
@@ -156,6 +176,7 @@ impl Chunked {
         bytes: &[u8],
     ) -> Result<()> {
         let len = self.chunk_bytes(info)?;
+        let edges = self.edges();
         let encode = |task: Task| -> Result<Encoded> {
             let mut chunk = vec![0; len];
             let whole = task.counts == task.to.shape;
@@ -163,10 +184,9 @@ impl Chunked {
                 fill(&mut chunk, info.fill_value);
             }
             scatter(info, &task, bytes, &mut chunk)?;
-            let (bytes, mask) = pipeline::encode(info.pipeline, info.registry, chunk)?;
-            Ok(Encoded { scaled: task.scaled, bytes, mask })
+            edges.encode(info, task.scaled, chunk)
         };
-        pipeline::each(tasks, encode, |encoded| self.store(output, encoded))
+        pipeline::each(output.threads, tasks, encode, |encoded| self.store(output, encoded))
     }
 
     /// Puts elements into a chunk that stays in memory until it is complete.
@@ -191,8 +211,8 @@ impl Chunked {
         }
         match self.open.remove(&task.scaled) {
             Some(open) => {
-                let (bytes, mask) = pipeline::encode(info.pipeline, info.registry, open.bytes)?;
-                self.store(output, Encoded { scaled: task.scaled.clone(), bytes, mask })
+                let encoded = self.edges().encode(info, task.scaled.clone(), open.bytes)?;
+                self.store(output, encoded)
             }
             None => Ok(()),
         }
@@ -230,11 +250,30 @@ impl Chunked {
     /// Stores the chunks that are in memory.
     pub(super) fn flush(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
         let open: Vec<_> = std::mem::take(&mut self.open).into_iter().collect();
-        let encode = |(scaled, open): (Box<[u64]>, Open)| -> Result<Encoded> {
-            let (bytes, mask) = pipeline::encode(info.pipeline, info.registry, open.bytes)?;
-            Ok(Encoded { scaled, bytes, mask })
-        };
-        pipeline::each(open, encode, |encoded| self.store(output, encoded))
+        let edges = self.edges();
+        let encode = |(scaled, open): (Box<[u64]>, Open)| edges.encode(info, scaled, open.bytes);
+        pipeline::each(output.threads, open, encode, |encoded| self.store(output, encoded))
+    }
+
+    fn edges(&self) -> Edges {
+        Edges(self.unfiltered_edges.then(|| self.dimensions.clone()))
+    }
+
+    /// Filters chunks that reached out of the dataset when they were stored and no longer do, as it has grown since.
+    fn filter_grown(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
+        let edges = self.edges();
+        let grown: Vec<Box<[u64]>> = self
+            .stored
+            .iter()
+            .filter(|(scaled, stored)| stored.mask == EDGE && !edges.reaches_out(info, scaled))
+            .map(|(scaled, _)| scaled.clone())
+            .collect();
+        for scaled in grown {
+            let chunk = self.load(output, info, &scaled)?;
+            let encoded = edges.encode(info, scaled, chunk)?;
+            self.store(output, encoded)?;
+        }
+        Ok(())
     }
 
     /// Takes the place of all chunks at once, in the order of their numbers.
@@ -274,6 +313,7 @@ impl Chunked {
         info: &Info<'_>,
         bound: Bound,
     ) -> Result<layout::Chunked> {
+        self.filter_grown(output, info)?;
         let largest = info.maximum.iter().zip(info.shape).map(|(max, &n)| max.unwrap_or(n));
         let counts: Vec<u64> =
             largest.zip(&self.dimensions).map(|(n, chunk)| n.div_ceil((*chunk).max(1)).max(1)).collect();
@@ -303,7 +343,7 @@ impl Chunked {
         Ok(layout::Chunked {
             dimensions: self.dimensions.clone(),
             element_size: info.size,
-            unfiltered_edges: false,
+            unfiltered_edges: self.unfiltered_edges,
             wide_sizes: self.wide,
             index,
             address,

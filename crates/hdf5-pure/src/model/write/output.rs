@@ -57,12 +57,14 @@ pub(crate) struct Output {
     pending_at: u64,
     /// Whether these end in the middle of a structure.
     pending_part: bool,
+    /// Threads that filter chunks, 0 for as many as the machine has.
+    pub(crate) threads: usize,
 }
 
 impl Output {
     /// A file whose superblock stands at `base`, behind a user block of that length.
     pub(crate) fn new(target: Target, base: u64) -> Self {
-        Self { target, base, end: 0, pending: Vec::new(), pending_at: 0, pending_part: false }
+        Self { target, base, end: 0, pending: Vec::new(), pending_at: 0, pending_part: false, threads: 0 }
     }
 
     pub(crate) fn base(&self) -> u64 {

@@ -1,25 +1,44 @@
 //! Filters in the direction of writing.
 
+use std::sync::OnceLock;
+
 use sciformats_core::{Error, Fault, Result};
 
 use crate::codec;
 use crate::model::filters::{Registry, known};
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
-/// Runs `encode` on each item, on several threads where the feature is on, and `store` on the results in order.
+/// Runs `encode` on each item, on so many threads (0: as many as the machine has) where the feature is on, and `store` on
+/// the results in order.
 pub(crate) fn each<T: Send, U: Send>(
+    threads: usize,
     items: Vec<T>,
     encode: impl Fn(T) -> Result<U> + Sync + Send,
-    store: impl FnMut(U) -> Result<()>,
+    mut store: impl FnMut(U) -> Result<()>,
 ) -> Result<()> {
+    let threads = available(threads).min(items.len());
     #[cfg(feature = "rayon")]
-    let encoded: Vec<Result<U>> = {
+    if threads > 1 {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        items.into_par_iter().map(encode).collect()
-    };
-    #[cfg(not(feature = "rayon"))]
-    let encoded: Vec<Result<U>> = items.into_iter().map(encode).collect();
-    encoded.into_iter().collect::<Result<Vec<U>>>()?.into_iter().try_for_each(store)
+        // Each thread takes the next item as soon as it is done with one.
+        let queue = std::sync::Mutex::new(items.into_iter().enumerate());
+        let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+        let work = |_| std::iter::from_fn(|| next().map(|(number, item)| (number, encode(item))));
+        let mut encoded: Vec<(usize, Result<U>)> = (0..threads).into_par_iter().flat_map_iter(work).collect();
+        encoded.sort_by_key(|&(number, _)| number);
+        return encoded.into_iter().try_for_each(|(_, encoded)| store(encoded?));
+    }
+    let _ = threads;
+    items.into_iter().try_for_each(|item| store(encode(item)?))
+}
+
+/// Threads to use where `asked` are allowed.
+fn available(asked: usize) -> usize {
+    static AVAILABLE: OnceLock<usize> = OnceLock::new();
+    match asked {
+        0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        asked => asked,
+    }
 }
 
 /// Applies the filters in order; returns the bytes and the mask of those that were skipped.
@@ -56,7 +75,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
     }
     Ok(match filter.id {
         #[cfg(feature = "deflate")]
-        1 => smaller(codec::deflate::encode(first.unwrap_or(6), bytes).map_err(wrong)?),
+        1 => smaller(codec::deflate::encode(first.unwrap_or(6), bytes)),
         2 => {
             let size = first.map_or(1, |size| usize::try_from(size).unwrap_or(usize::MAX));
             Some(codec::shuffle::encode(size, bytes))
@@ -73,6 +92,10 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
             let block = first.map_or(0, |block| usize::try_from(block).unwrap_or(0));
             smaller(codec::lz4::encode(block, bytes))
         }
+        #[cfg(feature = "blosc2")]
+        32001 => smaller(codec::blosc::encode_chunk(values, bytes)?),
+        #[cfg(feature = "blosc2")]
+        32026 => smaller(codec::blosc::encode_frame(values, bytes)?),
         32008 => smaller(codec::bitshuffle::encode(values, bytes).map_err(wrong)?),
         #[cfg(feature = "zstd")]
         32015 => smaller(codec::zstd::encode(first.map_or(3, u32::cast_signed), bytes).map_err(wrong)?),
@@ -87,6 +110,7 @@ pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
         307 => Some("bzip2"),
         32004 => Some("lz4"),
         32015 => Some("zstd"),
+        32001 | 32026 => Some("blosc2"),
         _ => None,
     };
     let what = format!("writing with filter {} ({})", filter.id, name(filter));

@@ -51,6 +51,8 @@ pub(crate) struct Settings {
     /// The time that objects are said to be of, in seconds since 1970.
     pub(crate) time: Option<u32>,
     pub(crate) registry: Registry,
+    /// Threads that filter chunks, 0 for as many as the machine has.
+    pub(crate) threads: usize,
 }
 
 /// The file.
@@ -91,6 +93,7 @@ struct Parts {
 impl Tree {
     pub(crate) fn new(target: Target, user_block: &[u8], settings: Settings) -> Result<Self> {
         let mut output = Output::new(target, user_block.len() as u64);
+        output.threads = settings.threads;
         if !user_block.is_empty() {
             output.user_block(user_block)?;
         }
