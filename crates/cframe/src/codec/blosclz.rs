@@ -34,6 +34,7 @@ pub(crate) fn decode(input: &[u8], out: &mut [u8]) -> Outcome {
     exact(made, out.len())
 }
 
+#[inline(never)]
 fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut control = usize::from(input.first()? & 31);
     let mut next = 1;
@@ -130,6 +131,7 @@ struct Search<'t> {
 }
 
 impl Search<'_> {
+    #[inline(never)]
     fn run(mut self, mut made: Stream<'_>) -> Option<usize> {
         let input = made.input;
         let end = input.len() - MARGIN;

@@ -2,10 +2,20 @@
 //!
 //! The block is cut into a grid of cells whose sides have one length; cells at the end of a dimension are clipped.
 //! Cells follow each other in C order, and so do the elements of each. Filter 32 (`ndcell`) takes the side from its
-//! parameter; filter 33 (`ndmean`) clips it to each dimension of the block, and loses all but the mean of a cell.
+//! parameter; filter 33 (`ndmean`) clips it to each dimension of the block, and loses all but the mean of a cell of floats.
 
 /// Calls `visit(position in the block, position in the cells, length)`, in elements, for each row of each cell.
-fn rows(shape: &[usize], side: &[usize], mut visit: impl FnMut(usize, usize, usize)) {
+fn rows(shape: &[usize], side: &[usize], visit: impl FnMut(usize, usize, usize)) {
+    rows_and_cells(shape, side, visit, |_| {});
+}
+
+/// As `rows`; after the rows of a cell it calls `cell(position behind it in the cells)`.
+fn rows_and_cells(
+    shape: &[usize],
+    side: &[usize],
+    mut visit: impl FnMut(usize, usize, usize),
+    mut cell_ends: impl FnMut(usize),
+) {
     let total: usize = shape.iter().product();
     if total == 0 || side.contains(&0) || shape.is_empty() {
         return;
@@ -28,6 +38,7 @@ fn rows(shape: &[usize], side: &[usize], mut visit: impl FnMut(usize, usize, usi
                 break;
             }
         }
+        cell_ends(to);
         if !advance(&mut cell, |d| shape[d], |d| side[d]) {
             break;
         }
@@ -84,6 +95,49 @@ pub(crate) fn encode(
     Some(())
 }
 
+/// A block of floats of 4 or 8 bytes to cells, of which each element becomes the mean. `None` if the block has another
+/// size than its shape, or elements of another size.
+pub(crate) fn encode_means(
+    input: &[u8],
+    size: usize,
+    shape: &[usize],
+    side: &[usize],
+    out: &mut [u8],
+) -> Option<()> {
+    encode(input, size, shape, side, out)?;
+    let mut begin = 0;
+    let mut means = Some(());
+    rows_and_cells(
+        shape,
+        side,
+        |_, _, _| {},
+        |end| {
+            let cell = out.get_mut(begin * size..end * size);
+            means = means.and_then(|()| to_mean(cell?, size));
+            begin = end;
+        },
+    );
+    means
+}
+
+fn to_mean(cell: &mut [u8], size: usize) -> Option<()> {
+    let count = (cell.len() / size.max(1)) as f64;
+    match size {
+        4 => {
+            let (elements, _) = cell.as_chunks_mut::<4>();
+            let sum: f64 = elements.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).sum();
+            elements.fill(((sum / count) as f32).to_le_bytes());
+        }
+        8 => {
+            let (elements, _) = cell.as_chunks_mut::<8>();
+            let sum: f64 = elements.iter().map(|bytes| f64::from_le_bytes(*bytes)).sum();
+            elements.fill((sum / count).to_le_bytes());
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
 fn check(input: &[u8], size: usize, shape: &[usize], side: &[usize]) -> Option<()> {
     let elements = shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n))?;
     let fits = elements.checked_mul(size)? == input.len() && side.len() == shape.len() && !side.contains(&0);
@@ -106,6 +160,23 @@ mod tests {
         assert_eq!(again, input);
         assert_eq!(decode(&out, 1, &[3, 4], &[2, 2], &mut again), None);
         assert_eq!(decode(&out, 1, &[3, 5], &[2, 0], &mut again), None);
+    }
+
+    #[test]
+    fn means_of_cells() {
+        let input: Vec<u8> = (0..15u8).flat_map(|i| f32::from(i).to_le_bytes()).collect();
+        let (mut out, mut again) = (vec![0; 60], vec![0; 60]);
+        encode_means(&input, 4, &[3, 5], &[2, 2], &mut out).unwrap();
+        decode(&out, 4, &[3, 5], &[2, 2], &mut again).unwrap();
+        let means: Vec<f32> = again.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        let first = [3.0, 3.0, 5.0, 5.0, 6.5];
+        assert_eq!(means[..10], [first, first].concat());
+        assert_eq!(means[10..], [10.5, 10.5, 12.5, 12.5, 14.0]);
+        let wide: Vec<u8> = [1.0f64, 2.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+        let mut out = vec![0; 16];
+        encode_means(&wide, 8, &[2], &[2], &mut out).unwrap();
+        assert_eq!(out, [1.5f64.to_le_bytes(), 1.5f64.to_le_bytes()].concat());
+        assert_eq!(encode_means(&wide, 2, &[8], &[2], &mut out), None);
     }
 
     #[test]

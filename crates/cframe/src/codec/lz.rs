@@ -60,7 +60,7 @@ pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
 fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
     let byte = *out.get(at - 1)?;
     let target = out.get_mut(at..)?;
-    if len > 16 * WIDE {
+    if len > 20 * WIDE {
         target.get_mut(..len)?.fill(byte);
         return Some(());
     }
@@ -90,10 +90,16 @@ fn copy<const N: usize>(out: &mut [u8], from: usize, at: usize) -> Option<()> {
     Some(())
 }
 
-/// The rest of a long copy; `distance` is at least 16.
+/// The rest of a long copy; `distance` is at least 16, and 32 bytes behind the end may change.
 fn long(out: &mut [u8], distance: usize, begin: usize, end: usize) -> Option<()> {
     let mut at = begin;
-    let first = end.min(begin + 16 * WIDE);
+    let first = end.min(begin + 20 * WIDE);
+    if distance >= 2 * WIDE {
+        while at < first {
+            copy::<{ 2 * WIDE }>(out, at - distance, at)?;
+            at += 2 * WIDE;
+        }
+    }
     while at < first {
         copy::<WIDE>(out, at - distance, at)?;
         at += WIDE;

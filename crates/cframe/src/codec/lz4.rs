@@ -33,6 +33,7 @@ pub(crate) fn decode(input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) ->
     exact(made, expected)
 }
 
+#[inline(never)]
 fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let (mut next, mut at) = (0, 0);
     loop {
@@ -196,6 +197,7 @@ impl Encoder {
 }
 
 /// `stride` is how far apart positions are where nothing matches yet.
+#[inline(never)]
 fn compress<S: Slot, const N: usize>(
     input: &[u8],
     table: &mut [S; N],

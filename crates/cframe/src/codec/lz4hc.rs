@@ -32,6 +32,7 @@ impl Encoder {
             tables,
             known: 0,
             attempts: 1 << (level.clamp(3, 9) - 1),
+            patience: 5 + u32::from(level.clamp(3, 9)) / 3,
             last: input.len().saturating_sub(MATCH_LIMIT),
             end: input.len().saturating_sub(LAST_LITERALS),
         };
@@ -46,12 +47,22 @@ struct Match {
     len: usize,
 }
 
+/// A run of one byte.
+#[derive(Clone, Copy)]
+struct Run {
+    start: usize,
+    /// From here on it is as long as another one, or as near to that as can be.
+    best: usize,
+}
+
 struct Search<'a> {
     input: &'a [u8],
     tables: &'a mut Tables,
     /// Positions below this are in the chains.
     known: usize,
     attempts: usize,
+    /// How many positions without a match, as a power of two, it takes to look at fewer of them.
+    patience: u32,
     /// Where the last match may begin, and where all must have ended.
     last: usize,
     end: usize,
@@ -61,6 +72,9 @@ struct Search<'a> {
 const IN_TOKEN: usize = MIN_MATCH + 14;
 /// A match of this length is long enough: what is longer is found by what follows.
 const ENOUGH: usize = 1 << 10;
+
+/// The most positions that are not looked at.
+const MAX_SKIP: usize = 31;
 
 impl Search<'_> {
     /// Puts the positions below `to` into the chains.
@@ -84,26 +98,39 @@ impl Search<'_> {
         self.learn(at + 1);
         let input = self.input;
         let here = lz::word(input, at);
+        let uniform = here == here.rotate_left(8);
         let mut found = None;
         let mut least = least.max(MIN_MATCH - 1);
         let mut from = at;
         for _ in 0..self.attempts {
             let link = usize::from(self.tables.links[from & WINDOW]);
-            if link == 0 || at - from + link > WINDOW {
+            if link == 0 || at - from + link > WINDOW || link > from {
                 break;
             }
             from -= link;
+            if uniform && let Some(run) = self.in_run(from, at) {
+                // Of a run of one byte only its start is of use, and the place from which it is as long as the one here.
+                let known = self.compare(run.best, at, low);
+                if known.len > least {
+                    least = known.len;
+                    found = Some(known);
+                }
+                if least >= ENOUGH {
+                    break;
+                }
+                from = run.start;
+                continue;
+            }
             // A longer match reaches beyond the end of the best one so far.
             let probe = (low + least).saturating_sub(at + 3);
             if lz::word(input, from) != here || lz::word(input, from + probe) != lz::word(input, at + probe) {
                 continue;
             }
-            let before = back(input, low, from, at);
-            let len = before + MIN_MATCH + lz::common(input, from + MIN_MATCH, at + MIN_MATCH, self.end);
-            if len > least {
-                least = len;
-                found = Some(Match { begin: at - before, from: from - before, len });
-                if len >= ENOUGH {
+            let known = self.compare(from, at, low);
+            if known.len > least {
+                least = known.len;
+                found = Some(known);
+                if least >= ENOUGH {
                     break;
                 }
             }
@@ -111,13 +138,39 @@ impl Search<'_> {
         found
     }
 
+    /// The match of two positions with the same four bytes.
+    #[inline(always)]
+    fn compare(&self, from: usize, at: usize, low: usize) -> Match {
+        let before = back(self.input, low, from, at);
+        let after = lz::common(self.input, from + MIN_MATCH, at + MIN_MATCH, self.end);
+        Match { begin: at - before, from: from - before, len: before + MIN_MATCH + after }
+    }
+
+    /// The run of one byte around `from`, if there is one and `at` begins with the same.
+    #[inline(always)]
+    fn in_run(&self, from: usize, at: usize) -> Option<Run> {
+        let input = self.input;
+        if lz::word(input, from) != lz::word(input, at) {
+            return None;
+        }
+        let lowest = at.saturating_sub(WINDOW);
+        let start = from - back(input, lowest, from, from + 1).min(from - lowest);
+        let (left, wanted) =
+            (lz::common(input, from, from + 1, self.end), lz::common(input, at, at + 1, self.end));
+        Some(Run { start, best: from - wanted.saturating_sub(left).min(from - start) })
+    }
+
+    #[inline(never)]
     fn run(mut self, mut made: Sequences<'_>) -> Option<usize> {
-        let mut at = 0;
+        let (mut at, mut misses) = (0, 0);
         while at <= self.last && self.last > 0 {
-            let Some(mut chosen) = self.best(at, at, 0) else {
-                at += 1;
+            let Some(mut chosen) = self.best(at, made.anchor, 0) else {
+                // All positions go into the chains, so a match that begins between two of them is found a little later.
+                misses += 1;
+                at += 1 + (misses >> self.patience).min(MAX_SKIP);
                 continue;
             };
+            misses = 0;
             loop {
                 let end = chosen.begin + chosen.len;
                 if end - 2 > self.last || chosen.len >= ENOUGH {

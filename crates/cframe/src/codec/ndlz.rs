@@ -1,4 +1,4 @@
-//! NDLZ: two-dimensional blocks of bytes, cell by cell. Reading only.
+//! NDLZ: two-dimensional blocks of bytes, cell by cell.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -14,12 +14,87 @@
 //! | `40`, byte | that byte everywhere |
 //! | `c0`, u16 | the cell whose literals begin that many bytes before the token |
 //! | other | some rows of an earlier cell at a distance from the token, the others literal |
+//!
+//! Cells of which only some rows recur are read, and written as literals.
 
 use super::{CORRUPT, Outcome};
 
 /// Decodes into all of `out`.
 pub(crate) fn decode(input: &[u8], side: u8, out: &mut [u8]) -> Outcome {
     run(input, usize::from(side), out).ok_or(CORRUPT)
+}
+
+/// The largest distance.
+const REACH: usize = u16::MAX as usize;
+/// Cells that the encoder remembers, by a hash of theirs.
+const REMEMBERED: usize = 1 << 12;
+
+/// Encodes a block of `height` times `width` bytes into the front of `out`, if it fits. Returns the number of bytes.
+pub(crate) fn encode(input: &[u8], side: u8, (height, width): (u32, u32), out: &mut [u8]) -> Option<usize> {
+    let mut writer = Writer { out, len: 0 };
+    writer.put(&[2])?;
+    writer.put(&height.to_le_bytes())?;
+    writer.put(&width.to_le_bytes())?;
+    let (height, width) = (usize::try_from(height).ok()?, usize::try_from(width).ok()?);
+    let side = usize::from(side);
+    if height.checked_mul(width)? != input.len() || (side != 4 && side != 8) {
+        return None;
+    }
+    // Where the literals of a cell are; 0, where none are, for a hash that has not been seen.
+    let mut places = vec![0; REMEMBERED];
+    let mut buffer = [0; 64];
+    for top in (0..height).step_by(side) {
+        for left in (0..width).step_by(side) {
+            let (rows, columns) = (side.min(height - top), side.min(width - left));
+            let cell = buffer.get_mut(..rows * columns)?;
+            for (row, bytes) in cell.chunks_exact_mut(columns).enumerate() {
+                let start = (top + row) * width + left;
+                bytes.copy_from_slice(input.get(start..start + columns)?);
+            }
+            writer.cell(cell, cell.len() == side * side, &mut places)?;
+        }
+    }
+    Some(writer.len)
+}
+
+struct Writer<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        self.out.get_mut(self.len..self.len + bytes.len())?.copy_from_slice(bytes);
+        self.len += bytes.len();
+        Some(())
+    }
+
+    fn cell(&mut self, cell: &[u8], whole: bool, places: &mut [usize]) -> Option<()> {
+        if !whole {
+            self.put(&[0])?;
+            return self.put(cell);
+        }
+        let first = *cell.first()?;
+        if cell.iter().all(|byte| *byte == first) {
+            return self.put(&[0x40, first]);
+        }
+        let place = places.get_mut(hash(cell))?;
+        let distance = self.len - *place;
+        if *place > 0 && distance <= REACH && self.out.get(*place..*place + cell.len())? == cell {
+            let [low, high] = (distance as u16).to_le_bytes();
+            return self.put(&[0xc0, low, high]);
+        }
+        *place = self.len + 1;
+        self.put(&[0])?;
+        self.put(cell)
+    }
+}
+
+fn hash(cell: &[u8]) -> usize {
+    let words = cell.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    let mixed =
+        words.fold(0u64, |all, word| (all.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B1_85EB_CA87));
+    (mixed >> 52) as usize & (REMEMBERED - 1)
 }
 
 struct Reader<'a> {
@@ -163,6 +238,31 @@ mod tests {
         assert_eq!(out[39..], [12, 13, 14, 15, 9, 9, 9, 9, 12, 13, 14, 15, 4]);
         assert!(decode(&bytes, 8, &mut out).is_err());
         assert!(decode(&bytes, 4, &mut out[1..]).is_err());
+    }
+
+    #[test]
+    fn what_is_encoded_decodes() {
+        for (side, height, width) in
+            [(4, 4, 4), (4, 50, 33), (8, 64, 64), (8, 7, 100), (4, 1, 1), (8, 300, 300)]
+        {
+            let cell = usize::from(side);
+            let input: Vec<u8> = (0..height * width)
+                .map(|i| match (i / width / cell + i % width / cell) % 3 {
+                    0 => 9,
+                    1 => (i % width % cell + i / width % cell * 7) as u8,
+                    _ => (i * i / 7) as u8,
+                })
+                .collect();
+            let mut made = vec![0; 2 * input.len() + 100];
+            let shape = (height as u32, width as u32);
+            let len = encode(&input, side, shape, &mut made).unwrap();
+            let mut again = vec![0; input.len()];
+            decode(&made[..len], side, &mut again).unwrap();
+            assert!(again == input, "{side} {height} {width}");
+            assert!(height < 60 || len < input.len() * 2 / 3, "{len}");
+            assert_eq!(encode(&input, side, shape, &mut made[..len - 1]), None);
+            assert_eq!(encode(&input[1..], side, shape, &mut made), None);
+        }
     }
 
     proptest! {

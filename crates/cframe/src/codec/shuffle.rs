@@ -6,7 +6,7 @@
 //! that rotates the bits of each byte's index by one: as often as the size has bits, it turns planes into elements;
 //! four times, elements into planes. Elements of other sizes are padded to 16 bytes, or seen as overlapping parts of 16.
 
-use super::simd;
+use super::simd::{self, Part};
 
 /// Elements that a kernel takes at once; also the bytes of each that it takes.
 const GROUP: usize = 16;
@@ -65,29 +65,11 @@ pub(crate) fn to_elements(planes: &[u8], size: usize, elements: &mut [u8], strid
 
 /// Any size: two groups of sixteen elements at once, and the rest one by one.
 fn split_any(elements: &[u8], size: usize, planes: &mut [u8], stride: usize, at: usize) {
-    let groups = groups(elements.len(), size) / 2;
-    let mut squares = [[[0; GROUP]; GROUP]; 2];
-    for g in 0..groups {
-        for column in columns(size) {
-            let begin = 2 * GROUP * g * size + column;
-            let mut from = elements.get(begin..).unwrap_or_default();
-            for line in squares.as_flattened_mut() {
-                *line = from.first_chunk::<GROUP>().copied().unwrap_or_default();
-                from = from.get(size..).unwrap_or_default();
-            }
-            simd::transpose_pair(&mut squares);
-            let [low, high] = &squares;
-            for (k, (low, high)) in low.iter().zip(high).enumerate().take(size) {
-                let begin = (column + k) * stride + at + 2 * GROUP * g;
-                if let Some(target) =
-                    planes.get_mut(begin..).and_then(<[u8]>::first_chunk_mut::<{ 2 * GROUP }>)
-                {
-                    *target = bytemuck::must_cast([*low, *high]);
-                }
-            }
-        }
+    let groups = groups(elements.len(), size) / 2 * 2;
+    for column in columns(size) {
+        simd::split_part(elements, planes, Part { size, column, stride, at, groups });
     }
-    for (e, element) in elements.chunks_exact(size).enumerate().skip(2 * GROUP * groups) {
+    for (e, element) in elements.chunks_exact(size).enumerate().skip(GROUP * groups) {
         for (k, byte) in element.iter().enumerate() {
             if let Some(target) = planes.get_mut(k * stride + at + e) {
                 *target = *byte;
@@ -98,30 +80,11 @@ fn split_any(elements: &[u8], size: usize, planes: &mut [u8], stride: usize, at:
 
 /// Any size: two groups of sixteen elements at once, and the rest one by one.
 fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: usize) {
-    let groups = groups(elements.len(), size) / 2;
-    let mut squares = [[[0; GROUP]; GROUP]; 2];
-    for g in 0..groups {
-        for column in columns(size) {
-            let [low, high] = &mut squares;
-            for (k, (low, high)) in low.iter_mut().zip(high).enumerate().take(size) {
-                let begin = (column + k) * stride + at + 2 * GROUP * g;
-                if let Some(source) = planes.get(begin..).and_then(<[u8]>::first_chunk::<{ 2 * GROUP }>) {
-                    [*low, *high] = bytemuck::must_cast(*source);
-                }
-            }
-            simd::transpose_pair(&mut squares);
-            let begin = 2 * GROUP * g * size + column;
-            let mut to = elements.get_mut(begin..).unwrap_or_default();
-            // Bytes after a short element are those of the next one, which is written after it.
-            for line in squares.as_flattened() {
-                if let Some(target) = to.first_chunk_mut::<GROUP>() {
-                    *target = *line;
-                }
-                to = to.get_mut(size..).unwrap_or_default();
-            }
-        }
+    let groups = groups(elements.len(), size) / 2 * 2;
+    for column in columns(size) {
+        simd::join_part(planes, elements, Part { size, column, stride, at, groups });
     }
-    for (e, element) in elements.chunks_exact_mut(size).enumerate().skip(2 * GROUP * groups) {
+    for (e, element) in elements.chunks_exact_mut(size).enumerate().skip(GROUP * groups) {
         for (k, byte) in element.iter_mut().enumerate() {
             *byte = planes.get(k * stride + at + e).copied().unwrap_or(0);
         }
@@ -163,8 +126,13 @@ fn join<const N: usize>(planes: &[u8], elements: &mut [u8], stride: usize, at: u
     let sources: [&[u8]; N] = std::array::from_fn(|_| {
         planes.next().and_then(|plane| plane.get(at..at + count)).unwrap_or_default()
     });
+    join_planes(&sources, elements);
+}
+
+/// Planes to elements, of which there are as many as there are bytes in each plane.
+pub(crate) fn join_planes<const N: usize>(sources: &[&[u8]; N], elements: &mut [u8]) {
     let groups = elements.as_chunks_mut::<GROUP>().0.as_chunks_mut::<N>().0;
-    simd::join(&sources, groups);
+    simd::join(sources, groups);
     let done = groups.len() * GROUP * N;
     for (k, byte) in elements.iter_mut().enumerate().skip(done) {
         *byte = sources.get(k % N).and_then(|source| source.get(k / N)).copied().unwrap_or(0);

@@ -21,7 +21,10 @@ mod with_c {
 
     /// A decoder that is used for one stream after another, all with the same dictionary.
     #[derive(Default)]
-    pub(crate) struct Decoder(Option<Decompressor<'static>>);
+    pub(crate) struct Decoder {
+        state: Option<Decompressor<'static>>,
+        with_dictionary: bool,
+    }
 
     impl Decoder {
         /// Decodes into all of `out`.
@@ -30,12 +33,24 @@ mod with_c {
                 None => Decompressor::new(),
                 Some(dictionary) => Decompressor::with_dictionary(dictionary),
             };
-            let state = match &mut self.0 {
+            if self.with_dictionary != dictionary.is_some() {
+                *self = Self { state: None, with_dictionary: dictionary.is_some() };
+            }
+            let state = match &mut self.state {
                 Some(state) => state,
                 empty => empty.insert(fresh().map_err(|_| CORRUPT)?),
             };
             let expected = out.len();
             exact(state.decompress_to_buffer(input, out).map_err(|_| CORRUPT)?, expected)
+        }
+    }
+
+    impl Decoder {
+        /// Forgets what streams with another dictionary, or none, cannot use.
+        pub(crate) fn forget_dictionary(&mut self) {
+            if self.with_dictionary {
+                *self = Self::default();
+            }
         }
     }
 
@@ -92,6 +107,13 @@ mod without_c {
     pub(crate) struct Decoder {
         #[cfg(feature = "ruzstd")]
         state: Option<ruzstd::decoding::FrameDecoder>,
+    }
+
+    impl Decoder {
+        /// Forgets what streams with another dictionary, or none, cannot use.
+        pub(crate) fn forget_dictionary(&mut self) {
+            *self = Self::default();
+        }
     }
 
     impl Decoder {

@@ -6,8 +6,8 @@ use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
 use super::chunk::Chunk;
+use super::frame::FRAME_HEADER;
 use super::frame::{Frame, chunk_file};
-use super::frame_parts::FRAME_HEADER;
 use crate::spec::chunk_header::Special;
 use crate::spec::offset::Offset;
 use crate::spec::value::Value;

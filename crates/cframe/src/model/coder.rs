@@ -1,11 +1,15 @@
 //! One stream through one codec, with what the codec keeps from one stream to the next.
 
+use std::cell::Cell;
 use std::sync::Arc;
+use std::thread::LocalKey;
 
 use sciformats_core::{Error, FaultKind, Result};
 
+use super::chunk::Context;
+use super::kept::Keep;
 use crate::codec::registry::{Registry, UserCodec};
-use crate::codec::{CORRUPT, Outcome, blosclz, lz4, lz4hc, ndlz, zlib, zstd};
+use crate::codec::{CORRUPT, Outcome, blosclz, lz4, lz4hc, lz4mid, ndlz, zlib, zstd};
 use crate::spec::pipeline::Codec;
 
 /// A codec that this build has, with its parameter.
@@ -14,12 +18,26 @@ pub(crate) struct Coder {
     codec: Codec,
     meta: u8,
     user: Option<Arc<dyn UserCodec>>,
+    /// The shape of a block, for a codec that writes it.
+    shape: (u32, u32),
 }
 
 /// What a thread keeps from one stream to the next.
 #[derive(Default)]
 pub(crate) struct Decoders {
+    zlib: zlib::Decoder,
     zstd: zstd::Decoder,
+}
+
+impl Keep for Decoders {
+    fn place() -> &'static LocalKey<Cell<Self>> {
+        thread_local!(static PLACE: Cell<Decoders> = Cell::default());
+        &PLACE
+    }
+
+    fn shrink(&mut self) {
+        self.zstd.forget_dictionary();
+    }
 }
 
 /// How hard to try.
@@ -37,9 +55,22 @@ pub(crate) struct Effort<'d> {
 pub(crate) struct Encoders {
     blosclz: blosclz::Encoder,
     lz4: lz4::Encoder,
+    lz4mid: lz4mid::Encoder,
     lz4hc: lz4hc::Encoder,
     zlib: zlib::Encoder,
     zstd: zstd::Encoder,
+}
+
+impl Keep for Encoders {
+    fn place() -> &'static LocalKey<Cell<Self>> {
+        thread_local!(static PLACE: Cell<Encoders> = Cell::default());
+        &PLACE
+    }
+
+    fn shrink(&mut self) {
+        // It belongs to a level and a dictionary, and may be large.
+        self.zstd = zstd::Encoder::default();
+    }
 }
 
 impl Coder {
@@ -52,9 +83,9 @@ impl Coder {
         match codec {
             Codec::Zstd if !zstd::READS => Err(Error::missing_feature("codec 5 (zstd)", "zstd")),
             Codec::BloscLz | Codec::Lz4 | Codec::Lz4Hc | Codec::Zlib | Codec::Zstd | Codec::NdLz => {
-                Ok(Self { codec, meta, user: None })
+                Ok(Self { codec, meta, user: None, shape: (0, 0) })
             }
-            Codec::Other(_) if user.is_some() => Ok(Self { codec, meta, user }),
+            Codec::Other(_) if user.is_some() => Ok(Self { codec, meta, user, shape: (0, 0) }),
             Codec::Snappy | Codec::Other(_) => Err(unknown(codec)),
         }
     }
@@ -63,13 +94,20 @@ impl Coder {
     ///
     /// # Errors
     /// `Unsupported` if nobody has it.
-    pub(crate) fn writing(codec: Codec, meta: u8, registry: &Registry) -> Result<Self> {
+    pub(crate) fn writing(codec: Codec, meta: u8, typesize: u32, context: &Context) -> Result<Self> {
         match codec {
             Codec::Zstd if !zstd::WRITES => {
                 Err(Error::missing_feature("writing with codec 5 (zstd)", "zstd"))
             }
-            Codec::NdLz => Err(Error::unsupported("writing with codec 32 (ndlz)")),
-            _ => Self::reading(codec, meta, registry),
+            Codec::NdLz => match context.block_shape[..] {
+                [height, width] if typesize == 1 && matches!(meta, 4 | 8) => {
+                    Ok(Self { codec, meta, user: None, shape: (height, width) })
+                }
+                _ => Err(Error::unsupported(
+                    "writing with codec 32 (ndlz) other than two-dimensional arrays of bytes, with parameter 4 or 8",
+                )),
+            },
+            _ => Self::reading(codec, meta, &context.registry),
         }
     }
 
@@ -88,7 +126,7 @@ impl Coder {
         match self.codec {
             Codec::BloscLz => blosclz::decode(input, out),
             Codec::Lz4 | Codec::Lz4Hc => lz4::decode(input, dictionary, out),
-            Codec::Zlib => zlib::decode(input, out),
+            Codec::Zlib => state.zlib.decode(input, out),
             Codec::Zstd => state.zstd.decode(input, dictionary, out),
             Codec::NdLz => ndlz::decode(input, self.meta, out),
             Codec::Snappy | Codec::Other(_) => match &self.user {
@@ -113,12 +151,12 @@ impl Coder {
             (Codec::Lz4 | Codec::Lz4Hc, Some(dictionary)) => lz4::encode_with(input, dictionary, out),
             (Codec::BloscLz, _) => state.blosclz.encode(input, level, uniform, out),
             (Codec::Lz4, None) => state.lz4.encode(input, level, out),
-            // There a stronger search would win little for its time.
-            (Codec::Lz4Hc, None) if level <= 2 => state.lz4.encode(input, 9, out),
+            (Codec::Lz4Hc, None) if level <= 2 => state.lz4mid.encode(input, out),
             (Codec::Lz4Hc, None) => state.lz4hc.encode(input, level, out),
             (Codec::Zlib, _) => state.zlib.encode(input, level, out),
             (Codec::Zstd, _) => state.zstd.encode(input, (level, dictionary), out),
-            (Codec::Snappy | Codec::NdLz | Codec::Other(_), _) => {
+            (Codec::NdLz, _) => ndlz::encode(input, self.meta, self.shape, out),
+            (Codec::Snappy | Codec::Other(_), _) => {
                 let mut made = Vec::new();
                 self.user.as_ref().filter(|user| user.encode(input, level, self.meta, &mut made))?;
                 out.get_mut(..made.len())?.copy_from_slice(&made);

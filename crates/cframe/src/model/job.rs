@@ -4,6 +4,7 @@ use sciformats_core::{Error, Result};
 
 use super::chunk::Context;
 use super::coder::{Coder, Effort, Encoders};
+use super::kept::Kept;
 use super::params::Params;
 use super::stages::{Block, Buffers, Stages};
 use crate::codec::zstd;
@@ -15,7 +16,7 @@ use crate::spec::stream::Stream;
 /// What a thread keeps from one block to the next.
 #[derive(Default)]
 pub(super) struct State {
-    encoders: Encoders,
+    encoders: Kept<Encoders>,
     buffers: Buffers,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     pub(super) fn new(data: &'a [u8], params: &'a Params, context: &Context) -> Result<Self> {
-        let coder = Coder::writing(params.codec, params.codec_meta, &context.registry)?;
+        let coder = Coder::writing(params.codec, params.codec_meta, params.typesize, context)?;
         if params.blosc1 {
             check_blosc1(params)?;
         }

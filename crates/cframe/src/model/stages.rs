@@ -1,11 +1,11 @@
 //! The filters of a chunk as stages with all their parameters known.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use sciformats_core::{Error, Result};
 
 use super::chunk::Context;
+use super::kept::{Kept, Pair, sized};
 use crate::codec::bytedelta::{self, Restart};
 use crate::codec::registry::UserFilter;
 use crate::codec::{bitshuffle, cells, delta, shuffle, truncate};
@@ -39,34 +39,8 @@ pub(crate) enum Block<'a> {
     Other(&'a [u8]),
 }
 
-/// Two buffers that take turns. A thread keeps them from one chunk to the next.
-pub(crate) struct Buffers {
-    a: Vec<u8>,
-    b: Vec<u8>,
-}
-
-/// The largest buffer that is kept: the largest block whose size is chosen and not given.
-const KEPT: usize = 4 << 20;
-
-thread_local! {
-    static SPARE: Cell<(Vec<u8>, Vec<u8>)> = const { Cell::new((Vec::new(), Vec::new())) };
-}
-
-impl Default for Buffers {
-    fn default() -> Self {
-        let (a, b) = SPARE.take();
-        Self { a, b }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        let keep = |buffer: &mut Vec<u8>| Some(std::mem::take(buffer)).filter(|kept| kept.capacity() <= KEPT);
-        let kept = (keep(&mut self.a).unwrap_or_default(), keep(&mut self.b).unwrap_or_default());
-        // A thread that ends keeps nothing.
-        let _ = SPARE.try_with(|spare| spare.set(kept));
-    }
-}
+/// Two buffers that take turns.
+pub(crate) type Buffers = Kept<Pair>;
 
 impl Stages {
     /// The stages of a pipeline in a chunk of type size `size`, whose version is at most that of Blosc1 if `blosc1`.
@@ -81,6 +55,14 @@ impl Stages {
         Ok(Self { stages, needs_reference })
     }
 
+    /// The bytes that are shuffled, if that is all there is to do.
+    pub(crate) fn only_shuffle(&self) -> Option<usize> {
+        match self.stages[..] {
+            [Stage::Shuffle { group }] => Some(group),
+            _ => None,
+        }
+    }
+
     /// Decodes a block into `out`: `fill` puts what the streams hold into a buffer of the block's size.
     pub(crate) fn decode(
         &self,
@@ -90,7 +72,7 @@ impl Stages {
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<()> {
         let moving = self.stages.iter().filter(|stage| stage.moves()).count();
-        let Buffers { a, b } = buffers;
+        let Pair { a, b } = &mut **buffers;
         let (mut from, mut to): (&mut Vec<u8>, &mut Vec<u8>) = (a, b);
         let mut left = moving;
         if moving == 0 {
@@ -123,7 +105,7 @@ impl Stages {
         buffers: &'b mut Buffers,
         input: &'b [u8],
     ) -> Result<&'b [u8]> {
-        let Buffers { a, b } = buffers;
+        let Pair { a, b } = &mut **buffers;
         let (mut from, mut to): (&mut Vec<u8>, &mut Vec<u8>) = (a, b);
         let mut first = true;
         for stage in &self.stages {
@@ -134,14 +116,6 @@ impl Stages {
         }
         Ok(if first { input } else { from.get(..input.len()).unwrap_or_default() })
     }
-}
-
-/// The first `len` bytes of a buffer that grows as needed.
-fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
-    if buffer.len() < len {
-        buffer.resize(len, 0);
-    }
-    buffer.get_mut(..len).unwrap_or_default()
 }
 
 impl Stage {
@@ -249,7 +223,9 @@ impl Stage {
                 bytedelta::encode(input, *planes, *restart, out);
                 true
             }
-            Self::Cells { mean: true, .. } => false,
+            Self::Cells { size, shape, side, mean: true } => {
+                cells::encode_means(input, *size, shape, side, out).is_some()
+            }
             Self::Cells { size, shape, side, .. } => cells::encode(input, *size, shape, side, out).is_some(),
             Self::User { filter, size, meta } => filter.encode(input, *size, *meta, out),
         };
@@ -259,8 +235,12 @@ impl Stage {
     fn refused(&self) -> Error {
         let what = match self {
             Self::Truncate { .. } => "truncation with these bits and this type size",
-            Self::Cells { mean: true, .. } => "writing with filter 33 (ndmean)",
-            Self::Cells { .. } => "a block whose size is not that of its shape, with filter 32 (ndcell),",
+            Self::Cells { size, mean: true, .. } if !matches!(size, 4 | 8) => {
+                "writing elements that are no floats of 4 or 8 bytes with filter 33 (ndmean)"
+            }
+            Self::Cells { .. } => {
+                "a block whose size is not that of its shape, with filter 32 or 33 (ndcell, ndmean),"
+            }
             _ => "a block that its filter refuses",
         };
         Error::unsupported(what)

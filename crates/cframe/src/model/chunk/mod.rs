@@ -14,7 +14,9 @@ use sciformats_core::{Error, Limits, Result};
 use streams::{Streams, stream_fault};
 
 use crate::codec::registry::Registry;
+use crate::codec::shuffle;
 use crate::model::coder::{Coder, Decoders};
+use crate::model::kept::{Kept, Scratch, sized};
 use crate::model::parallel::Threads;
 use crate::model::source::Source;
 use crate::model::stages::{Block, Buffers, Stages};
@@ -76,9 +78,9 @@ struct VlPart {
 /// What a thread keeps from one block to the next.
 #[derive(Default)]
 pub(crate) struct State {
-    decoders: Decoders,
+    decoders: Kept<Decoders>,
     buffers: Buffers,
-    part: Vec<u8>,
+    part: Kept<Scratch>,
 }
 
 /// What all blocks of a chunk need: the dictionary, and the first block decoded.
@@ -224,7 +226,7 @@ impl<'a> Chunk<'a> {
         let mut first = State::default();
         let shared = self.shared(&mut first)?;
         let size = to_usize(self.header.blocksize);
-        self.context.threads.each_piece(out, size, State::default, |state, index, block| {
+        self.context.threads.each_piece((out, size), &mut first, State::default, |state, index, block| {
             self.decode_block(index, &shared, state, block)
         })
     }
@@ -292,8 +294,7 @@ impl<'a> Chunk<'a> {
                 }
                 self.check_limit()?;
                 let mut part = std::mem::take(&mut state.part);
-                part.resize(block.len().max(part.len()), 0);
-                let whole = part.get_mut(..block.len()).unwrap_or_default();
+                let whole = sized(&mut part.0, block.len());
                 let outcome = self.decode_block(index, shared, state, whole);
                 if let Some(source) = whole.get(skip..skip.saturating_add(piece.len())) {
                     piece.copy_from_slice(source);
@@ -371,10 +372,25 @@ impl<'a> Chunk<'a> {
                 let whole = out.len() == to_usize(self.header.blocksize);
                 let streams = if coding.split && whole { self.typesize() } else { 1 };
                 let State { decoders, buffers, .. } = state;
-                coding.stages.decode(block, buffers, out, |target| {
-                    let streams = Streams { bytes: &bytes, at, count: streams };
-                    streams.decode(coding, decoders, shared.dictionary.as_deref(), target)
-                })?;
+                let dictionary = shared.dictionary.as_deref();
+                let streams = Streams { bytes: &bytes, at, count: streams };
+                // Streams that are the planes of a shuffle are joined from where they are.
+                macro_rules! join {
+                    ($count:literal) => {{
+                        let buffer = sized(&mut buffers.a, out.len());
+                        let planes = streams.planes::<$count>(coding, decoders, dictionary, buffer)?;
+                        shuffle::join_planes(&planes, out);
+                    }};
+                }
+                match coding.stages.only_shuffle().filter(|&group| group == streams.count) {
+                    Some(2) => join!(2),
+                    Some(4) => join!(4),
+                    Some(8) => join!(8),
+                    Some(16) => join!(16),
+                    _ => coding.stages.decode(block, buffers, out, |target| {
+                        streams.decode(coding, decoders, dictionary, target)
+                    })?,
+                }
             }
             Body::VlBlocks { parts, coding } => {
                 let stored = parts.get(index).map(|part| part.stored.clone()).unwrap_or_default();

@@ -16,7 +16,7 @@ pub(super) struct Streams<'s> {
     pub(super) count: usize,
 }
 
-impl Streams<'_> {
+impl<'s> Streams<'s> {
     pub(super) fn decode(
         &self,
         coding: &Coding,
@@ -27,23 +27,67 @@ impl Streams<'_> {
         let size = out.len().checked_div(self.count).unwrap_or(0).max(1);
         let mut rest = self.bytes;
         for target in out.chunks_mut(size) {
-            let at = self.at.saturating_add(self.bytes.len().saturating_sub(rest.len()) as u64);
-            let (after, stream) = locate("block", at, rest, |i| {
-                let (after, stream) = field("stream", |i| Stream::parse(i, target.len()))(i)?;
-                Ok((after, (after, stream)))
-            })?;
-            match stream {
-                Stream::Repeat(value) => target.fill(value),
-                Stream::Raw(bytes) => target.copy_from_slice(bytes),
-                Stream::Coded(bytes) => coding
-                    .coder
-                    .decode(decoders, dictionary, bytes, target)
-                    .map_err(|kind| stream_fault(coding, kind, at.saturating_add(4)))?,
+            match self.next(&mut rest, target.len())? {
+                (Stream::Raw(bytes), _) => target.copy_from_slice(bytes),
+                (stream, at) => decode_one(stream, at, (coding, decoders, dictionary), target)?,
             }
-            rest = after;
         }
         Ok(())
     }
+
+    /// The streams one by one, decoded into `buffer` where they are not stored as they are. `N` is their number.
+    pub(super) fn planes<'p, const N: usize>(
+        &self,
+        coding: &Coding,
+        decoders: &mut Decoders,
+        dictionary: Option<&[u8]>,
+        buffer: &'p mut [u8],
+    ) -> Result<[&'p [u8]; N]>
+    where
+        's: 'p,
+    {
+        let mut planes: [&'p [u8]; N] = [&[]; N];
+        let size = buffer.len().checked_div(N).unwrap_or(0).max(1);
+        let mut rest = self.bytes;
+        for (plane, target) in planes.iter_mut().zip(buffer.chunks_exact_mut(size)) {
+            *plane = match self.next(&mut rest, target.len())? {
+                (Stream::Raw(bytes), _) => bytes,
+                (stream, at) => {
+                    decode_one(stream, at, (coding, decoders, dictionary), target)?;
+                    target
+                }
+            };
+        }
+        Ok(planes)
+    }
+
+    /// The next stream, and where its payload is in the file.
+    fn next(&self, rest: &mut &'s [u8], len: usize) -> Result<(Stream<'s>, u64)> {
+        let at = self.at.saturating_add(self.bytes.len().saturating_sub(rest.len()) as u64);
+        let (after, stream) = locate("block", at, rest, |i| {
+            let (after, stream) = field("stream", |i| Stream::parse(i, len))(i)?;
+            Ok((after, (after, stream)))
+        })?;
+        *rest = after;
+        Ok((stream, at.saturating_add(Stream::PREFIX as u64)))
+    }
+}
+
+fn decode_one(
+    stream: Stream<'_>,
+    at: u64,
+    (coding, decoders, dictionary): (&Coding, &mut Decoders, Option<&[u8]>),
+    target: &mut [u8],
+) -> Result<()> {
+    match stream {
+        Stream::Repeat(value) => target.fill(value),
+        Stream::Raw(bytes) => target.copy_from_slice(bytes),
+        Stream::Coded(bytes) => coding
+            .coder
+            .decode(decoders, dictionary, bytes, target)
+            .map_err(|kind| stream_fault(coding, kind, at))?,
+    }
+    Ok(())
 }
 
 pub(super) fn stream_fault(coding: &Coding, kind: FaultKind, at: u64) -> Error {

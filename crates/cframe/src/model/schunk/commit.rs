@@ -122,7 +122,8 @@ impl SChunk {
     fn commit_file(&mut self, path: &Path) -> Result<()> {
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
-        let same = |frame: &&Frame| frame.header().header_len as usize == header.encode().len();
+        let len = header.encode().len() as u64;
+        let same = |frame: &&Frame| u64::from(frame.header().header_len) == len;
         let Some(frame) = self.base.as_ref().filter(same) else {
             self.save(path)?;
             return self.reopen(None);
@@ -150,7 +151,8 @@ impl SChunk {
     }
 
     /// What a commit does to the folder of a sparse frame: new chunks become new files, then the index takes the place of
-    /// the old one, then what it does not name goes.
+    /// the old one, then what it does not name goes. Where there is an old frame to lose, each of these reaches the device
+    /// before the next begins.
     fn plan_folder(&self, folder: &Path) -> Result<Vec<FolderStep>> {
         let mut entries = self.listed()?;
         let mut header = self.header.clone();
@@ -195,7 +197,13 @@ impl SChunk {
         header.frame_len = (header.encode().len() as u64).saturating_add(index.len() as u64);
         let mut bytes = header.encode();
         bytes.extend(index);
-        steps.push(FolderStep::Index(bytes));
+        let replaces = folder.join(SPARSE_INDEX).exists();
+        if replaces && !steps.is_empty() {
+            let created = steps.iter().filter_map(FolderStep::created);
+            steps.push(FolderStep::Sync(created.collect()));
+        }
+        let durability = if replaces { Durability::Power } else { Durability::Process };
+        steps.push(FolderStep::Index(bytes, durability));
         let named: HashSet<u64> = offsets
             .iter()
             .filter_map(|offset| if let Offset::At(number) = offset { Some(*number) } else { None })
@@ -226,10 +234,21 @@ impl SChunk {
 enum FolderStep {
     /// A new chunk file.
     Create(u64, Arc<Vec<u8>>),
+    /// New chunk files, and their names, reach the device.
+    Sync(Vec<u64>),
     /// The index, in place of the old one: from here on the frame is the new one.
-    Index(Vec<u8>),
+    Index(Vec<u8>, Durability),
     /// A chunk file that the index does not name.
     Remove(u64),
+}
+
+impl FolderStep {
+    fn created(&self) -> Option<u64> {
+        match self {
+            Self::Create(number, _) => Some(*number),
+            _ => None,
+        }
+    }
 }
 
 fn apply_folder(folder: &Path, steps: &[FolderStep]) -> Result<()> {
@@ -240,16 +259,32 @@ fn apply_folder(folder: &Path, steps: &[FolderStep]) -> Result<()> {
             FolderStep::Create(number, bytes) => {
                 FileStorage::create_new(folder.join(chunk_file(*number)))?.write_at(0, bytes)?;
             }
-            FolderStep::Index(bytes) => {
+            FolderStep::Sync(numbers) => {
+                for number in numbers {
+                    FileStorage::edit(folder.join(chunk_file(*number)))?.sync()?;
+                }
+                sync_names(folder).map_err(|e| io("sync", e))?;
+            }
+            FolderStep::Index(bytes, durability) => {
                 let mut file = Replacement::create(folder.join(SPARSE_INDEX))?;
                 file.write_at(0, bytes)?;
-                file.finish(Durability::Process)?;
+                file.finish(*durability)?;
             }
             FolderStep::Remove(number) => std::fs::remove_file(folder.join(chunk_file(*number)))
                 .map_err(|e| io("remove a chunk from", e))?,
         }
     }
     Ok(())
+}
+
+#[cfg(unix)]
+fn sync_names(folder: &Path) -> std::io::Result<()> {
+    std::fs::File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_names(_: &Path) -> std::io::Result<()> {
+    Ok(()) // The name is part of what syncing the file makes durable.
 }
 
 /// Numbers of the chunk files in a folder.
@@ -295,6 +330,18 @@ mod tests {
         (bytes, names.collect())
     }
 
+    /// The folder after a loss of power: a file that was created and not synced since may hold nothing, or be gone.
+    fn without_power(folder: &Path, steps: &[FolderStep], gone: bool) {
+        let synced: HashSet<u64> = steps
+            .iter()
+            .flat_map(|step| if let FolderStep::Sync(numbers) = step { numbers.clone() } else { Vec::new() })
+            .collect();
+        for number in steps.iter().filter_map(FolderStep::created).filter(|number| !synced.contains(number)) {
+            let path = folder.join(chunk_file(number));
+            if gone { std::fs::remove_file(path) } else { std::fs::write(path, []) }.unwrap();
+        }
+    }
+
     /// Does `steps` up to each of them, and of new files only a part, and looks at the folder that is left.
     fn cut(folder: &Path, steps: &[FolderStep], check: &dyn Fn(&Path)) -> usize {
         let mut cuts = 0;
@@ -311,6 +358,13 @@ mod tests {
                     std::fs::write(left.path().join(chunk_file(*number)), &bytes[..len]).unwrap();
                 }
                 check(left.path());
+                for gone in [false, true] {
+                    let left = tempfile::tempdir().unwrap();
+                    copy(folder, left.path());
+                    apply_folder(left.path(), &steps[..end]).unwrap();
+                    without_power(left.path(), &steps[..end], gone);
+                    check(left.path());
+                }
                 // Files that nobody names do no harm to the next commit.
                 let mut again = SChunk::open(left.path()).unwrap();
                 again.append(&[7; 400]).unwrap();

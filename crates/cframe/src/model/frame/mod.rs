@@ -1,5 +1,8 @@
 //! A frame for reading: a file, a folder or bytes in memory.
 
+mod parts;
+mod properties;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -8,19 +11,18 @@ use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{FileStorage, Mapped, Window};
 use sciformats_core::{Error, ReadAt, Result};
 
-use super::chunk::{Chunk, Context, PLAIN, read_header};
-use super::frame_parts::{
-    FRAME_HEADER, plain_view, read_across, read_frame_header, read_trailer, special_chunk,
-};
-use super::offsets::Offsets;
-use super::options::Options;
-use super::source::Source;
+pub(crate) use parts::{FRAME_HEADER, read_across};
+use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
+
+use crate::model::chunk::{Chunk, Context, PLAIN, read_header};
+use crate::model::offsets::Offsets;
+use crate::model::options::Options;
+use crate::model::source::Source;
 use crate::spec::b2nd::B2nd;
 use crate::spec::chunk_header::Special;
 use crate::spec::frame_header::{ChunkSize, FrameHeader, FrameType};
 use crate::spec::metalayers::Layer;
 use crate::spec::offset::Offset;
-use crate::spec::pipeline::{Codec, Pipeline};
 use crate::spec::trailer::Trailer;
 
 /// The file in a sparse frame's folder that holds all but the chunks.
@@ -154,91 +156,6 @@ impl Frame {
         Offsets::new(Chunk::open(source, &PLAIN)?, self.offsets_at, expected, &self.context.limits)
     }
 
-    /// The header as stored.
-    pub fn header(&self) -> &FrameHeader {
-        &self.header
-    }
-
-    /// Size of an element in bytes.
-    pub fn typesize(&self) -> u32 {
-        self.header.typesize
-    }
-
-    /// Size of all chunks decoded, in bytes.
-    pub fn nbytes(&self) -> u64 {
-        self.header.nbytes
-    }
-
-    /// Size of all chunks as stored, in bytes, holes between them included.
-    pub fn cbytes(&self) -> u64 {
-        self.header.cbytes
-    }
-
-    /// Length of the frame: with all chunks, or of the index alone in a sparse frame.
-    pub fn frame_len(&self) -> u64 {
-        self.header.frame_len
-    }
-
-    /// Whether the chunks are inside the frame or beside it.
-    pub fn frame_type(&self) -> FrameType {
-        if self.folder.is_some() { FrameType::Sparse } else { FrameType::Contiguous }
-    }
-
-    /// The sizes of the chunks.
-    pub fn chunk_size(&self) -> ChunkSize {
-        self.header.chunksize
-    }
-
-    /// The block size that the frame names; 0 if it names none. Each chunk has its own.
-    pub fn block_size(&self) -> u32 {
-        self.header.blocksize
-    }
-
-    /// The codec that the frame names; each chunk has its own.
-    pub fn codec(&self) -> Codec {
-        self.header.codec()
-    }
-
-    /// The level of compression that the frame names, 0 to 9.
-    pub fn level(&self) -> u8 {
-        self.header.level()
-    }
-
-    /// The filters that the frame names; each chunk has its own.
-    pub fn pipeline(&self) -> Pipeline {
-        self.header.pipeline
-    }
-
-    /// Number of chunks.
-    pub fn chunks(&self) -> u64 {
-        self.offsets.len()
-    }
-
-    /// Names and bytes of the metalayers, in stored order.
-    pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
-        self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
-    }
-
-    /// The bytes of a metalayer.
-    pub fn metalayer(&self, name: &str) -> Option<&[u8]> {
-        self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
-    }
-
-    /// Names of the metalayers of variable length, in stored order.
-    pub fn vlmeta_names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.trailer.layers.iter().map(|layer| layer.name.as_str())
-    }
-
-    /// The bytes of a metalayer of variable length, decompressed.
-    ///
-    /// # Errors
-    /// `NotFound`; those of [`Chunk::decode`].
-    pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
-        let layer = self.trailer.layers.iter().find(|layer| layer.name == name);
-        let layer = layer.ok_or_else(|| Error::not_found("vlmetalayer", name))?;
-        decode_layer(layer, &self.context)
-    }
-
     /// A chunk. Nothing but its header and its block starts is read.
     ///
     /// # Errors
@@ -338,38 +255,6 @@ impl Frame {
         }
         let kind = FaultKind::Mismatch { expected: total, found: self.nbytes() };
         Err(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29))
-    }
-
-    /// Bytes of the storage, which may go on behind the frame.
-    pub(crate) fn storage_len(&self) -> u64 {
-        self.storage.len()
-    }
-
-    pub(crate) fn is_sparse(&self) -> bool {
-        self.folder.is_some()
-    }
-
-    /// The first byte of the trailer.
-    pub(crate) fn trailer_start(&self) -> u64 {
-        self.trailer_at
-    }
-
-    /// Whether it is the sparse frame of this folder.
-    pub(crate) fn is_in(&self, folder: &Path) -> bool {
-        self.folder.as_deref() == Some(folder)
-    }
-
-    pub(crate) fn trailer(&self) -> &Trailer {
-        &self.trailer
-    }
-
-    pub(crate) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    /// The bytes from the offsets chunk to the end of the frame.
-    pub(crate) fn index_range(&self) -> Range<u64> {
-        self.offsets_at.min(self.trailer_at)..self.header.frame_len
     }
 
     pub(crate) fn offset(&self, index: u64) -> Result<Offset> {
@@ -476,11 +361,6 @@ pub(crate) fn shape_of(layers: &[Layer]) -> Result<Option<B2nd>> {
         Some(layer) => locate("metalayer b2nd", 0, &layer.content, B2nd::parse).map(Some),
         None => Ok(None),
     }
-}
-
-fn decode_layer(layer: &Layer, context: &Context) -> Result<Vec<u8>> {
-    let plain = Context { typesize: None, block_shape: Vec::new(), ..context.clone() };
-    Chunk::open(Source::bytes(&layer.content), &plain)?.decode()
 }
 
 fn past_the_end(index: u64, count: u64) -> Error {

@@ -7,13 +7,13 @@ use sciformats_core::commit::journal;
 use sciformats_core::fault::{Fault, FaultKind, locate, locate_all};
 use sciformats_core::{Error, ReadAt, Result};
 
-use super::chunk::{Chunk, Context};
-use super::source::Source;
+use crate::model::chunk::{Chunk, Context};
+use crate::model::source::Source;
 use crate::spec::chunk_header::{ChunkHeader, Special};
 use crate::spec::frame_header::FrameHeader;
 use crate::spec::trailer::Trailer;
 
-pub(super) const FRAME_HEADER: &str = "frame header";
+pub(crate) const FRAME_HEADER: &str = "frame header";
 const TRAILER: &str = "frame trailer";
 /// Bytes that hold both lengths at the start of a frame.
 const LENGTHS: u64 = 24;

@@ -1,0 +1,256 @@
+//! N-dimensional arrays: frames whose metalayer `b2nd` says their shape.
+
+mod read;
+mod write;
+
+pub(crate) use write::position_of;
+
+use std::path::{Path, PathBuf};
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result, Slab, slab::elements};
+
+use crate::array_params::ArrayParams;
+use crate::model::dtype::DType;
+use crate::model::frame::shape_of;
+use crate::model::grid::Grid;
+use crate::model::options::Options;
+use crate::model::params::Params;
+use crate::model::schunk::SChunk;
+use crate::spec::b2nd::B2nd;
+use crate::spec::chunk_header::{MAX_NBYTES, Special};
+
+/// An n-dimensional array. Elements are bytes in C order, in the byte order that the element type says.
+///
+/// ```
+/// use cframe::{Array, ArrayParams, Slab, Range};
+///
+/// let mut array = Array::new(&ArrayParams::new(&[100, 200], "<f4")?.chunks(&[50, 100]).blocks(&[10, 20]))?;
+/// let row: Vec<u8> = (0..200).flat_map(|i| (i as f32).to_le_bytes()).collect();
+/// array.write_slab(&Slab::new(&[100, 200], [Range::new(7, 1), Range::all(200)])?, &row)?;
+///
+/// // Every third element of rows 7 and 8.
+/// let slab = Slab::new(&[100, 200], [Range::new(7, 2), Range::new(0, 67).by(3)])?;
+/// let part = array.read_slab(&slab)?;
+/// assert_eq!(part[4..8], 3f32.to_le_bytes());
+/// assert_eq!(part[67 * 4..], [0; 67 * 4]);
+/// # Ok::<(), cframe::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Array {
+    schunk: SChunk,
+    b2nd: B2nd,
+    grid: Grid,
+}
+
+impl Array {
+    /// An array of zeros in memory.
+    ///
+    /// # Errors
+    /// `Usage` if the shapes do not fit each other.
+    pub fn new(params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::new(params.params), params)
+    }
+
+    /// An array of zeros that becomes a file with the first [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::create(path, params.params), params)
+    }
+
+    /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn create_sparse(folder: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
+        Self::over(SChunk::create_sparse(folder, params.params), params)
+    }
+
+    /// An array of zeros in an empty super-chunk.
+    pub(crate) fn over(mut schunk: SChunk, params: &ArrayParams) -> Result<Self> {
+        let b2nd = params.b2nd()?;
+        let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
+        schunk.set_metalayer("b2nd", &b2nd.encode())?;
+        let mut array = Self { schunk, b2nd, grid };
+        let size = array.chunk_bytes()?;
+        let blocksize = array.block_bytes()?;
+        let chunk_params = Params { blocksize, ..array.schunk.params() };
+        array.schunk.set_params(chunk_params);
+        for _ in 0..elements(&array.grid.chunks()).unwrap_or(0) {
+            array.schunk.append_special(Special::Zeros, &[], size)?;
+        }
+        Ok(array)
+    }
+
+    /// Opens a file or the folder of a sparse frame, for reading and writing.
+    ///
+    /// # Errors
+    /// As [`SChunk::open`], and [`from_schunk`](Self::from_schunk).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Options::default())
+    }
+
+    /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::from_schunk(SChunk::open_with(path, options)?)
+    }
+
+    /// The array in a frame that is open already. Edits stay in memory, as those of [`SChunk::from_frame`].
+    ///
+    /// # Errors
+    /// As [`from_schunk`](Self::from_schunk).
+    pub fn from_frame(frame: crate::Frame) -> Result<Self> {
+        Self::from_schunk(SChunk::from_frame(frame))
+    }
+
+    /// The array that a super-chunk is.
+    ///
+    /// # Errors
+    /// `Usage` if it has no metalayer `b2nd`; `Malformed` if its shapes do not fit each other or the chunks.
+    pub fn from_schunk(schunk: SChunk) -> Result<Self> {
+        let layer = schunk.metalayer("b2nd").or_else(|| schunk.metalayer("caterva"));
+        let layers: Vec<_> = layer
+            .map(|content| crate::spec::metalayers::Layer { name: "b2nd".into(), content: content.to_vec() })
+            .into_iter()
+            .collect();
+        let b2nd = shape_of(&layers)?
+            .ok_or_else(|| Error::usage("frame", "has no metalayer b2nd: it is no array"))?;
+        let rule = FaultKind::Rule("have shapes that do not fit each other");
+        let fault = || Fault::new("array, chunks and blocks", rule).at("metalayer b2nd", 0);
+        let grid = Grid::new(&b2nd).ok_or_else(fault)?;
+        let array = Self { schunk, b2nd, grid };
+        let expected = elements(&array.grid.chunks()).ok_or_else(fault)?;
+        array.chunk_bytes().map_err(|_| fault())?;
+        // A selection lists the blocks that it touches, chunk by chunk.
+        let blocks = elements(&array.grid.blocks()).ok_or_else(fault)?;
+        array.schunk.limits().items("blocks of a chunk", blocks)?;
+        if expected != array.schunk.chunks() {
+            let kind = FaultKind::Mismatch { expected: array.schunk.chunks(), found: expected };
+            return Err(Fault::new("number of chunks", kind).at("metalayer b2nd", 0));
+        }
+        Ok(array)
+    }
+
+    /// The shape, slowest dimension first.
+    pub fn shape(&self) -> &[u64] {
+        &self.b2nd.shape
+    }
+
+    /// The shape of a chunk.
+    pub fn chunk_shape(&self) -> &[u32] {
+        &self.b2nd.chunks
+    }
+
+    /// The shape of a block.
+    pub fn block_shape(&self) -> &[u32] {
+        &self.b2nd.blocks
+    }
+
+    /// The element type as stored; `None` in the oldest files.
+    pub fn dtype(&self) -> Option<&str> {
+        self.b2nd.dtype.as_ref().map(|dtype| dtype.text.as_str())
+    }
+
+    /// The element type. Where it contradicts the type size of the frame, or there is none, elements are raw bytes of the
+    /// type size: that is what decides where elements are.
+    ///
+    /// # Errors
+    /// `Unsupported` if the text names no type of a fixed size.
+    pub fn element(&self) -> Result<DType> {
+        let size = usize::try_from(self.typesize()).unwrap_or(usize::MAX);
+        let raw =
+            DType::Scalar { kind: crate::Kind::Raw, size, order: sciformats_core::endian::ByteOrder::NATIVE };
+        match &self.b2nd.dtype {
+            Some(stored) if stored.format == 0 => {
+                let dtype = DType::parse(&stored.text)?;
+                Ok(if dtype.size() == size { dtype } else { raw })
+            }
+            _ => Ok(raw),
+        }
+    }
+
+    /// Size of an element in bytes.
+    pub fn typesize(&self) -> u32 {
+        self.schunk.typesize()
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> u64 {
+        elements(self.shape()).unwrap_or(0)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The super-chunk beneath.
+    pub fn schunk(&self) -> &SChunk {
+        &self.schunk
+    }
+
+    /// The super-chunk beneath, for its metalayers and parameters. Chunks that are changed there are changed here.
+    pub fn schunk_mut(&mut self) -> &mut SChunk {
+        &mut self.schunk
+    }
+
+    /// The super-chunk alone.
+    pub fn into_schunk(self) -> SChunk {
+        self.schunk
+    }
+
+    /// Writes all edits to where the array lives.
+    ///
+    /// # Errors
+    /// As [`SChunk::commit`].
+    pub fn commit(&mut self) -> Result<()> {
+        self.schunk.commit()
+    }
+
+    fn check(&self, slab: &Slab, len: usize) -> Result<()> {
+        if slab.of() != self.shape() {
+            return Err(Error::usage(
+                "selection",
+                format!("is of {:?}, the array is {:?}", slab.of(), self.shape()),
+            ));
+        }
+        if slab.len().checked_mul(self.typesize().into()) != Some(len as u64) {
+            let problem = format!("have {len} bytes, the selection {} elements", slab.len());
+            return Err(Error::usage("bytes", problem));
+        }
+        Ok(())
+    }
+
+    fn element_size(&self) -> usize {
+        to_usize(self.typesize().into())
+    }
+
+    fn block_bytes(&self) -> Result<u32> {
+        self.bytes(self.grid.block_elements())
+    }
+
+    fn chunk_bytes(&self) -> Result<u32> {
+        self.bytes(self.grid.chunk_elements())
+    }
+
+    fn bytes(&self, elements: Option<u64>) -> Result<u32> {
+        elements
+            .and_then(|n| n.checked_mul(self.typesize().into()))
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|&n| n <= MAX_NBYTES)
+            .ok_or_else(|| Error::usage("chunk shape", format!("has more than {MAX_NBYTES} bytes")))
+    }
+}
+
+fn unfit() -> Error {
+    Error::usage("shape", "and those of chunks and blocks do not fit each other")
+}
+
+fn to_usize(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,91 @@
+//! Reading selections.
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Result, Slab};
+
+use super::{Array, to_usize};
+use crate::model::chunk::State;
+use crate::model::grid::runs;
+use crate::model::kept::{Kept, Scratch, sized};
+
+impl Array {
+    /// All elements.
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab).
+    pub fn read(&self) -> Result<Vec<u8>> {
+        self.read_slab(&Slab::all(self.shape())?)
+    }
+
+    /// The elements of a selection; only the blocks that it touches are decoded.
+    ///
+    /// # Errors
+    /// `Usage` if the selection is of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
+    pub fn read_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let size = slab.len().saturating_mul(self.typesize().into());
+        let limits = self.schunk.limits();
+        let mut out = zeroed(limits.memory("bytes of the selection", size)?);
+        self.read_slab_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`read_slab`](Self::read_slab), into `out`.
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another size.
+    pub fn read_slab_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        self.check(slab, out.len())?;
+        let size = self.element_size();
+        let block_bytes = self.schunk.limits().memory("bytes of a block", self.block_bytes()?.into())?;
+        let chunk_bytes = to_usize(self.chunk_bytes()?.into());
+        let shape = slab.shape();
+        let threads = self.schunk.threads();
+        let (mut own, mut scratch) = (State::default(), Kept::<Scratch>::default());
+        for position in self.grid.touched_chunks(slab) {
+            let chunk = self.schunk.chunk(self.grid.chunk_number(&position))?;
+            if chunk.nbytes() != chunk_bytes {
+                let kind = FaultKind::Mismatch { expected: chunk_bytes as u64, found: chunk.nbytes() as u64 };
+                return Err(Fault::new("nbytes", kind).at("chunk of an array", 0));
+            }
+            let touched = self.grid.touched_blocks(slab, &position);
+            let shared = chunk.shared(&mut own)?;
+            // A few blocks at a time: they are still in the cache when elements are taken out of them.
+            for some in touched.chunks(threads.batch(block_bytes)) {
+                let bytes = sized(&mut scratch.0, some.len().saturating_mul(block_bytes));
+                let decode = |state: &mut State, index: usize, block: &mut [u8]| {
+                    let number = some.get(index).map_or(0, |touched| to_usize(touched.block));
+                    chunk.read_with(number.saturating_mul(block_bytes), &shared, state, block)
+                };
+                threads.each_piece((bytes, block_bytes), &mut own, State::default, decode)?;
+                let blocks = scratch.0.chunks(block_bytes.max(1));
+                for (touched, block) in some.iter().zip(blocks) {
+                    runs(&touched.axes, &shape, &self.grid.block, |to, from, count, step| {
+                        gather(block, (from, count, step), out, to, size);
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies elements of a block that are `step` apart to where they stand together in a selection.
+fn gather(block: &[u8], (from, count, step): (u64, u64, u64), out: &mut [u8], to: u64, size: usize) {
+    let target = out.get_mut(to_usize(to).saturating_mul(size)..).unwrap_or_default();
+    let source = block.get(to_usize(from).saturating_mul(size)..).unwrap_or_default();
+    let (count, step) = (to_usize(count), to_usize(step));
+    if step == 1 {
+        let len = count.saturating_mul(size);
+        if let (Some(target), Some(source)) = (target.get_mut(..len), source.get(..len)) {
+            target.copy_from_slice(source);
+        }
+        return;
+    }
+    let elements = source.chunks(size.saturating_mul(step).max(1)).filter_map(|group| group.get(..size));
+    target
+        .chunks_exact_mut(size.max(1))
+        .take(count)
+        .zip(elements)
+        .for_each(|(to, from)| to.copy_from_slice(from));
+}

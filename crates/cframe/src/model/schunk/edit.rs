@@ -1,0 +1,193 @@
+//! Editing the list of chunks.
+
+use std::sync::Arc;
+
+use sciformats_core::{Error, Result};
+
+use super::{SChunk, header_of};
+use crate::model::chunk::{Chunk, read_header};
+use crate::model::compress::{compress, compress_blocks, special};
+use crate::model::layout::{Entry, Place};
+use crate::model::params::Params;
+use crate::model::source::Source;
+use crate::spec::chunk_header::Special;
+use crate::spec::frame_header::FrameHeader;
+
+impl SChunk {
+    /// Changes how new chunks are compressed; the type size stays.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = Params { typesize: self.params.typesize, ..params };
+        let described = header_of(&self.params);
+        self.header = FrameHeader {
+            codec_flags: described.codec_flags,
+            other_flags: (self.header.other_flags & !3) | described.other_flags,
+            pipeline: described.pipeline,
+            codec: described.codec,
+            codec_meta: described.codec_meta,
+            other_flags2: (self.header.other_flags2 & !1) | described.other_flags2,
+            blocksize: described.blocksize,
+            ..self.header.clone()
+        };
+        self.changed = true;
+    }
+
+    /// Overwrites decoded bytes from `start` on; chunks that are touched are compressed anew.
+    ///
+    /// # Errors
+    /// `Usage` if the range leaves the super-chunk; those of reading and compressing.
+    pub fn write_bytes(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
+        let end = start.checked_add(bytes.len() as u64).filter(|&end| end <= self.nbytes());
+        let Some(end) = end else {
+            return Err(Error::usage("range", format!("leaves the {} bytes that there are", self.nbytes())));
+        };
+        let (mut at, mut rest) = (start, bytes);
+        while at < end {
+            let index = self.chunk_at(at)?;
+            let range = self.chunk_range(index)?;
+            let len = usize::try_from(range.end.min(end).saturating_sub(at)).unwrap_or(usize::MAX);
+            let Some((piece, after)) = rest.split_at_checked(len).filter(|_| len > 0) else { break };
+            if piece.len() as u64 == range.end.saturating_sub(range.start) {
+                self.update(index, piece)?;
+            } else {
+                let mut whole = self.chunk(index)?.decode()?;
+                let skip = usize::try_from(at.saturating_sub(range.start)).unwrap_or(usize::MAX);
+                if let Some(target) = whole.get_mut(skip..skip.saturating_add(piece.len())) {
+                    target.copy_from_slice(piece);
+                }
+                self.update(index, &whole)?;
+            }
+            at = at.saturating_add(piece.len() as u64);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Overwrites items from item `first` on.
+    ///
+    /// # Errors
+    /// `Usage` if `bytes` are no whole number of items; those of [`write_bytes`](Self::write_bytes).
+    pub fn write_items(&mut self, first: u64, bytes: &[u8]) -> Result<()> {
+        let size = u64::from(self.typesize());
+        if !(bytes.len() as u64).is_multiple_of(size) {
+            return Err(Error::usage("bytes", format!("are no whole number of items of {size} bytes")));
+        }
+        self.write_bytes(first.saturating_mul(size), bytes)
+    }
+
+    /// Compresses `data` into a chunk at the end.
+    ///
+    /// # Errors
+    /// Those of compressing.
+    pub fn append(&mut self, data: &[u8]) -> Result<()> {
+        self.insert(self.chunks(), data)
+    }
+
+    /// Compresses `data` into a chunk before chunk `index`, or at the end.
+    ///
+    /// # Errors
+    /// Those of compressing; `Usage` if `index` is past the end.
+    pub fn insert(&mut self, index: u64, data: &[u8]) -> Result<()> {
+        let chunk = self.compressed(data)?;
+        self.insert_chunk(index, chunk)
+    }
+
+    /// Inserts a chunk that is compressed already, before chunk `index` or at the end.
+    ///
+    /// # Errors
+    /// Those of [`Chunk::new`]; `Usage` if `index` is past the end.
+    pub fn insert_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
+        if index > self.chunks() {
+            return Err(self.past_the_end(index));
+        }
+        let entry = self.entry(chunk)?;
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        self.entries()?.insert(at, entry);
+        Ok(())
+    }
+
+    /// Appends a chunk whose blocks have the given contents, and lengths of their own.
+    ///
+    /// # Errors
+    /// Those of compressing; `Usage` if there are no bytes.
+    pub fn append_blocks(&mut self, blocks: &[&[u8]]) -> Result<()> {
+        let chunk = compress_blocks(blocks, &self.params, &self.context)?;
+        self.header.general_flags = FrameHeader::general_flags(false, true);
+        self.insert_chunk(self.chunks(), chunk)
+    }
+
+    /// Appends a chunk of `nbytes` bytes of which nothing is stored but its kind, or the repeated `value`.
+    ///
+    /// # Errors
+    /// `Usage` if the size is no multiple of the type size, or of the value.
+    pub fn append_special(&mut self, kind: Special, value: &[u8], nbytes: u32) -> Result<()> {
+        let chunk = special(kind, value, self.header.typesize, nbytes)?;
+        self.insert_chunk(self.chunks(), chunk)
+    }
+
+    /// Compresses `data` into the place of chunk `index`.
+    ///
+    /// # Errors
+    /// Those of compressing; `Usage` past the last chunk.
+    pub fn update(&mut self, index: u64, data: &[u8]) -> Result<()> {
+        let chunk = self.compressed(data)?;
+        self.update_chunk(index, chunk)
+    }
+
+    /// Puts a chunk that is compressed already in the place of chunk `index`.
+    ///
+    /// # Errors
+    /// Those of [`Chunk::new`]; `Usage` past the last chunk.
+    pub fn update_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
+        let entry = self.entry(chunk)?;
+        let missing = self.past_the_end(index);
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        *self.entries()?.get_mut(at).ok_or(missing)? = entry;
+        Ok(())
+    }
+
+    /// Removes chunk `index`.
+    ///
+    /// # Errors
+    /// `Usage` past the last chunk.
+    pub fn remove(&mut self, index: u64) -> Result<()> {
+        if index >= self.chunks() {
+            return Err(self.past_the_end(index));
+        }
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        self.entries()?.remove(at);
+        Ok(())
+    }
+
+    fn compressed(&self, data: &[u8]) -> Result<Vec<u8>> {
+        compress(data, &self.params, &self.context)
+    }
+
+    /// Takes for each new chunk an old one, or zeros of `size` bytes.
+    pub(crate) fn rearrange(&mut self, order: &[Option<u64>], size: u32) -> Result<()> {
+        let zeros = self.entry(special(Special::Zeros, &[], self.header.typesize, size)?)?;
+        let entries = self.entries()?;
+        let old = |index: u64| usize::try_from(index).ok().and_then(|index| entries.get(index)).cloned();
+        let new =
+            order.iter().map(|old_index| old_index.and_then(old).unwrap_or_else(|| zeros.clone())).collect();
+        *entries = new;
+        Ok(())
+    }
+
+    /// A chunk that is to be part of this; what cannot be read is refused.
+    fn entry(&self, chunk: Vec<u8>) -> Result<Entry> {
+        let nbytes = read_header(&Source::bytes(&chunk))?.nbytes;
+        let cbytes = Chunk::open(Source::bytes(&chunk), &self.context)?.cbytes();
+        let mut chunk = chunk;
+        chunk.truncate(cbytes);
+        Ok(Entry { place: Place::New(Arc::new(chunk)), nbytes })
+    }
+
+    /// The chunks as a list that can be edited.
+    pub(super) fn entries(&mut self) -> Result<&mut Vec<Entry>> {
+        self.changed = true;
+        if self.entries.is_none() {
+            self.entries = Some(self.listed()?);
+        }
+        Ok(self.entries.get_or_insert_default())
+    }
+}
