@@ -18,6 +18,7 @@ mod explode;
 pub mod model;
 mod new_array;
 mod options;
+mod parallel;
 mod pieces;
 mod provenance;
 mod reader;

@@ -119,13 +119,9 @@ impl Document {
         let tail_start = if kept > 0 { origin.layout.content_end } else { head.len() as u64 };
         if appends || kept == 0 || !was_streamed {
             let mut offsets: Vec<u64> = origin.layout.blocks.iter().map(|block| block.offset).collect();
-            let mut at = tail_start;
-            let how = (self.options().block_padding, write::threads(self));
-            for prepared in write::prepare(self, kept..self.blocks.len())? {
-                offsets.push(at);
-                let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
-                at = write::block(&prepared, at, how, &mut shifted)?;
-            }
+            let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
+            let (new, _) = write::blocks(self, kept..self.blocks.len(), tail_start, &mut shifted)?;
+            offsets.extend(new);
             tail.extend(write::index(self, offsets).unwrap_or_default());
         }
         let old_len = origin.layout.len;

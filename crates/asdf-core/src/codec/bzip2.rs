@@ -16,7 +16,8 @@
 
 use sciformats_core::Result;
 
-use super::{in_parallel, stream};
+use super::stream;
+use crate::parallel::in_parallel;
 
 const BLOCK: u64 = 0x3141_5926_5359;
 const END: u64 = 0x1772_4538_5090;

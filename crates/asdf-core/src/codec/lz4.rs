@@ -8,12 +8,15 @@
 //!
 //! Writers cut the data into chunks of 4 MiB; any sizes are read.
 
-use sciformats_core::Fault;
 use sciformats_core::fault::FaultKind;
+use sciformats_core::{Fault, Result};
 
-use super::{Problem, fault, in_parallel};
+use super::{Problem, Sink, fault};
+use crate::parallel::{in_order, in_parallel};
 
 const CHUNK: usize = 4 << 20;
+/// Chunks that one thread encodes in a row.
+const RUN: usize = 4;
 /// What an LZ4 frame begins with. As the length of a chunk it would be no length that a chunk can have.
 const FRAME: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
 
@@ -59,18 +62,23 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
     .collect()
 }
 
-pub(super) fn encode(data: &[u8], threads: usize) -> Vec<u8> {
-    let chunks = in_parallel(data.chunks(CHUNK).collect(), threads, |chunk| {
-        (chunk.len(), lz4_flex::block::compress(chunk))
-    });
-    let mut out = Vec::with_capacity(chunks.iter().map(|(_, block)| block.len() + 8).sum());
-    for (size, block) in chunks {
-        // Both fit 32 bits: a chunk has 4 MiB, and its block a little more at most.
-        out.extend_from_slice(&u32::try_from(block.len() + 4).unwrap_or(u32::MAX).to_be_bytes());
-        out.extend_from_slice(&u32::try_from(size).unwrap_or(u32::MAX).to_le_bytes());
-        out.extend_from_slice(&block);
-    }
-    out
+pub(super) fn encode(data: &[u8], threads: usize, sink: &mut Sink<'_>) -> Result<()> {
+    let run = |run: &[u8]| {
+        let mut out = Vec::new();
+        // Chunks of a run share the room that an incompressible one would need.
+        let mut room = vec![0; lz4_flex::block::get_maximum_output_size(run.len().min(CHUNK))];
+        for chunk in run.chunks(CHUNK) {
+            // There is room for any chunk.
+            let size = lz4_flex::block::compress_into(chunk, &mut room).unwrap_or_default();
+            let block = room.get(..size).unwrap_or_default();
+            // Both fit 32 bits: a chunk has 4 MiB, and its block a little more at most.
+            out.extend_from_slice(&u32::try_from(block.len() + 4).unwrap_or(u32::MAX).to_be_bytes());
+            out.extend_from_slice(&u32::try_from(chunk.len()).unwrap_or(u32::MAX).to_le_bytes());
+            out.extend_from_slice(block);
+        }
+        out
+    };
+    in_order(data.chunks(RUN * CHUNK).collect(), threads, run, |run| sink(run.into()))
 }
 
 #[cfg(test)]
@@ -96,11 +104,15 @@ mod tests {
         assert!(decode(&stored[..stored.len() - 1], &mut [0; 4], 1).is_err());
     }
 
+    fn encoded(data: &[u8], threads: usize) -> Vec<u8> {
+        super::super::encode(super::super::Compression::Lz4, None, data, threads).unwrap()
+    }
+
     #[test]
     fn large_data_has_several_chunks() {
-        let data: Vec<u8> = (0..2 * CHUNK as u32 + 5).map(|i| (i >> 10) as u8).collect();
-        let stored = encode(&data, 2);
-        assert_eq!(stored, encode(&data, 1));
+        let data: Vec<u8> = (0..5 * CHUNK as u32 + 5).map(|i| (i >> 10) as u8).collect();
+        let stored = encoded(&data, 2);
+        assert_eq!(stored, encoded(&data, 1));
         let mut out = vec![0; data.len()];
         decode(&stored, &mut out, 2).unwrap();
         assert!(out == data);

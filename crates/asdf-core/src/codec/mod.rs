@@ -18,12 +18,16 @@
 mod blosc;
 mod bzip2;
 mod lz4;
+mod md5_lanes;
 mod stream;
 mod zlib;
 
+use std::borrow::Cow;
 use std::num::NonZero;
 
 use md5::{Digest, Md5};
+
+pub(crate) use self::md5_lanes::{LANES, sums as md5s};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
@@ -88,6 +92,11 @@ impl Compression {
         let label = self.label();
         let end = label.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
         label.get(..end).unwrap_or_default().escape_ascii().to_string()
+    }
+
+    /// Whether [`encode_into`] gives large data in many parts.
+    pub(crate) fn has_parts(self) -> bool {
+        matches!(self, Self::Zlib | Self::Lz4)
     }
 
     /// Whether [`decode_stream`] decodes it.
@@ -182,24 +191,50 @@ pub(crate) fn decode_stream(
     }
 }
 
-/// Encodes `data`, with up to `threads` threads where the format has parts. `level` is the compression's own scale;
-/// `None` is what other writers of ASDF use.
+/// Encodes `data` as [`encode_into`] does.
 ///
 /// # Errors
 /// `Unsupported` for a compression that is not known or not built in.
 pub fn encode(compression: Compression, level: Option<u32>, data: &[u8], threads: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    encode_into(compression, level, data, threads, &mut |part| {
+        // Most give all at once.
+        match out.is_empty() {
+            true => out = part.into_owned(),
+            false => out.extend_from_slice(&part),
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// Takes encoded bytes.
+pub(crate) type Sink<'a> = dyn FnMut(Cow<'_, [u8]>) -> Result<()> + 'a;
+
+/// Encodes `data`, with up to `threads` threads where the format has parts; the parts go to `sink` one after another.
+/// `level` is the compression's own scale; `None` is what other writers of ASDF use.
+///
+/// # Errors
+/// Of `sink`; `Unsupported` for a compression that is not known or not built in.
+pub(crate) fn encode_into(
+    compression: Compression,
+    level: Option<u32>,
+    data: &[u8],
+    threads: usize,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     match compression {
-        Compression::None => Ok(data.to_vec()),
-        Compression::Zlib => zlib::encode(data, level.unwrap_or(6), threads),
-        Compression::Bzp2 => bzip2::encode(data, level.unwrap_or(9), threads),
-        Compression::Lz4 => Ok(lz4::encode(data, threads)),
-        Compression::Lz4Frame => stream::encode_lz4_frame(data),
-        Compression::Zstd => stream::encode_zstd(data, level.unwrap_or(3)),
+        Compression::None => sink(data.into()),
+        Compression::Zlib => zlib::encode(data, level.unwrap_or(6), threads, sink),
+        Compression::Bzp2 => sink(bzip2::encode(data, level.unwrap_or(9), threads)?.into()),
+        Compression::Lz4 => lz4::encode(data, threads, sink),
+        Compression::Lz4Frame => sink(stream::encode_lz4_frame(data)?.into()),
+        Compression::Zstd => sink(stream::encode_zstd(data, level.unwrap_or(3))?.into()),
         #[cfg(feature = "blosc")]
         Compression::Blosc | Compression::Blosc2 => {
-            blosc::encode(data, compression == Compression::Blosc, level.unwrap_or(5))
+            sink(blosc::encode(data, compression == Compression::Blosc, level.unwrap_or(5))?.into())
         }
-        _ => compression.obstacle().map_or(Ok(Vec::new()), Err),
+        _ => compression.obstacle().map_or(Ok(()), Err),
     }
 }
 
@@ -233,37 +268,6 @@ impl std::fmt::Debug for Md5Sum {
 /// The threads that this machine runs at once.
 pub fn machine_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// Runs `work` on every job with up to `threads` threads; the results are in the order of the jobs.
-pub(crate) fn in_parallel<J: Send, R: Send>(
-    jobs: Vec<J>,
-    threads: usize,
-    work: impl Fn(J) -> R + Sync,
-) -> Vec<R> {
-    let threads = if cfg!(target_family = "wasm") { 1 } else { threads.clamp(1, jobs.len().max(1)) };
-    if threads == 1 {
-        return jobs.into_iter().map(work).collect();
-    }
-    let queue = std::sync::Mutex::new(jobs.into_iter().enumerate());
-    let next = || match queue.lock() {
-        Ok(mut queue) => queue.next(),
-        Err(poisoned) => poisoned.into_inner().next(),
-    };
-    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| std::iter::from_fn(next).map(|(i, job)| (i, work(job))).collect::<Vec<_>>())
-            })
-            .collect();
-        let joined = workers.into_iter().map(|worker| match worker.join() {
-            Ok(results) => results,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.flatten().collect()
-    });
-    done.sort_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]
@@ -328,16 +332,6 @@ mod tests {
         let unknown = Compression::from_label(*b"xz\0\0");
         let shown = decode(unknown, &[], &mut [], 1).unwrap_err().at(9).to_string();
         assert_eq!(shown, "block compression `xz` is not supported (at offset 0x9)");
-    }
-
-    #[test]
-    fn jobs_keep_their_order() {
-        for threads in [0, 1, 2, 9] {
-            assert_eq!(
-                in_parallel((0..100).collect(), threads, |i| i * 2),
-                (0..200).step_by(2).collect::<Vec<_>>()
-            );
-        }
     }
 
     proptest! {

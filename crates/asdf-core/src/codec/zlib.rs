@@ -12,30 +12,33 @@
 use flate2::{Compress, Compression, FlushCompress};
 use sciformats_core::{Error, Result};
 
-use super::in_parallel;
+use super::Sink;
+use crate::parallel::in_order;
 
 /// Large enough that starting with an empty window at each costs little.
 const CHUNK: usize = 1 << 20;
 /// The modulus of Adler-32.
 const BASE: u32 = 65_521;
 
-pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
+pub(super) fn encode(data: &[u8], level: u32, threads: usize, sink: &mut Sink<'_>) -> Result<()> {
     let level = level.min(9);
     let chunks: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(CHUNK).collect() };
     let last = chunks.len() - 1;
-    let jobs = chunks.into_iter().enumerate().collect();
-    let parts = in_parallel(jobs, threads, |(index, chunk): (usize, &[u8])| {
-        deflate(chunk, level, index == last).map(|stream| (stream, adler(chunk), chunk.len()))
-    });
-    let mut out = header(level).to_vec();
     let mut sum = 1;
-    for part in parts {
-        let (stream, of_chunk, size) = part?;
-        out.extend_from_slice(&stream);
-        sum = joined(sum, of_chunk, size);
-    }
-    out.extend_from_slice(&sum.to_be_bytes());
-    Ok(out)
+    sink(header(level).as_slice().into())?;
+    in_order(
+        chunks.into_iter().enumerate().collect(),
+        threads,
+        |(index, chunk)| {
+            deflate(chunk, level, index == last).map(|stream| (stream, adler(chunk), chunk.len()))
+        },
+        |part| {
+            let (stream, of_chunk, size) = part?;
+            sum = joined(sum, of_chunk, size);
+            sink(stream.into())
+        },
+    )?;
+    sink(sum.to_be_bytes().as_slice().into())
 }
 
 /// Deflate with a window of 32 KiB, and what other writers say of the level.
@@ -123,6 +126,10 @@ mod tests {
         }
     }
 
+    fn encoded(data: &[u8], level: u32, threads: usize) -> Vec<u8> {
+        super::super::encode(super::super::Compression::Zlib, Some(level), data, threads).unwrap()
+    }
+
     #[test]
     fn chunks_are_one_stream() {
         let random: Vec<u8> =
@@ -130,8 +137,8 @@ mod tests {
         let runs: Vec<u8> = (0..3 * CHUNK as u32).map(|i| (i >> 10) as u8).collect();
         for data in [&random[..], &runs, &runs[..2 * CHUNK], b"", b"a"] {
             for level in [0, 1, 6, 9] {
-                let stored = encode(data, level, 2).unwrap();
-                assert!(stored == encode(data, level, 1).unwrap());
+                let stored = encoded(data, level, 2);
+                assert!(stored == encoded(data, level, 1));
                 let mut out = vec![0; data.len()];
                 super::super::stream::zlib(stored.as_slice(), &mut out).unwrap();
                 assert!(out == data, "{} at {level}", data.len());

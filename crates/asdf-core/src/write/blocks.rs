@@ -1,0 +1,238 @@
+//! Blocks one after another: bytes first, then the header, which has their sum.
+
+use std::ops::Range;
+use std::sync::mpsc::sync_channel;
+
+use sciformats_core::{Result, WriteAt};
+
+use super::prepared::{self, Payload, Prepared, Work, prepare};
+use super::{aligned, threads};
+use crate::codec::{self, Md5Sum};
+use crate::document::{BlockData, Document};
+use crate::parallel::{beside, in_order};
+use crate::spec::block_header::BlockHeader;
+
+/// Blocks up to this size are written in one call with their headers.
+const SMALL: usize = 64 << 10;
+
+/// Writes some blocks from `at` on. Returns where each begins, and where the next would.
+///
+/// With several threads one writes while the others compress and sum.
+pub(crate) fn blocks(
+    document: &Document,
+    range: Range<usize>,
+    at: u64,
+    out: &mut dyn WriteAt,
+) -> Result<(Vec<u64>, u64)> {
+    let padding = document.options().block_padding;
+    let mut writer = Writer { document, threads: threads(document), padding, at, out, offsets: Vec::new() };
+    let mut from = range.start;
+    while from < range.end {
+        let work = Work::of(document, from);
+        let same = (from..range.end).take_while(|&index| Work::of(document, index) == work).count();
+        let run = from..from.saturating_add(same.max(1));
+        from = run.end;
+        match work {
+            Work::Nothing => writer.stored(run)?,
+            Work::Whole => writer.compressed(run)?,
+            Work::Parts => run.into_iter().try_for_each(|index| writer.in_parts(index))?,
+        }
+    }
+    Ok((writer.offsets, writer.at))
+}
+
+struct Writer<'a> {
+    document: &'a Document,
+    threads: usize,
+    /// Bytes to keep free after each block.
+    padding: u64,
+    at: u64,
+    out: &'a mut dyn WriteAt,
+    offsets: Vec<u64>,
+}
+
+impl Writer<'_> {
+    /// Blocks whose bytes are there: the sums of those in memory are made by other threads.
+    fn stored(&mut self, run: Range<usize>) -> Result<()> {
+        let prepared = run.map(|index| prepare(self.document, index, 1)).collect::<Result<Vec<_>>>()?;
+        let messages: Vec<&[u8]> = prepared.iter().filter_map(summed_beside).collect();
+        let threads = self.threads;
+        let sum = |messages: &[&[u8]]| match messages {
+            [message] => vec![codec::md5(message)],
+            _ => codec::md5s(messages),
+        };
+        let (mut headers, sums) = beside(messages.chunks(codec::LANES).collect(), threads, sum, || {
+            let mut headers = Vec::new();
+            for block in &prepared {
+                let at = self.at;
+                let is_summed = summed_beside(block).is_some();
+                if let Some(header) = self.block(block, is_summed)? {
+                    headers.push((at, header));
+                }
+            }
+            Ok(headers)
+        })?;
+        for ((at, header), sum) in headers.iter_mut().zip(sums.into_iter().flatten()) {
+            header.checksum = sum;
+            self.header(*at, header)?;
+        }
+        Ok(())
+    }
+
+    /// Blocks that are compressed as a whole, several at a time.
+    fn compressed(&mut self, run: Range<usize>) -> Result<()> {
+        let (document, threads) = (self.document, self.threads);
+        let within = if run.len() > 1 { 1 } else { threads };
+        let work = |index| {
+            let mut prepared = prepare(document, index, within)?;
+            if let Some(bytes) = summed_beside(&prepared) {
+                prepared.header.checksum = codec::md5(bytes);
+                prepared.needs_checksum = false;
+            }
+            Ok(prepared)
+        };
+        in_order(run.collect(), threads, work, |prepared: Result<_>| self.block(&prepared?, false).map(drop))
+    }
+
+    /// A block that is written while it is compressed.
+    fn in_parts(&mut self, index: usize) -> Result<()> {
+        let Some(block) = self.document.blocks.get(index) else { return Ok(()) };
+        let (BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. }) =
+            block
+        else {
+            return self.stored(index..index.saturating_add(1));
+        };
+        let data = prepared::data(self.document, block)?;
+        let mut header = prepared::new_header(*compression, data.len() as u64);
+        let start = self.at.saturating_add(header.size());
+        let mut end = start;
+        let mut sum = self.document.options().checksums.then(Md5Sum::default);
+        codec::encode_into(*compression, *level, &data, self.threads, &mut |part| {
+            if let Some(sum) = &mut sum {
+                sum.update(&part);
+            }
+            self.out.write_at(end, &part)?;
+            end = end.saturating_add(part.len() as u64);
+            Ok(())
+        })?;
+        header.used_size = end.saturating_sub(start);
+        header.checksum = sum.map_or([0; 16], Md5Sum::finish);
+        let at = self.at;
+        self.close(&mut header, end)?;
+        self.header(at, &header)
+    }
+
+    /// A block that is ready. Its header is returned, not written, if its sum `follows`.
+    fn block(&mut self, prepared: &Prepared<'_>, follows: bool) -> Result<Option<BlockHeader>> {
+        let mut header = prepared.header;
+        let at = self.at;
+        let start = at.saturating_add(header.size());
+        let end = start.saturating_add(prepared.payload.len());
+        if let Payload::Memory(stored) = &prepared.payload
+            && stored.len() <= SMALL
+            && self.padding <= SMALL as u64
+        {
+            if prepared.needs_checksum {
+                header.checksum = codec::md5(stored);
+            }
+            let room = self.room(&mut header, end);
+            let mut bytes = Vec::with_capacity(stored.len().saturating_add(BlockHeader::SIZE));
+            header.encode(&mut bytes);
+            bytes.extend_from_slice(stored);
+            bytes.resize(
+                bytes.len().saturating_add(usize::try_from(room.saturating_sub(end)).unwrap_or(0)),
+                0,
+            );
+            self.out.write_at(at, &bytes)?;
+            self.offsets.push(at);
+            self.at = room;
+            return Ok(None);
+        }
+        let threads = if prepared.needs_checksum && !follows { self.threads } else { 0 };
+        if let Some(sum) = payload(&prepared.payload, start, threads, self.out)? {
+            header.checksum = sum;
+        }
+        self.close(&mut header, end)?;
+        if follows {
+            return Ok(Some(header));
+        }
+        self.header(at, &header)?;
+        Ok(None)
+    }
+
+    /// Where the next block would be aligned after one that ends at `end`; a header gets the room up to there.
+    fn room(&self, header: &mut BlockHeader, end: u64) -> u64 {
+        if header.is_streamed() {
+            return end;
+        }
+        let room = aligned(end.saturating_add(self.padding));
+        header.allocated_size = room.saturating_sub(self.at.saturating_add(header.size()));
+        room
+    }
+
+    /// Leaves the block that ends at `end`, with its room.
+    fn close(&mut self, header: &mut BlockHeader, end: u64) -> Result<()> {
+        let room = self.room(header, end);
+        if room > end {
+            self.out.set_size(room)?;
+        }
+        self.offsets.push(self.at);
+        self.at = room;
+        Ok(())
+    }
+
+    fn header(&mut self, at: u64, header: &BlockHeader) -> Result<()> {
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        self.out.write_at(at, &bytes)
+    }
+}
+
+/// The bytes of a block whose sum is worth another thread.
+fn summed_beside<'a>(prepared: &'a Prepared<'_>) -> Option<&'a [u8]> {
+    match &prepared.payload {
+        Payload::Memory(bytes) if prepared.needs_checksum && bytes.len() > SMALL => Some(bytes),
+        _ => None,
+    }
+}
+
+/// Writes bytes at `start`; returns their sum unless `threads` is 0. Where there are threads for it the sum is made by
+/// another than writes.
+fn payload(
+    payload: &Payload<'_>,
+    start: u64,
+    threads: usize,
+    out: &mut dyn WriteAt,
+) -> Result<Option<[u8; 16]>> {
+    let mut write = |position: u64, piece: &[u8]| out.write_at(start.saturating_add(position), piece);
+    if threads == 0 {
+        return payload.for_each_piece(write).map(|()| None);
+    }
+    if threads < 2 || cfg!(target_family = "wasm") {
+        let mut sum = Md5Sum::default();
+        payload.for_each_piece(|position, piece| {
+            sum.update(piece);
+            write(position, piece)
+        })?;
+        return Ok(Some(sum.finish()));
+    }
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel::<Vec<u8>>(1);
+        let summing = scope.spawn(move || {
+            let mut sum = Md5Sum::default();
+            receiver.iter().for_each(|piece| sum.update(&piece));
+            sum.finish()
+        });
+        let written = payload.for_each_piece(|position, piece| {
+            write(position, piece)?;
+            // It takes pieces until there are no more.
+            let _ = sender.send(piece.to_vec());
+            Ok(())
+        });
+        drop(sender);
+        match summing.join() {
+            Ok(sum) => written.map(|()| Some(sum)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,79 @@
+//! A document as bytes: the order of a file, and what each block becomes.
+
+mod blocks;
+mod prepared;
+
+use sciformats_core::{Result, WriteAt};
+
+pub(crate) use self::blocks::blocks;
+use crate::codec;
+use crate::document::Document;
+use crate::spec::block_header::BlockHeader;
+use crate::spec::block_index::BlockIndex;
+
+/// The data of blocks begins at multiples of this, so that the elements of a mapped file can be used where they are.
+const ALIGNMENT: u64 = 16;
+
+/// What is kept free after the tree if nothing else is asked for.
+const MAX_PADDING: u64 = 4096;
+const PADDING_SHARE: u64 = 16;
+
+/// The header lines and the tree's text.
+pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    document.header.encode(&mut out);
+    out.extend_from_slice(document.tree.to_text()?.as_bytes());
+    Ok(out)
+}
+
+pub(crate) fn threads(document: &Document) -> usize {
+    match document.options().threads {
+        0 => codec::machine_threads(),
+        threads => threads,
+    }
+}
+
+/// The first place from `offset` on for a block whose data is aligned.
+fn aligned(offset: u64) -> u64 {
+    let header = BlockHeader::SIZE as u64;
+    let data = offset.checked_add(header).and_then(|data| data.checked_next_multiple_of(ALIGNMENT));
+    data.map_or(offset, |data| data.saturating_sub(header))
+}
+
+/// Where the first block begins after a tree that ends at `end`.
+fn first_block(document: &Document, end: u64) -> u64 {
+    if document.blocks.is_empty() {
+        return end.saturating_add(document.options().tree_padding.unwrap_or(0));
+    }
+    let padding = document.options().tree_padding.unwrap_or_else(|| {
+        let share = document.bytes_of_blocks() / PADDING_SHARE;
+        // A stream is going to be long.
+        if document.streamed { MAX_PADDING } else { share.min(MAX_PADDING) }
+    });
+    aligned(end.saturating_add(padding))
+}
+
+/// Writes a whole file.
+pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
+    let head = head(document)?;
+    out.write_at(0, &head)?;
+    let first = first_block(document, head.len() as u64);
+    if first > head.len() as u64 {
+        out.set_size(first)?;
+    }
+    let (offsets, at) = blocks(document, 0..document.blocks.len(), first, out)?;
+    if let Some(index) = index(document, offsets) {
+        out.write_at(at, &index)?;
+    }
+    Ok(())
+}
+
+/// The text of the block index, if the file gets one.
+pub(crate) fn index(document: &Document, offsets: Vec<u64>) -> Option<Vec<u8>> {
+    if offsets.is_empty() || document.streamed || !document.options().index {
+        return None;
+    }
+    let mut text = Vec::new();
+    BlockIndex { offsets }.encode(&mut text);
+    Some(text)
+}

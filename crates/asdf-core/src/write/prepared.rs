@@ -1,0 +1,202 @@
+//! What each block becomes: its header, and the bytes that are stored.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use sciformats_core::{Error, ReadAt, Result};
+
+use crate::codec::{self, Compression};
+use crate::document::{BlockData, Document};
+use crate::model::layout::BlockEntry;
+use crate::reader::Asdf;
+use crate::spec::block_header::{BlockHeader, Label, MIN_SIZE, STREAMED};
+
+/// Stored bytes are copied in pieces of this size.
+const PIECE: u64 = 4 << 20;
+
+/// Data of a compression that has parts is not compressed as a whole from this size on.
+const PARTED: u64 = 2 << 20;
+
+/// A block ready to be written.
+pub(super) struct Prepared<'a> {
+    /// The header; its checksum is zero if it is to be computed while the bytes are written.
+    pub(super) header: BlockHeader,
+    pub(super) payload: Payload<'a>,
+    pub(super) needs_checksum: bool,
+}
+
+pub(super) enum Payload<'a> {
+    Memory(Cow<'a, [u8]>),
+    Storage { storage: &'a dyn ReadAt, offset: u64, len: u64 },
+}
+
+impl Payload<'_> {
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Storage { len, .. } => *len,
+        }
+    }
+
+    pub(super) fn for_each_piece(&self, mut take: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Memory(bytes) => take(0, bytes),
+            Self::Storage { storage, offset, len } => {
+                let mut at = 0;
+                while at < *len {
+                    let size = PIECE.min(len.saturating_sub(at));
+                    let piece = storage
+                        .read_at(offset.saturating_add(at), usize::try_from(size).unwrap_or(usize::MAX))?;
+                    take(at, &piece)?;
+                    at = at.saturating_add(size);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What has to be done before a block can be written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Nothing: its bytes are there.
+    Nothing,
+    /// It is compressed, or decompressed, and its size is known only then.
+    Whole,
+    /// It is large and is compressed part by part.
+    Parts,
+}
+
+impl Work {
+    pub(super) fn of(document: &Document, index: usize) -> Self {
+        let Some(block) = document.blocks.get(index) else { return Self::Nothing };
+        let (compression, size) = match block {
+            BlockData::Stored(_) | BlockData::Encoded { .. } => return Self::Nothing,
+            BlockData::New { compression: Compression::None, .. } => return Self::Nothing,
+            BlockData::New { compression, data, .. } => (*compression, data.len()),
+            BlockData::Recoded { stored, compression, .. } => {
+                let entry = document.origin.as_ref().and_then(|origin| origin.layout.blocks.get(*stored));
+                (*compression, entry.map_or(0, BlockEntry::data_size))
+            }
+        };
+        if compression.has_parts() && size >= PARTED && !is_streamed(document, index) {
+            Self::Parts
+        } else {
+            Self::Whole
+        }
+    }
+}
+
+/// Makes a block ready, with up to `threads` threads if it is compressed.
+pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) -> Result<Prepared<'a>> {
+    let block = document.blocks.get(index).ok_or_else(|| Error::not_found("block", index.to_string()))?;
+    let streamed = is_streamed(document, index);
+    let checksums = document.options().checksums;
+    let plain = |data: &'a Arc<dyn ReadAt>| match data.as_slice() {
+        Some(bytes) => Payload::Memory(Cow::Borrowed(bytes)),
+        None => Payload::Storage { storage: &**data, offset: 0, len: data.len() },
+    };
+    let mut prepared = match block {
+        BlockData::Stored(stored) => {
+            let origin = origin(document, *stored)?;
+            let entry = origin.block(*stored)?.entry();
+            Prepared { header: entry.header, payload: stored_bytes(origin, entry), needs_checksum: false }
+        }
+        BlockData::Recoded { stored, compression: Compression::None, .. } => {
+            let origin = origin(document, *stored)?;
+            let block = origin.block(*stored)?;
+            let payload = match block.compression() {
+                Compression::None => stored_bytes(origin, block.entry()),
+                _ => Payload::Memory(block.data()?),
+            };
+            new_block(Compression::None, payload.len(), payload, checksums)
+        }
+        BlockData::Encoded { header, stored } => {
+            Prepared { header: *header, payload: plain(stored), needs_checksum: false }
+        }
+        BlockData::New { data, compression: Compression::None, .. } => {
+            new_block(Compression::None, data.len(), plain(data), checksums)
+        }
+        BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. } => {
+            let data = data(document, block)?;
+            let encoded = codec::encode(*compression, *level, &data, threads)?;
+            new_block(*compression, data.len() as u64, Payload::Memory(encoded.into()), checksums)
+        }
+    };
+    let header = &mut prepared.header;
+    header.header_size = MIN_SIZE;
+    header.used_size = prepared.payload.len();
+    header.allocated_size = header.used_size;
+    if streamed {
+        *header = stream_header();
+        prepared.needs_checksum = false;
+    } else if header.is_streamed() {
+        // It was the last block, and is one among others now.
+        header.flags &= !STREAMED;
+        header.data_size = header.used_size;
+        prepared.needs_checksum = checksums;
+    }
+    Ok(prepared)
+}
+
+/// The data of a block that is to be compressed.
+pub(super) fn data<'a>(document: &'a Document, block: &'a BlockData) -> Result<Cow<'a, [u8]>> {
+    match block {
+        BlockData::Stored(stored) | BlockData::Recoded { stored, .. } => {
+            origin(document, *stored)?.block(*stored)?.data()
+        }
+        BlockData::New { data, .. } | BlockData::Encoded { stored: data, .. } => {
+            let size =
+                usize::try_from(data.len()).map_err(|_| Error::usage("data", "is too large for memory"))?;
+            data.read_at(0, size)
+        }
+    }
+}
+
+/// Whether a block extends to the end of the file.
+fn is_streamed(document: &Document, index: usize) -> bool {
+    document.streamed && index.checked_add(1) == Some(document.blocks.len())
+}
+
+fn origin(document: &Document, block: usize) -> Result<&Asdf> {
+    document.origin.as_ref().ok_or_else(|| Error::not_found("block", block.to_string()))
+}
+
+fn stored_bytes<'a>(origin: &'a Asdf, entry: &BlockEntry) -> Payload<'a> {
+    Payload::Storage { storage: &*origin.storage, offset: entry.data_offset(), len: entry.stored }
+}
+
+fn new_block(
+    compression: Compression,
+    data_size: u64,
+    payload: Payload<'_>,
+    needs_checksum: bool,
+) -> Prepared<'_> {
+    Prepared { header: new_header(compression, data_size), payload, needs_checksum }
+}
+
+/// The header of a block whose stored size and checksum are still to come.
+pub(super) fn new_header(compression: Compression, data_size: u64) -> BlockHeader {
+    BlockHeader {
+        header_size: MIN_SIZE,
+        flags: 0,
+        compression: Label(compression.label()),
+        allocated_size: 0,
+        used_size: 0,
+        data_size,
+        checksum: [0; 16],
+    }
+}
+
+/// The header of a block that extends to the end of the file: its sizes are zero.
+fn stream_header() -> BlockHeader {
+    BlockHeader {
+        header_size: MIN_SIZE,
+        flags: STREAMED,
+        compression: Label::NONE,
+        allocated_size: 0,
+        used_size: 0,
+        data_size: 0,
+        checksum: [0; 16],
+    }
+}
