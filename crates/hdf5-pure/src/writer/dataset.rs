@@ -333,6 +333,20 @@ impl<'w> DatasetBuilder<'w> {
         self.build(&T::datatype(), dataspace)
     }
 
+    /// Makes the dataset without writing elements, for [`DatasetWriter::write_encoded`]. It needs a
+    /// [`datatype`](Self::datatype); without a [`shape`](Self::shape) it has one element and no dimensions.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no datatype, or settings do not go together.
+    pub fn create_encoded(mut self) -> Result<DatasetWriter<'w>> {
+        let datatype = self.own_datatype()?;
+        let dataspace = match self.shape.take() {
+            Some(shape) => layout::simple(&shape, self.maximum.take())?,
+            None => Dataspace::Scalar,
+        };
+        self.build(&datatype, dataspace)
+    }
+
     fn build(mut self, own: &Datatype, dataspace: Dataspace) -> Result<DatasetWriter<'w>> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sciformats_core::{Error, Range, Result, Slab};
 
-use super::value::{self, Store, Value};
+use super::value::{self, Encoder, Store, Value};
 use crate::model::write::tree::{ObjectId, Tree};
 
 /// A dataset of a file that is written, to write elements to.
@@ -57,6 +57,47 @@ impl<'w> DatasetWriter<'w> {
     /// [`Error::Usage`] if it passes the maximum; `Unsupported` if a dimension shrinks.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
         self.tree.dataset_mut(self.id)?.0.resize(shape)?;
+        Ok(self)
+    }
+
+    /// Writes the elements of a part of the dataset, row by row of the part, as `encode` appends them: in the dataset's
+    /// own datatype, sequences and strings as such.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, Slab, Writer};
+    ///
+    /// # fn main() -> hdf5_pure::Result<()> {
+    /// # let dir = tempfile::tempdir().map_err(|e| hdf5_pure::Error::io("create", e))?;
+    /// # let path = dir.path().join("ragged.h5");
+    /// let mut writer = Writer::create(&path)?;
+    /// let row = Datatype::compound([("name", Datatype::string()), ("x", Datatype::float64())]);
+    /// let mut rows = writer.dataset("rows").datatype(row).shape([2]).create_encoded()?;
+    /// rows.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     for (name, x) in [("one", 1.0f64), ("two", 2.0)] {
+    ///         to.sequence(name.len(), name.as_bytes())?;
+    ///         to.bytes(&x.to_le_bytes());
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// writer.finish()?;
+    /// let rows = hdf5_pure::File::open(&path)?.dataset("rows")?;
+    /// assert_eq!(rows.read_field::<f64>("x")?, [1.0, 2.0]);
+    /// assert_eq!(rows.read_field::<String>("name")?, ["one", "two"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `slab` is one of another shape or what is appended are not its elements; those of `encode`;
+    /// `Io`.
+    pub fn write_encoded(
+        &mut self,
+        slab: &Slab,
+        encode: impl FnOnce(&mut Encoder<'_>) -> Result<()>,
+    ) -> Result<&mut Self> {
+        let ((), bytes) = value::encoded(self.tree, encode)?;
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.write(output, registry, slab, &bytes)?;
         Ok(self)
     }
 

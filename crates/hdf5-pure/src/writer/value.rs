@@ -58,11 +58,23 @@ impl Encoder<'_> {
         if let Some(bytes) = T::as_bytes(values) {
             return self.sequence(values.len(), bytes);
         }
+        self.sequence_of(values.len(), |to| T::encode(values, to))
+    }
+
+    /// Appends an element of variable length: `count` elements that `encode` appends.
+    ///
+    /// # Errors
+    /// As [`sequence`](Self::sequence), and those of `encode`.
+    pub fn sequence_of(
+        &mut self,
+        count: usize,
+        encode: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let outer = std::mem::take(&mut self.out);
-        let result = T::encode(values, self);
+        let result = encode(self);
         let inner = std::mem::replace(&mut self.out, outer);
         result?;
-        self.sequence(values.len(), &inner)
+        self.sequence(count, &inner)
     }
 }
 
