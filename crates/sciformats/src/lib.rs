@@ -63,7 +63,7 @@ pub use model::{
     ObjectId, Target, Value,
 };
 pub use sciformats_core::{Blame, Error, Limits, Range, ReadAt, Result, Slab};
-pub use selection::Selection;
+pub use selection::{SelectedAxis, Selection};
 pub use source::Source;
 pub use typed::Element;
 

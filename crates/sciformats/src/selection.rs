@@ -26,6 +26,19 @@ pub struct Selection {
     dropped: Vec<bool>,
 }
 
+/// A dimension of the result of a selection: the indices of the array that it takes, from `first` on in steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SelectedAxis {
+    /// Which dimension of the array it is.
+    pub dimension: usize,
+    /// The index that is taken first.
+    pub first: u64,
+    /// From one index to the next; negative where they descend.
+    pub step: i64,
+    /// How many indices there are.
+    pub count: u64,
+}
+
 impl Selection {
     /// The whole array.
     ///
@@ -88,6 +101,28 @@ impl Selection {
     pub fn shape(&self) -> Vec<u64> {
         let kept = self.slab.ranges().iter().zip(&self.dropped);
         kept.filter(|(_, dropped)| !**dropped).map(|(range, _)| range.count).collect()
+    }
+
+    /// The dimensions of the result, in their order.
+    ///
+    /// ```
+    /// use sciformats::{Selection, SelectedAxis};
+    ///
+    /// let selection = Selection::parse("2, ::-3", &[5, 10])?;
+    /// assert_eq!(selection.axes(), [SelectedAxis { dimension: 1, first: 9, step: -3, count: 4 }]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn axes(&self) -> Vec<SelectedAxis> {
+        let kept = self.slab.ranges().iter().zip(&self.reversed).zip(&self.dropped).enumerate();
+        let kept = kept.filter(|(_, (_, dropped))| !**dropped);
+        kept.map(|(dimension, ((range, &reversed), _))| {
+            let step = i64::try_from(range.step).unwrap_or(i64::MAX);
+            let last = range.count.saturating_sub(1).saturating_mul(range.step);
+            let (first, step) =
+                if reversed { (range.start.saturating_add(last), -step) } else { (range.start, step) };
+            SelectedAxis { dimension, first, step, count: range.count }
+        })
+        .collect()
     }
 
     /// Whether some dimension is walked from its end.

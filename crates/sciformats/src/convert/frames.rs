@@ -25,14 +25,7 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) {
                 }
             }
             Found::Object(_, Object::Value(value)) => frames.value(builder, &path, &value),
-            Found::Object(_, object) => builder.lose(&path, format!("is left out: a {}", object.kind())),
-            Found::HardLink(first) => builder.lose(&path, format!("is left out: a further link to {first}")),
-            Found::Soft(target) => builder.lose(&path, format!("is left out: a link to {target}")),
-            Found::External { file, target } => {
-                builder.lose(&path, format!("is left out: a link to {target} in {file}"));
-            }
-            Found::User(_) => builder.lose(&path, "is left out: a user-defined link"),
-            Found::Unreadable(_) | Found::Unlisted(_) => {}
+            other => builder.leave_out(&path, &other),
         }
     }
     frames.fill(builder);

@@ -18,6 +18,7 @@
 
 mod frames;
 mod plan;
+mod references;
 mod scalar;
 mod single;
 mod tree;

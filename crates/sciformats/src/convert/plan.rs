@@ -1,12 +1,15 @@
 //! Making a plan: what there is, and what the three layouts of formats have in common.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use sciformats_core::Slab;
+
 use super::view::{Body, Link, Node, View};
-use super::{Counts, Loss, Options, Plan, Remark, frames, scalar, single, tree};
+use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
 use crate::memory::MemoryArray;
-use crate::model::{ArrayInfo, AttributeValue, ElementType, Name, Object, ObjectId, Value};
+use crate::model::{ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
 use crate::sink::{Elements, Fit, Layout, Rules, rules};
 use crate::source::Source;
 use crate::walk::{Entry, Found, breadth_first};
@@ -14,8 +17,13 @@ use crate::{File, Format, Result};
 
 pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Result<Plan> {
     let rules = rules(target)?;
-    let view =
-        View { format: target, origin: Arc::clone(file), cancel: options.cancel.clone(), nodes: Vec::new() };
+    let view = View {
+        format: target,
+        origin: Arc::clone(file),
+        cancel: options.cancel.clone(),
+        nodes: Vec::new(),
+        places: None,
+    };
     let mut builder = Builder {
         rules,
         view,
@@ -26,7 +34,10 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
     };
     let entries = builder.entries(file, options);
     match rules.layout {
-        Layout::Tree => tree::arrange(&mut builder, entries),
+        Layout::Tree => {
+            tree::arrange(&mut builder, entries);
+            references::check(&mut builder);
+        }
         Layout::Single => single::arrange(&mut builder, entries)?,
         Layout::Frames => frames::arrange(&mut builder, entries),
     }
@@ -60,6 +71,10 @@ fn counts(view: &View) -> Counts {
     counts
 }
 
+/// Why some text has no place.
+const NO_TEXT: &str =
+    "is left out: it holds text that is not UTF-8, or has a NUL where the target has its end";
+
 pub(super) struct Builder {
     pub(super) rules: Rules,
     pub(super) view: View,
@@ -86,13 +101,34 @@ impl Builder {
                     _ => entries.push(entry),
                 }
             }
-            std::ops::ControlFlow::Continue(())
+            ControlFlow::Continue(())
         });
         entries
     }
 
     pub(super) fn lose(&mut self, path: &str, what: impl Into<String>) {
         self.losses.push(Loss { path: path.into(), what: what.into() });
+    }
+
+    /// What was lost last, in words.
+    pub(super) fn last_loss(&self) -> String {
+        self.losses.last().map(|loss| format!("{} {}", loss.path, loss.what)).unwrap_or_default()
+    }
+
+    /// Loses what the target has nothing for: links, scalars, committed datatypes.
+    pub(super) fn leave_out(&mut self, path: &str, found: &Found) {
+        let what = match found {
+            Found::Object(_, Object::Value(value)) => format!("the scalar {value}"),
+            Found::Object(_, Object::Datatype(_)) => "a committed datatype".into(),
+            Found::Object(_, object) => format!("a {}", object.kind()),
+            Found::HardLink(first) => format!("a further link to {first}"),
+            Found::Soft(target) => format!("a link to {target}"),
+            Found::External { file, target } => format!("a link to {target} in {file}"),
+            Found::User(class) => format!("a link of the user-defined class {class}"),
+            // These are losses already.
+            Found::Unreadable(_) | Found::Unlisted(_) => return,
+        };
+        self.lose(path, format!("is left out: {what}"));
     }
 
     pub(super) fn remark(&mut self, remark: Remark) {
@@ -159,9 +195,41 @@ impl Builder {
         Some(fitted)
     }
 
+    /// Whether the target can hold the texts in canonical bytes.
+    fn texts_fit(&self, element: &ElementType, bytes: &[u8]) -> bool {
+        fn fit(rules: &Rules, datum: &Datum<'_>) -> bool {
+            match datum {
+                Datum::Text(text) => rules.text(text),
+                Datum::List(items) => items.iter().all(|item| fit(rules, item)),
+                Datum::Record(fields) => fields.iter().all(|(_, field)| fit(rules, field)),
+                _ => true,
+            }
+        }
+        let fits = |datum: Result<Datum<'_>>| datum.is_ok_and(|datum| fit(&self.rules, &datum));
+        // What has a size of its own holds no text.
+        element.size().is_some() || Decoder::new(element, bytes).all(fits)
+    }
+
+    /// Whether the target can hold all texts of an array of the source. What cannot be read is told when it is written.
+    fn all_texts_fit(&self, id: ObjectId, info: &ArrayInfo) -> bool {
+        let Some(Ok(slab)) = info.shape.as_deref().map(Slab::all) else { return true };
+        let mut fit = true;
+        if info.element.size().is_none() {
+            let _ = self.view.origin.for_each_piece((id, info), &slab, &mut |_, bytes| {
+                fit = self.texts_fit(&info.element, bytes);
+                Ok(if fit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            });
+        }
+        fit
+    }
+
     /// An array of the source as the target has it.
     pub(super) fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Option<Body> {
         let fitted = self.fit(path, info)?;
+        if !self.all_texts_fit(id, info) {
+            self.lose(path, NO_TEXT);
+            return None;
+        }
         let (element, shape) = (info.element.clone(), info.shape.clone());
         Some(Body::Array { id, element, shape, info: Box::new(fitted) })
     }
@@ -172,6 +240,10 @@ impl Builder {
         // Truth values have the same bytes under both of their names; nothing else that is small changes them.
         if widens(&array.info.element, &fitted.element) {
             self.lose(path, format!("is left out: its elements are of type {}", array.info.element));
+            return None;
+        }
+        if !self.texts_fit(&array.info.element, &array.bytes) {
+            self.lose(path, NO_TEXT);
             return None;
         }
         let made = MemoryArray { info: fitted, bytes: array.bytes };

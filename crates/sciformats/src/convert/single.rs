@@ -7,6 +7,7 @@ use super::plan::Builder;
 use super::view::Node;
 use crate::memory::MemoryArray;
 use crate::model::Object;
+use crate::sink::Fit;
 use crate::walk::{Entry, Found};
 use crate::{Format, Result};
 
@@ -25,8 +26,12 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
         match what {
             Found::Object(id, Object::Array(info)) => {
                 let Some(body) = builder.array(&path, id, &info) else {
-                    let problem =
-                        format!("holds elements of type {}, which {format} cannot hold", info.element);
+                    let problem = match builder.rules.element(&info.element) {
+                        Fit::No => {
+                            format!("holds elements of type {}, which {format} cannot hold", info.element)
+                        }
+                        _ => builder.last_loss(),
+                    };
                     return Err(Error::usage("array", problem));
                 };
                 if path != "/" {
@@ -48,17 +53,7 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> 
                     builder.lose(&format!("{path}@{}", name.shown()), "is left out: an attribute");
                 }
             }
-            Found::Object(_, Object::Value(value)) => {
-                builder.lose(&path, format!("is left out: the scalar {value}"));
-            }
-            Found::Object(_, object) => builder.lose(&path, format!("is left out: a {}", object.kind())),
-            Found::HardLink(first) => builder.lose(&path, format!("is left out: a further link to {first}")),
-            Found::Soft(target) => builder.lose(&path, format!("is left out: a link to {target}")),
-            Found::External { file, target } => {
-                builder.lose(&path, format!("is left out: a link to {target} in {file}"));
-            }
-            Found::User(_) => builder.lose(&path, "is left out: a user-defined link"),
-            Found::Unreadable(_) | Found::Unlisted(_) => {}
+            other => builder.leave_out(&path, &other),
         }
     }
     let origin = &builder.view.origin;

@@ -1,10 +1,7 @@
 //! Plans, files written by them, and what comes back.
 
 use super::*;
-#[cfg(feature = "asdf")]
-use crate::memory::MemoryArray;
-use crate::memory::{Memory, array, texts};
-#[cfg(feature = "asdf")]
+use crate::memory::{Memory, MemoryArray, array, texts};
 use crate::{ArrayInfo, ElementType};
 
 fn file(memory: Memory) -> Arc<File> {
@@ -266,5 +263,93 @@ fn cancelled_nothing_is_left() {
             matches!(&error, crate::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted)
         );
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// Canonical bytes of a text or a path.
+#[cfg(feature = "hdf5")]
+fn text_bytes(text: &str) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Canonical bytes of a sequence.
+#[cfg(feature = "hdf5")]
+fn sequence(items: &[Vec<u8>]) -> Vec<u8> {
+    [&(items.len() as u64).to_le_bytes()[..], &items.concat()].concat()
+}
+
+#[cfg(feature = "hdf5")]
+#[test]
+fn sequences_references_and_compounds_with_text() {
+    use ElementType as T;
+    let of = |element: T, shape: &[u64], bytes: Vec<u8>| MemoryArray {
+        info: ArrayInfo::new(element, shape),
+        bytes,
+    };
+    let number = |value: i16| value.to_le_bytes().to_vec();
+    let vlen = |element: T| T::Vlen(Box::new(element));
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    let group = memory.group(root, "g");
+    let x = memory.array(group, "x", array::<f32>(&[2], &[1.0, 2.0]));
+    memory.attribute(x, "DIMENSION_LIST", of(vlen(T::Reference), &[1], sequence(&[text_bytes("/z")])));
+    memory.array(root, "z", array::<f64>(&[2], &[0.0, 1.0]));
+    let ragged = [sequence(&[number(1), number(-2)]), sequence(&[]), sequence(&[number(3)])].concat();
+    memory.array(root, "ragged", of(vlen(T::Int(2)), &[3], ragged));
+    let words = sequence(&[text_bytes("a"), text_bytes("µ"), text_bytes("")]);
+    memory.array(root, "words", of(vlen(T::Text), &[1], words));
+    let row = |name: &str, to: &str, flag: u8| [text_bytes(name), text_bytes(to), vec![flag]].concat();
+    let fields = vec![("name".into(), T::Text), ("at".into(), T::Reference), ("ok".into(), T::UInt(1))];
+    let rows = [row("one", "/g/x", 1), row("", "", 0), row("three", "/", 1)].concat();
+    memory.array(root, "rows", of(T::Compound(fields), &[3], rows));
+    let one = of(T::Reference, &[], text_bytes("/g"));
+    memory.array(root, "one", one);
+    let source = file(memory);
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan::new(&source, Format::Hdf5, &Options::default()).unwrap();
+    assert_eq!(plan.losses(), []);
+    let found = written(&plan, &dir.path().join("a.h5"));
+    assert_eq!(lines(&found), lines(&source));
+    // What is referred to may stay behind: that is a loss.
+    let options = Options { select: vec!["/g".into(), "/rows".into()], cancel: None };
+    let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
+    let losses: Vec<String> =
+        plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    assert_eq!(losses, ["/g/x@DIMENSION_LIST has a reference to what is not there, null in the target"]);
+    written(&plan, &dir.path().join("b.h5"));
+    let options = Options { select: vec!["/one".into()], cancel: None };
+    let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
+    assert_eq!(plan.losses().len(), 1);
+    let alone = written(&plan, &dir.path().join("c.h5"));
+    let path: Vec<String> = alone.array("/one").unwrap().read().unwrap();
+    assert_eq!(path, [""]);
+}
+
+#[test]
+fn texts_that_the_target_cannot_hold_are_told_before() {
+    for (format, text, fits) in [
+        (Format::Asdf, &b"\xff"[..], false),
+        (Format::Asdf, b"a\0", false),
+        (Format::Asdf, b"\0a", true),
+        (Format::Hdf5, b"\xff", true),
+        (Format::Hdf5, b"\0a", false),
+        (Format::Npy, b"\xff", false),
+    ] {
+        if !writable(format) {
+            continue;
+        }
+        let bytes = [&(text.len() as u64).to_le_bytes()[..], text].concat();
+        let array = MemoryArray { info: ArrayInfo::new(ElementType::Text, [1]), bytes };
+        let source = file(Memory::single(Format::Hdf5, array));
+        match Plan::new(&source, format, &Options::default()) {
+            Ok(plan) => {
+                assert_eq!(plan.losses().is_empty(), fits, "{format} {text:?}");
+                let dir = tempfile::tempdir().unwrap();
+                plan.write(dir.path().join("x"), &WriteOptions::default()).unwrap();
+            }
+            Err(error) => {
+                assert!(!fits && error.to_string().contains("not UTF-8"), "{format} {text:?} {error}");
+            }
+        }
     }
 }

@@ -65,13 +65,11 @@ fn one(builder: &mut Builder, entry: Entry) {
             plain(builder, &path, object);
         }
         Found::HardLink(first) => hard(builder, &path, &first),
-        Found::Soft(target) => by_path(builder, &path, Link::Soft(target)),
-        Found::External { file, target } => by_path(builder, &path, Link::External(file, target)),
-        Found::User(class) => {
-            builder.lose(&path, format!("is left out: a link of the user-defined class {class}"));
+        Found::Soft(target) if builder.rules.soft_links => by_path(builder, &path, Link::Soft(target)),
+        Found::External { file, target } if builder.rules.soft_links => {
+            by_path(builder, &path, Link::External(file, target));
         }
-        // These are losses already.
-        Found::Unreadable(_) | Found::Unlisted(_) => {}
+        other => builder.leave_out(&path, &other),
     }
 }
 
@@ -167,7 +165,7 @@ fn hard(builder: &mut Builder, path: &str, first: &str) {
     let target =
         target.filter(|_| builder.rules.hard_links && !(cyclic && builder.rules.format == Format::Asdf));
     let Some(target) = target else {
-        return builder.lose(path, format!("is left out: a further link to {first}"));
+        return builder.leave_out(path, &Found::HardLink(first.into()));
     };
     let name = named(builder, path, name);
     let linked = group(builder, parent).is_some_and(|parent| builder.link(parent, name, Link::Hard(target)));
@@ -180,14 +178,6 @@ fn hard(builder: &mut Builder, path: &str, first: &str) {
 }
 
 fn by_path(builder: &mut Builder, path: &str, link: Link) {
-    if !builder.rules.soft_links {
-        let what = match &link {
-            Link::External(file, target) => format!("a link to {target} in {file}"),
-            Link::Soft(target) => format!("a link to {target}"),
-            Link::Hard(_) => "a link".into(),
-        };
-        return builder.lose(path, format!("is left out: {what}"));
-    }
     let (parent, name) = split(path);
     let name = named(builder, path, name);
     if !group(builder, parent).is_some_and(|parent| builder.link(parent, name, link)) {

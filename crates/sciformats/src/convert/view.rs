@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sciformats_core::{Error, Range, Slab};
 
+use super::references::{Places, kept, refers};
 use crate::memory::MemoryArray;
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value,
@@ -21,6 +22,8 @@ pub(super) struct View {
     pub(super) origin: Arc<File>,
     pub(super) cancel: Option<Arc<AtomicBool>>,
     pub(super) nodes: Vec<Node>,
+    /// Where references may lead, if some lead elsewhere: those are null.
+    pub(super) places: Option<Places>,
 }
 
 pub(super) struct Node {
@@ -74,7 +77,10 @@ impl View {
             (ElementType::BF16, ElementType::F32) => {
                 widen(&bytes, |half| half::bf16::from_le_bytes(half).to_f32())
             }
-            _ => bytes,
+            (element, _) => match &self.places {
+                Some(places) if refers(element) => kept(element, &bytes, places)?.0,
+                _ => bytes,
+            },
         })
     }
 }

@@ -217,17 +217,20 @@ fn listed(element: &ElementType, count: Option<u64>, rest: &[u8]) -> Result<u64>
     Ok(count)
 }
 
-fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
+/// Takes a text away: its length and its bytes.
+pub(crate) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let length = length(rest)?;
     take(rest, length)
 }
 
-fn length(rest: &mut &[u8]) -> Result<u64> {
+/// Takes the number away that a text or a sequence begins with.
+pub(crate) fn length(rest: &mut &[u8]) -> Result<u64> {
     let bytes = take(rest, 8)?;
     bytes.try_into().map(u64::from_le_bytes).map_err(|_| short())
 }
 
-fn take<'a>(rest: &mut &'a [u8], count: u64) -> Result<&'a [u8]> {
+/// Takes bytes away.
+pub(crate) fn take<'a>(rest: &mut &'a [u8], count: u64) -> Result<&'a [u8]> {
     let split = usize::try_from(count).ok().and_then(|count| rest.split_at_checked(count));
     let (taken, tail) = split.ok_or_else(short)?;
     *rest = tail;

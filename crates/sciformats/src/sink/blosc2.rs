@@ -13,7 +13,7 @@ use crate::model::{AttributeValue, ElementType, Name};
 use crate::{Format, Result, npy};
 
 /// Bytes of elements after which chunks that are compressed go into the file.
-const COMMIT: u64 = 256 << 20;
+const COMMIT: u64 = 64 << 20;
 
 struct Writing {
     path: PathBuf,
@@ -86,7 +86,7 @@ impl Sink for Writing {
     fn finish(self: Box<Self>) -> Result<()> {
         let elements = self.elements.clone().ok_or_else(empty)?;
         let shape = elements.dimensions()?.to_vec();
-        let text = *elements.element() == ElementType::Text;
+        let text = elements.info.element == ElementType::Text;
         let mut width = 1;
         if text {
             elements.for_each_piece(&mut |_, bytes| {
@@ -94,7 +94,7 @@ impl Sink for Writing {
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        let dtype = if text { format!("<U{width}") } else { npy::descr(elements.element())? };
+        let dtype = if text { format!("<U{width}") } else { npy::descr(&elements.info.element)? };
         // A type without parts stands without quotes.
         let params = self.params(ArrayParams::new(&shape, dtype.trim_matches('\''))?, &elements)?;
         let replacement = Replacement::create(&self.path)?;

@@ -8,7 +8,7 @@ use sciformats_core::{Error, Limits, Slab};
 
 use crate::file::VisitPiece;
 use crate::memory::MemoryArray;
-use crate::model::{ArrayInfo, ElementType, ObjectId};
+use crate::model::{ArrayInfo, ObjectId};
 use crate::pieces::{self, Pieces};
 use crate::{File, Result};
 
@@ -25,7 +25,7 @@ pub struct Elements {
 
 impl Elements {
     /// An array whose elements `read` makes up: it appends the canonical bytes of the selected elements in C order; see
-    /// [`ElementType`]. It may be asked for any part, also more than once and from several threads.
+    /// [`ElementType`](crate::ElementType). It may be asked for any part, also more than once and from several threads.
     ///
     /// ```
     /// use sciformats::sink::Elements;
@@ -40,7 +40,7 @@ impl Elements {
     ///     }
     ///     Ok(())
     /// });
-    /// assert_eq!(squares.shape(), Some(&[1_000_000][..]));
+    /// assert_eq!(squares.info().elements(), Some(1_000_000));
     /// ```
     pub fn new(
         info: ArrayInfo,
@@ -61,19 +61,9 @@ impl Elements {
         &self.info
     }
 
-    /// The type of its elements.
-    pub fn element(&self) -> &ElementType {
-        &self.info.element
-    }
-
-    /// Its dimensions, slowest first; `None` for a null dataspace.
-    pub fn shape(&self) -> Option<&[u64]> {
-        self.info.shape.as_deref()
-    }
-
     /// Its dimensions, where it must have some.
     pub(super) fn dimensions(&self) -> Result<&[u64]> {
-        self.shape().ok_or_else(|| Error::unsupported("an array with a null dataspace"))
+        self.info.shape.as_deref().ok_or_else(|| Error::unsupported("an array with a null dataspace"))
     }
 
     /// Appends the canonical bytes of the selected elements.
@@ -83,7 +73,7 @@ impl Elements {
     pub fn read(&self, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         (self.read)(slab, out)?;
-        let size = self.element().size().and_then(|size| size.checked_mul(slab.len()));
+        let size = self.info.element.size().and_then(|size| size.checked_mul(slab.len()));
         if size.is_some_and(|size| size != out.len().saturating_sub(before) as u64) {
             return Err(Error::usage("elements", "are not as many as were asked for"));
         }
@@ -96,7 +86,7 @@ impl Elements {
     /// # Errors
     /// As [`read`](Self::read), and those of `visit`.
     pub fn for_each_piece(&self, visit: VisitPiece<'_>) -> Result<()> {
-        let Some(shape) = self.shape() else { return Ok(()) };
+        let Some(shape) = self.info.shape.as_deref() else { return Ok(()) };
         let pieces = Pieces::new(&self.info, &Slab::all(shape)?, self.limits.memory);
         pieces::for_each(pieces, self.threads, &|slab, out| self.read(slab, out), visit)
     }
@@ -151,6 +141,7 @@ impl From<MemoryArray> for Elements {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ElementType;
     use crate::memory::{array, texts};
 
     #[test]

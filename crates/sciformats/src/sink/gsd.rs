@@ -126,7 +126,7 @@ fn chunk(writer: &mut Writer, path: &Path, name: &str, elements: &Elements) -> R
         [rows, columns] => (*rows, u32::try_from(*columns).unwrap_or(0)),
         _ => return Err(refused(Format::Gsd, "an array of such a shape")),
     };
-    let element = match elements.element() {
+    let element = match &elements.info.element {
         ElementType::UInt(1) if is_text(elements) => Stored::Character,
         ElementType::UInt(1) => Stored::U8,
         ElementType::UInt(2) => Stored::U16,

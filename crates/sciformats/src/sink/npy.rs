@@ -19,7 +19,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
 fn write(path: &Path, elements: &Elements) -> Result<()> {
     let mut file = Replacement::create(path)?;
     let shape = elements.dimensions()?;
-    let text = *elements.element() == ElementType::Text;
+    let text = elements.info.element == ElementType::Text;
     let mut width = 0;
     if text {
         elements.for_each_piece(&mut |_, bytes| {
@@ -27,7 +27,7 @@ fn write(path: &Path, elements: &Elements) -> Result<()> {
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    let descr = if text { format!("'<U{width}'") } else { npy::descr(elements.element())? };
+    let descr = if text { format!("'<U{width}'") } else { npy::descr(&elements.info.element)? };
     let mut at = 0u64;
     let mut put = |bytes: &[u8]| {
         file.write_at(at, bytes)?;

@@ -27,7 +27,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
 }
 
 fn write(path: &Path, encoding: Encoding, elements: &Elements) -> Result<()> {
-    let element = stored(elements.element())?;
+    let element = stored(&elements.info.element)?;
     let dims: Vec<u64> = elements.dimensions()?.iter().rev().copied().collect();
     let options = rawarray::WriteOptions::default().with_encoding(encoding);
     let row = dims.split_last().filter(|(_, row)| !row.contains(&0));

@@ -126,6 +126,16 @@ impl Rules {
         self.any_name || std::str::from_utf8(name.as_bytes()).is_ok()
     }
 
+    /// Whether a text can be kept.
+    pub fn text(&self, text: &[u8]) -> bool {
+        match self.format {
+            // Readers take a NUL for the end.
+            Format::Hdf5 => !text.contains(&0),
+            // Texts of one width are filled up with NULs.
+            _ => !text.ends_with(b"\0") && std::str::from_utf8(text).is_ok(),
+        }
+    }
+
     /// Whether an object may have an attribute of this name and kind; `shape` is that of the object, if it is an array.
     pub fn attribute(&self, name: &Name, attribute: &ArrayInfo, shape: Option<&[u64]>) -> bool {
         let name = name.shown();
@@ -164,11 +174,11 @@ impl Rules {
 
     /// Refuses an array that cannot be held as it is.
     pub(super) fn check(&self, elements: &Elements) -> Result<()> {
-        if self.element(elements.element()) != Fit::Whole {
-            return Err(super::refused(self.format, format!("elements of type {}", elements.element())));
+        if self.element(&elements.info.element) != Fit::Whole {
+            return Err(super::refused(self.format, format!("elements of type {}", elements.info.element)));
         }
-        match self.shape(elements.shape()) {
-            Some(shape) if shape.as_deref() == elements.shape() => Ok(()),
+        match self.shape(elements.info.shape.as_deref()) {
+            Some(shape) if shape.as_deref() == elements.info.shape.as_deref() => Ok(()),
             _ => Err(super::refused(self.format, "an array of such a shape")),
         }
     }
@@ -187,6 +197,9 @@ impl Rules {
                 T::Array { element, shape } => {
                     let element = Box::new(self.fitted(element, false, found)?);
                     return Some(T::Array { element, shape: shape.clone() });
+                }
+                T::Vlen(element) => {
+                    return self.fitted(element, false, found).map(|element| T::Vlen(Box::new(element)));
                 }
                 _ => return Some(element.clone()),
             }
@@ -245,7 +258,15 @@ fn is_numpy(element: &ElementType) -> bool {
 
 #[cfg(feature = "asdf")]
 fn is_asdf(element: &ElementType) -> bool {
-    is_numpy(element) && !matches!(element, ElementType::Opaque(_))
+    use ElementType as T;
+    // Text gets one width in a file, also as a part.
+    let part = |element: &T| element.size().map_or_else(|| is_asdf(element), |size| size > 0);
+    match element {
+        T::Opaque(_) => false,
+        T::Compound(fields) => !fields.is_empty() && fields.iter().all(|(_, field)| part(field)),
+        T::Array { element, shape } => part(element) && !shape.contains(&0),
+        plain => is_numpy(plain),
+    }
 }
 
 #[cfg(feature = "gsd")]
@@ -265,19 +286,28 @@ fn is_hdf5(element: &ElementType) -> bool {
             matches!(**base, T::Int(1 | 2 | 4 | 8) | T::UInt(1 | 2 | 4 | 8))
                 && members.iter().all(|(name, value)| is_text(name) && i64::try_from(*value).is_ok())
         }
-        // A text or a sequence lies elsewhere: it cannot be a part.
+        T::Reference => true,
+        T::Vlen(element) => has_bytes(element),
+        // What has no type of its own may have a next one: that is seen part by part.
         T::Compound(fields) => {
-            let part = |(name, field): &(Name, T)| is_text(name) && field.size().is_some_and(|size| size > 0);
-            !fields.is_empty() && fields.iter().all(part) && element.size() <= Some(1 << 31)
+            let part = |(name, field): &(Name, T)| is_text(name) && has_bytes(field);
+            !fields.is_empty() && fields.iter().all(part) && is_small(element)
         }
         T::Array { element: one, shape } => {
-            one.size().is_some_and(|size| size > 0)
-                && !shape.is_empty()
-                && !shape.contains(&0)
-                && element.size().is_some_and(|size| size <= 1 << 31)
+            has_bytes(one) && !shape.is_empty() && !shape.contains(&0) && is_small(element)
         }
         _ => false,
     }
+}
+
+#[cfg(feature = "hdf5")]
+fn has_bytes(element: &ElementType) -> bool {
+    element.size().map_or_else(|| is_hdf5(element), |size| size > 0)
+}
+
+#[cfg(feature = "hdf5")]
+fn is_small(element: &ElementType) -> bool {
+    element.size().is_none_or(|size| size <= 1 << 31)
 }
 
 #[cfg(feature = "hdf5")]
@@ -319,7 +349,8 @@ mod tests {
             (Format::Npy, T::Vlen(Box::new(T::F32)), Fit::No),
             (Format::Asdf, T::Text, Fit::Whole),
             (Format::Asdf, T::Opaque(3), Fit::No),
-            (Format::Asdf, pair(T::Text, T::F32), Fit::No),
+            (Format::Asdf, pair(T::Text, T::F32), Fit::Whole),
+            (Format::Npy, pair(T::Text, T::F32), Fit::No),
             (Format::Asdf, T::Complex(4), Fit::Changed(T::Complex(8))),
             (Format::Gsd, T::Bool, Fit::Changed(T::UInt(1))),
             (Format::Gsd, T::Complex(8), Fit::No),

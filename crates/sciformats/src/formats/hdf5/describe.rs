@@ -76,9 +76,11 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     info.shape = dataset.shape().map(<[u64]>::to_vec);
     // What is wrong with the storage is told when elements are read.
     let Ok(layout) = dataset.layout() else { return Ok(info) };
-    let external = file
-        .object_info(dataset.address())
-        .is_ok_and(|header| header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles));
+    // Elements in other files have no place in this one.
+    let external = matches!(layout, Layout::Contiguous { address: None })
+        && file.object_info(dataset.address()).is_ok_and(|header| {
+            header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles)
+        });
     info.facts.extend(byte_order(datatype).map(|order| ("byte order", order.into())));
     info.facts.push(("layout", layout_word(layout, external).into()));
     match layout {

@@ -93,15 +93,17 @@ impl Adapter {
         Ok(dataset)
     }
 
-    fn read_object(&self, id: ObjectId, kind: NodeKind) -> Result<Object> {
-        if kind == NodeKind::Dataset {
-            return Ok(Object::Array(Box::new(describe::array(&self.file, &self.dataset(id)?)?)));
-        }
-        match self.file.object_at(Address(id.0))? {
+    fn read_object(&self, ObjectId(address): ObjectId) -> Result<Object> {
+        match self.file.object_at(Address(address))? {
+            Node::Group(_) => Ok(Object::Group),
+            Node::Dataset(dataset) => {
+                let info = describe::array(&self.file, &dataset)?;
+                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(dataset);
+                Ok(Object::Array(Box::new(info)))
+            }
             Node::Datatype(datatype) => {
                 Ok(Object::Datatype(describe::element(&datatype.datatype()?.element_type()?)))
             }
-            _ => Ok(Object::Group),
         }
     }
 
@@ -150,16 +152,12 @@ impl Source for Adapter {
     }
 
     fn object(&self, id: ObjectId) -> Result<Object> {
-        let kind = match self.file.kind_at(Address(id.0)) {
-            Ok(kind) => kind,
-            Err(error) => return Ok(Object::Damaged { kind: Kind::Unknown, error }),
-        };
-        let shown = match kind {
-            NodeKind::Group => Kind::Group,
-            NodeKind::Dataset => Kind::Array,
-            NodeKind::Datatype => Kind::Datatype,
-        };
-        Ok(self.read_object(id, kind).unwrap_or_else(|error| Object::Damaged { kind: shown, error }))
+        Ok(self.read_object(id).unwrap_or_else(|error| match self.file.kind_at(Address(id.0)) {
+            Ok(NodeKind::Group) => Object::Damaged { kind: Kind::Group, error },
+            Ok(NodeKind::Dataset) => Object::Damaged { kind: Kind::Array, error },
+            Ok(NodeKind::Datatype) => Object::Damaged { kind: Kind::Datatype, error },
+            Err(error) => Object::Damaged { kind: Kind::Unknown, error },
+        }))
     }
 
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {

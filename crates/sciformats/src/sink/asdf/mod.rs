@@ -1,6 +1,8 @@
 //! Writing ASDF: groups are mappings, or sequences where the names of the members are 0, 1, 2 …; scalars stand in the tree,
 //! arrays in blocks. The attribute `mask` of an array is its mask.
 
+mod wide;
+
 use std::path::{Path, PathBuf};
 
 use asdf_core::yaml::{self, CollectionStyle, Content, Node};
@@ -175,17 +177,21 @@ fn key(name: &Name) -> Result<String> {
 
 fn array(elements: &Elements) -> Result<NewArray> {
     let shape = elements.dimensions()?.to_vec();
-    if *elements.element() == ElementType::Text {
+    if elements.info.element == ElementType::Text {
         return NewArray::from_strings(&texts(elements)?, &shape);
     }
-    let datatype = datatype(elements.element())?;
+    if elements.info.element.size().is_none() {
+        let (datatype, bytes) = wide::fixed(&elements.info.element, &elements.to_bytes()?)?;
+        return NewArray::from_bytes(datatype, ByteOrder::Little, &shape, bytes);
+    }
+    let datatype = datatype(&elements.info.element, &mut std::iter::empty())?;
     NewArray::from_bytes(datatype, ByteOrder::Little, &shape, elements.clone().into_storage()?)
 }
 
 fn texts(elements: &Elements) -> Result<Vec<String>> {
     let bytes = elements.to_bytes()?;
     let mut texts = Vec::new();
-    for datum in Decoder::new(elements.element(), &bytes) {
+    for datum in Decoder::new(&elements.info.element, &bytes) {
         let Datum::Text(text) = datum? else { continue };
         let text = std::str::from_utf8(text).ok().filter(|text| !text.ends_with('\0'));
         let odd = || refused(Format::Asdf, "text that is not UTF-8 or ends with a NUL");
@@ -194,7 +200,8 @@ fn texts(elements: &Elements) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-fn datatype(element: &ElementType) -> Result<Datatype> {
+/// The type of elements in a file; `widths` are those of the texts in them, in characters.
+fn datatype(element: &ElementType, widths: &mut dyn Iterator<Item = u64>) -> Result<Datatype> {
     use ElementType as T;
     let scalar = match element {
         T::Int(1) => ScalarType::Int8,
@@ -211,13 +218,14 @@ fn datatype(element: &ElementType) -> Result<Datatype> {
         T::Complex(8) => ScalarType::Complex64,
         T::Complex(16) => ScalarType::Complex128,
         T::Bool => ScalarType::Bool8,
+        T::Text => ScalarType::Ucs4(widths.next().unwrap_or(1)),
         T::Compound(fields) => {
             let fields = fields.iter().map(|(name, element)| {
                 let (element, shape) = match element {
                     T::Array { element, shape } => (&**element, shape.clone()),
                     plain => (plain, Vec::new()),
                 };
-                let field = Field::new(name.shown(), datatype(element)?, ByteOrder::Little);
+                let field = Field::new(name.shown(), datatype(element, widths)?, ByteOrder::Little);
                 Ok(Field { shape, ..field })
             });
             return Ok(Datatype::Struct(fields.collect::<Result<_>>()?));

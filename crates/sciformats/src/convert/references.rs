@@ -1,0 +1,114 @@
+//! References to objects that are not there any more when the tree is arranged: they become null, and that is a loss.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sciformats_core::Slab;
+
+use super::plan::Builder;
+use super::view::Body;
+use crate::Result;
+use crate::model::{ElementType, length, take};
+
+/// The paths that references may lead to.
+pub(super) type Places = Arc<HashSet<String>>;
+
+/// Tells of every array and attribute with references that lead nowhere in the target, and makes them null.
+pub(super) fn check(builder: &mut Builder) {
+    let places: Places = Arc::new(builder.places.keys().cloned().collect());
+    let mut told: Vec<(String, u64)> = Vec::new();
+    for (path, &node) in &builder.places {
+        let Some(node) = builder.view.nodes.get_mut(node) else { continue };
+        if let Body::Array { id, element, shape: Some(shape), info } = &node.body
+            && refers(element)
+            && let Ok(slab) = Slab::all(shape)
+        {
+            let mut count = 0u64;
+            // What cannot be read is told when it is written.
+            let _ = builder.view.origin.for_each_piece((*id, info), &slab, &mut |_, bytes| {
+                count = count.saturating_add(kept(element, bytes, &places)?.1);
+                Ok(ControlFlow::Continue(()))
+            });
+            told.push((path.clone(), count));
+        }
+        for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| refers(&one.info.element)) {
+            if let Ok((bytes, count)) = kept(&attribute.info.element, &attribute.bytes, &places) {
+                attribute.bytes = bytes;
+                told.push((format!("{path}@{}", name.shown()), count));
+            }
+        }
+    }
+    told.retain(|(_, count)| *count > 0);
+    told.sort();
+    for (path, count) in told {
+        let what = if count == 1 { "a reference".into() } else { format!("{count} references") };
+        builder.lose(&path, format!("has {what} to what is not there, null in the target"));
+        builder.view.places = Some(Arc::clone(&places));
+    }
+}
+
+/// Whether elements of a type lead to objects.
+pub(super) fn refers(element: &ElementType) -> bool {
+    match element {
+        ElementType::Reference => true,
+        ElementType::Compound(fields) => fields.iter().any(|(_, field)| refers(field)),
+        ElementType::Array { element, .. } | ElementType::Vlen(element) => refers(element),
+        _ => false,
+    }
+}
+
+/// Canonical bytes without the references that lead to none of the places, and how many of those there were.
+pub(super) fn kept(element: &ElementType, bytes: &[u8], places: &HashSet<String>) -> Result<(Vec<u8>, u64)> {
+    let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places };
+    while !copy.rest.is_empty() {
+        let before = copy.rest.len();
+        copy.one(element)?;
+        if copy.rest.len() == before {
+            // Elements without bytes would never end.
+            break;
+        }
+    }
+    Ok((copy.out, copy.lost))
+}
+
+/// Canonical bytes on their way, element by element.
+struct Copy<'a> {
+    rest: &'a [u8],
+    out: Vec<u8>,
+    lost: u64,
+    places: &'a HashSet<String>,
+}
+
+impl Copy<'_> {
+    fn one(&mut self, element: &ElementType) -> Result<()> {
+        if let Some(size) = element.size() {
+            let bytes = take(&mut self.rest, size)?;
+            self.out.extend_from_slice(bytes);
+            return Ok(());
+        }
+        match element {
+            ElementType::Compound(fields) => fields.iter().try_for_each(|(_, field)| self.one(field)),
+            ElementType::Array { element, shape } => {
+                let count = sciformats_core::slab::elements(shape).unwrap_or(u64::MAX);
+                (0..count).try_for_each(|_| self.one(element))
+            }
+            ElementType::Vlen(element) => {
+                let count = length(&mut self.rest)?;
+                self.out.extend(count.to_le_bytes());
+                (0..count).try_for_each(|_| self.one(element))
+            }
+            text => {
+                let mut bytes = crate::model::text(&mut self.rest)?;
+                let there = || std::str::from_utf8(bytes).is_ok_and(|path| self.places.contains(path));
+                if *text == ElementType::Reference && !bytes.is_empty() && !there() {
+                    self.lost = self.lost.saturating_add(1);
+                    bytes = &[];
+                }
+                self.out.extend((bytes.len() as u64).to_le_bytes());
+                self.out.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+}

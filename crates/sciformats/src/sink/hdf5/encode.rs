@@ -1,0 +1,135 @@
+//! Canonical bytes as elements of HDF5. Numbers have the same bytes here and there.
+
+use hdf5_pure::{Datatype, Encoder, Reference, Store};
+use sciformats_core::Error;
+
+use super::{References, refused};
+use crate::model::{ElementType, Name, length, take};
+use crate::{Format, Result};
+
+/// Appends the elements in canonical bytes.
+pub(super) fn encode(
+    element: &ElementType,
+    bytes: &[u8],
+    references: &References,
+    to: &mut Encoder<'_>,
+) -> Result<()> {
+    if element.size().is_some() {
+        to.bytes(bytes);
+        return Ok(());
+    }
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let before = rest.len();
+        one(element, &mut rest, references, to)?;
+        if rest.len() == before {
+            return Err(Error::usage("elements", "without bytes have no end"));
+        }
+    }
+    Ok(())
+}
+
+/// Appends one element, and takes its canonical bytes away.
+fn one(element: &ElementType, rest: &mut &[u8], references: &References, to: &mut Encoder<'_>) -> Result<()> {
+    use ElementType as T;
+    if let Some(size) = element.size() {
+        to.bytes(take(rest, size)?);
+        return Ok(());
+    }
+    match element {
+        T::Text => {
+            let text = crate::model::text(rest)?;
+            to.sequence(text.len(), text)
+        }
+        T::Reference => {
+            let path = String::from_utf8_lossy(crate::model::text(rest)?);
+            // What is not there is a null reference: a plan has told so.
+            let reference = references.get(&*path).copied().unwrap_or_default();
+            Reference::encode(&[reference], to)
+        }
+        T::Vlen(element) => {
+            let count = length(rest)?;
+            let items = usize::try_from(count).unwrap_or(usize::MAX);
+            to.sequence_of(items, |to| (0..count).try_for_each(|_| one(element, rest, references, to)))
+        }
+        T::Compound(fields) => fields.iter().try_for_each(|(_, field)| one(field, rest, references, to)),
+        T::Array { element, shape } => {
+            let count = sciformats_core::slab::elements(shape).unwrap_or(u64::MAX);
+            (0..count).try_for_each(|_| one(element, rest, references, to))
+        }
+        other => Err(refused(Format::Hdf5, format!("elements of type {other}"))),
+    }
+}
+
+/// Whether elements of a type lead to objects.
+pub(super) fn refers(element: &ElementType) -> bool {
+    use ElementType as T;
+    match element {
+        T::Reference => true,
+        T::Compound(fields) => fields.iter().any(|(_, field)| refers(field)),
+        T::Array { element, .. } | T::Vlen(element) => refers(element),
+        _ => false,
+    }
+}
+
+/// An attribute from canonical bytes.
+pub(super) struct Packed<'a> {
+    pub(super) shape: Vec<u64>,
+    pub(super) element: &'a ElementType,
+    pub(super) bytes: &'a [u8],
+    pub(super) references: &'a References,
+}
+
+impl hdf5_pure::Value for Packed<'_> {
+    fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+        encode(self.element, self.bytes, self.references, to)?;
+        Ok((datatype(self.element)?, Some(self.shape)))
+    }
+}
+
+pub(super) fn text(name: &Name) -> Result<&str> {
+    std::str::from_utf8(name.as_bytes()).map_err(|_| refused(Format::Hdf5, "a name that is not UTF-8"))
+}
+
+/// The type of elements in a file, packed and little-endian.
+pub(super) fn datatype(element: &ElementType) -> Result<Datatype> {
+    use ElementType as T;
+    let wide = || refused(Format::Hdf5, format!("elements of type {element}"));
+    let bytes = |size: u64| u32::try_from(size).map_err(|_| wide());
+    Ok(match element {
+        T::Int(size) => Datatype::integer(true, (*size).into()),
+        T::UInt(size) => Datatype::integer(false, (*size).into()),
+        T::F16 => Datatype::float16(),
+        T::BF16 => Datatype::bfloat16(),
+        T::F32 => Datatype::float32(),
+        T::F64 => Datatype::float64(),
+        T::Complex(4) => Datatype::complex(&Datatype::float16()),
+        T::Complex(8) => Datatype::complex(&Datatype::float32()),
+        T::Complex(16) => Datatype::complex(&Datatype::float64()),
+        T::Text => Datatype::string(),
+        T::Vlen(element) => Datatype::sequence(&datatype(element)?),
+        T::Reference => Reference::datatype(),
+        T::Opaque(size) => Datatype::opaque(bytes(*size)?, ""),
+        T::Bits(size) => Datatype::bits(bytes(*size)?),
+        T::Time(size) => Datatype::time(bytes(*size)?),
+        T::Enum { base, members } => {
+            let mut named = Vec::new();
+            for (name, value) in members {
+                named.push((text(name)?, i64::try_from(*value).map_err(|_| wide())?));
+            }
+            Datatype::enumeration(&datatype(base)?, named)?
+        }
+        T::Compound(fields) => {
+            let mut members = Vec::new();
+            for (name, field) in fields {
+                members.push((text(name)?, datatype(field)?));
+            }
+            Datatype::compound(members)
+        }
+        T::Array { element, shape } => {
+            let shape: Result<Vec<u32>> = shape.iter().map(|&length| bytes(length)).collect();
+            Datatype::array(&shape?, &datatype(element)?)
+        }
+        _ => return Err(wide()),
+    })
+}
