@@ -3,6 +3,7 @@
 //! For a format F, `examples/conformance.rs` of its crate is our side and `xtask/python/F_peer.py` the other. Both
 //! understand `write DIR` and `check DIR`, and print a line `{"case":"GROUP: detail",…}` for each check. Where the peer
 //! leaves a content manifest `NAME.jsonl` beside a file, the output of `sciformats manifest NAME` must agree with it.
+//! Scripts `F_PART_conform.py` are given our example and a folder, call it as they need, and print such lines too.
 
 mod manifest;
 mod matrix;
@@ -54,7 +55,7 @@ pub(crate) fn conform(asked: Option<&str>) -> Result<Counts> {
     Ok(counts)
 }
 
-/// The four steps and the manifests.
+/// The four steps, the manifests, and what scripts of their own drive.
 fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
     let place = target_folder()?.join("conform").join(format.name);
     if place.exists() {
@@ -77,7 +78,33 @@ fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
     for check in manifest::check_all(&program, &theirs)? {
         matrix.add(Column::Manifest, check);
     }
+    for script in exchanges(format)? {
+        let folder = place.join(script.file_stem().unwrap_or_default());
+        fs::create_dir_all(&folder).about(&folder)?;
+        step(
+            python.script(&script).arg(&example).arg(&folder),
+            Column::TheyReadOurs,
+            Lines::Required,
+            matrix,
+        );
+    }
     Ok(())
+}
+
+/// The scripts `F_PART_conform.py`, which are given our side and a folder, and drive both sides themselves.
+fn exchanges(format: Format) -> Result<Vec<PathBuf>> {
+    let folder = root().join("xtask").join("python");
+    let (start, end) = (format!("{}_", format.name), "_conform.py");
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(&folder).about(&folder)? {
+        let path = entry.about(&folder)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(&start) && name.ends_with(end) {
+            scripts.push(path);
+        }
+    }
+    scripts.sort();
+    Ok(scripts)
 }
 
 /// Whether a step without a single check is a failure.

@@ -1,9 +1,13 @@
 //! Our side of the conformance run: `conformance check DIR` reads the files that h5py wrote, `conformance write DIR` writes
-//! files for it.
+//! files for it, `conformance edit FILE` and `conformance edit-again FILE` change files that it made.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
 //! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
 
+#[path = "conformance/data.rs"]
+mod data;
+#[path = "conformance/edit.rs"]
+mod edited;
 #[path = "conformance/write.rs"]
 mod written;
 
@@ -25,6 +29,8 @@ fn main() -> ExitCode {
                 Err(error) => report(&*error),
             }
         }
+        ["edit", file] => ended(edited::edit(Path::new(file))),
+        ["edit-again", file] => ended(edited::edit_again(Path::new(file))),
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));
@@ -32,8 +38,16 @@ fn main() -> ExitCode {
             }
             Err(_) => ExitCode::FAILURE,
         },
-        _ => ExitCode::from(2),
+        ref other => match data::run(other) {
+            Some(Ok(())) => ExitCode::SUCCESS,
+            Some(Err(error)) => report(&error),
+            None => ExitCode::from(2),
+        },
     }
+}
+
+fn ended(result: hdf5_pure::Result<()>) -> ExitCode {
+    result.map_or_else(|error| report(&error), |()| ExitCode::SUCCESS)
 }
 
 #[allow(clippy::print_stderr)]

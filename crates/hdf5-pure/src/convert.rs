@@ -7,7 +7,7 @@ use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result};
 
 use crate::element_type::{self, ElementType};
-use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder};
+use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder, Member, VariableLength};
 
 /// A number of any type.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +36,32 @@ pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Number>> 
     })
 }
 
-/// Whether elements of both types have the same bytes.
+/// Whether elements of both types have the same bytes. In which version of the format a type is told does not matter.
 pub(crate) fn same(from: &Datatype, to: &Datatype) -> bool {
-    from.size == to.size && from.class == to.class
+    from.size == to.size && same_class(&from.class, &to.class)
+}
+
+fn same_class(from: &Class, to: &Class) -> bool {
+    match (from, to) {
+        (Class::Compound(a), Class::Compound(b)) => {
+            let alike = |(a, b): (&Member, &Member)| {
+                a.name == b.name && a.offset == b.offset && same(&a.datatype, &b.datatype)
+            };
+            a.len() == b.len() && a.iter().zip(b).all(alike)
+        }
+        (Class::Array { dimensions: a, base: from }, Class::Array { dimensions: b, base: to }) => {
+            a == b && same(from, to)
+        }
+        (Class::Enumeration { base: from, members: a }, Class::Enumeration { base: to, members: b }) => {
+            a == b && same(from, to)
+        }
+        (Class::Complex { base: from }, Class::Complex { base: to })
+        | (
+            Class::VariableLength(VariableLength::Sequence(from)),
+            Class::VariableLength(VariableLength::Sequence(to)),
+        ) => same(from, to),
+        _ => from == to,
+    }
 }
 
 /// Elements of `from` as elements of `to`.

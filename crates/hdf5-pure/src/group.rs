@@ -38,12 +38,7 @@ impl Group {
     /// `Malformed` if the group itself cannot be read.
     pub fn links(&self) -> Result<Vec<Result<Link, BrokenLink>>> {
         let context = &self.file.opened().context;
-        let mut all = links::all(context, &Object::read(context, self.address)?)?;
-        all.sort_unstable_by(|a, b| match (a, b) {
-            (Ok(a), Ok(b)) => a.name.cmp(&b.name),
-            (a, b) => a.is_err().cmp(&b.is_err()),
-        });
-        Ok(all)
+        Ok(links::sorted(links::all(context, &Object::read(context, self.address)?)?))
     }
 
     /// The link `name`, found without listing the group; `None` if there is none.

@@ -22,6 +22,7 @@ use crate::model::open::{self, Found, Opened, Options};
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::datatype::Datatype;
+use crate::spec::superblock::Superblock;
 
 /// An open HDF5 file. Clones share it; any number of threads may read at once.
 #[derive(Clone)]
@@ -70,6 +71,18 @@ impl File {
     /// As [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &Options) -> Result<Self> {
         Opened::of(Arc::new(storage), None, options).map(Self::new)
+    }
+
+    /// A file as the next commit of an editor will leave it.
+    pub(crate) fn of_pending(
+        storage: impl ReadAt + 'static,
+        path: Option<&Path>,
+        superblock: &Superblock,
+        options: &Options,
+    ) -> Result<Self> {
+        let mut opened = Opened::plain(Arc::new(storage), path, options)?;
+        opened.superblock = superblock.clone();
+        Ok(Self::new(opened))
     }
 
     fn new(opened: Opened) -> Self {

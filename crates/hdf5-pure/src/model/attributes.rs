@@ -47,7 +47,7 @@ const STRUCTURE: &str = "attribute message";
 
 /// All attributes of `object`.
 pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
-    let mut found = compact(context, object);
+    let mut found = compact(context, object, None);
     if let Err(error) = dense(context, object, None, &mut found) {
         found.push(Found::broken(error));
     }
@@ -56,7 +56,7 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
 
 /// The attribute named `name`.
 pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Found>> {
-    let mut found = compact(context, object);
+    let mut found = compact(context, object, Some(name));
     dense(context, object, Some(name), &mut found)?;
     let mut error = None;
     for attribute in found {
@@ -70,18 +70,19 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
     error.map_or(Ok(None), Err)
 }
 
-fn compact(context: &Context, object: &Object<'_>) -> Vec<Found> {
+/// The attributes in the header: all, or those that may have the name `name`.
+fn compact(context: &Context, object: &Object<'_>, name: Option<&[u8]>) -> Vec<Found> {
     let messages = object.messages().iter().filter(|message| message.kind == MessageType::Attribute);
     messages
-        .map(|message| {
+        .filter_map(|message| {
             let order = message.creation_index.map(u32::from);
             let body = object.body(message);
             if !message.is_shared() {
-                return parse(context, message.offset, body, order);
+                return parse(context, (message.offset, body), order, name);
             }
             match shared::resolve(context, message.kind, message.offset, body) {
-                Ok((offset, body)) => parse(context, offset, &body, order),
-                Err(error) => Found::broken(error),
+                Ok((offset, body)) => parse(context, (offset, &body), order, name),
+                Err(error) => Some(Found::broken(error)),
             }
         })
         .collect()
@@ -111,9 +112,9 @@ fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mu
     let mut visit = |bytes: Result<&[u8]>| {
         let attribute = bytes.and_then(record).and_then(|(id, flags, order, _)| {
             let (offset, body) = get(context, &mut heap, by_name, &id, flags)?;
-            Ok(parse(context, offset, &body, Some(order)))
+            Ok(parse(context, (offset, &body), Some(order), name))
         });
-        found.push(attribute.unwrap_or_else(Found::broken));
+        found.extend(attribute.unwrap_or_else(|error| Some(Found::broken(error))));
         Ok(ControlFlow::Continue(()))
     };
     match hash {
@@ -130,13 +131,20 @@ fn get(context: &Context, heap: &mut Heap<'_>, at: Address, id: &[u8], flags: u8
     Ok((offset, body.into_owned()))
 }
 
-fn parse(context: &Context, offset: u64, body: &[u8], creation_order: Option<u32>) -> Found {
-    match locate(STRUCTURE, offset, body, RawAttribute::parse) {
+/// The attribute; none if it has another name than `wanted`.
+fn parse(
+    context: &Context,
+    (offset, body): (u64, &[u8]),
+    creation_order: Option<u32>,
+    wanted: Option<&[u8]>,
+) -> Option<Found> {
+    Some(match locate(STRUCTURE, offset, body, RawAttribute::parse) {
+        Ok(raw) if wanted.is_some_and(|name| raw.name != name) => return None,
         Ok(raw) => {
             Found { name: Some(raw.name.into()), creation_order, content: content(context, offset, &raw) }
         }
         Err(error) => Found::broken(error),
-    }
+    })
 }
 
 fn content(context: &Context, offset: u64, raw: &RawAttribute<'_>) -> Result<Content> {

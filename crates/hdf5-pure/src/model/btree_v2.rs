@@ -52,6 +52,32 @@ impl<'a> Tree<'a> {
         self.header.root.map(|address| Child { address, records: self.header.root_records })
     }
 
+    /// Bytes of a node.
+    pub(crate) fn node_size(&self) -> u64 {
+        self.header.node_size.into()
+    }
+
+    /// Where all nodes are.
+    pub(crate) fn nodes(&self) -> Result<Vec<Address>> {
+        let mut budget = Budget::new(self.context);
+        let mut level = usize::from(self.header.depth);
+        let mut row: Vec<Child> = self.root().into_iter().collect();
+        let mut nodes = Vec::new();
+        loop {
+            let mut below = Vec::new();
+            for &node in &row {
+                budget.visit(self.context, NODE, node.address, self.node_size())?;
+                nodes.push(node.address);
+                if level > 0 {
+                    let bytes = self.context.read(NODE, node.address, self.node_size())?;
+                    below.extend(self.parse(&bytes, node, level)?.children);
+                }
+            }
+            let Some(next) = level.checked_sub(1) else { return Ok(nodes) };
+            (level, row) = (next, below);
+        }
+    }
+
     /// Visits all records in order. A node that cannot be read is one error; its siblings are visited. Other records
     /// than the header counts are an error too.
     pub(crate) fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {

@@ -8,7 +8,7 @@ use sciformats_core::{Error, Result, Slab};
 
 use super::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
 use super::copy::{Distances, Overlap, Placed};
-use super::read::{Reader, Scratch};
+use super::read::{LONG, Reader, Scratch};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::layout::Chunked;
 
@@ -177,7 +177,8 @@ impl Chunks<'_> {
         }
         let wrong = || self.reader.layout_fault("chunk size", FaultKind::Overflow);
         self.distances.place(overlaps, placed).ok_or_else(wrong)?;
-        if let Some(out) = placed.whole(part, self.bytes)
+        if self.bytes as u64 >= LONG
+            && let Some(out) = placed.whole(part, self.bytes)
             && self.reader.is_plain(self.layout, chunk)?
             && chunk.size >= out.len() as u64
         {

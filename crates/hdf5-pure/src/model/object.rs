@@ -99,7 +99,8 @@ impl<'a> Object<'a> {
 
     /// Reads the chunks that continuation messages lead to.
     fn follow(&mut self, context: &'a Context) -> Result<()> {
-        let mut seen = HashSet::from([self.address]);
+        // Most headers do not continue.
+        let mut seen = HashSet::new();
         let mut next = 0;
         while let Some(&message) = self.messages.get(next) {
             next = next.saturating_add(1);
@@ -109,7 +110,7 @@ impl<'a> Object<'a> {
             let (at, len) = locate(message.kind.name(), message.offset, self.body(&message), |i| {
                 small::continuation(i, context.sizes)
             })?;
-            if !seen.insert(at) {
+            if at == self.address || !seen.insert(at) {
                 return Err(Fault::new("offset", FaultKind::Loop).at(message.kind.name(), message.offset));
             }
             let bytes = context.read("object header continuation", at, len)?;

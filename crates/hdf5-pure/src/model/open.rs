@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock};
 
+use sciformats_core::commit::journal::{self, Interrupted};
 use sciformats_core::fault::{FaultKind, locate};
-use sciformats_core::storage::{FileStorage, Mapped, Overlay, Patch};
+use sciformats_core::storage::{FileStorage, Overlay, Patch};
 use sciformats_core::{Error, Fault, Limits, ReadAt, Result};
 
 use super::chunk_cache::ChunkCache;
 use super::context::Context;
 use super::external::Outside;
+use super::lazy::Lazy;
 use super::object::Object;
 use super::{file_set, links};
 use crate::model::filters::Registry;
@@ -76,8 +78,16 @@ impl Opened {
         Self::of(open(path)?, Some(path), options)
     }
 
-    /// Opens what `storage` holds.
+    /// Opens what `storage` holds: where a commit was cut, the file as the last one left it.
     pub(crate) fn of(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &Options) -> Result<Self> {
+        if journal_of(&*storage)?.is_some() {
+            return Self::plain(Arc::new(journal::view(storage)?), path, options);
+        }
+        Self::plain(storage, path, options)
+    }
+
+    /// Opens what `storage` holds, whatever it ends in.
+    pub(crate) fn plain(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &Options) -> Result<Self> {
         let open = |path: &Path| self::storage(path, options);
         let (position, superblock) = superblock(&*storage)?;
         let sizes = superblock.sizes;
@@ -149,15 +159,30 @@ impl Opened {
 }
 
 fn storage(path: &Path, options: &Options) -> Result<Arc<dyn ReadAt>> {
-    let empty = || std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
-    if options.unmapped || empty() {
-        return Ok(Arc::new(FileStorage::open(path)?));
+    if options.unmapped { Ok(Arc::new(FileStorage::open(path)?)) } else { Ok(Arc::new(Lazy::open(path)?)) }
+}
+
+/// The journal that the file ends in, if a commit of an edit was cut.
+///
+/// # Errors
+/// `Malformed` if it is damaged, or belongs to another state of the file: something else has written to it since.
+pub(crate) fn journal_of(storage: &dyn ReadAt) -> Result<Option<Interrupted>> {
+    let Some(found) = journal::interrupted(storage)? else { return Ok(None) };
+    let (position, superblock) = superblock(storage)?;
+    let end = superblock.end_of_file.saturating_sub(superblock.base).saturating_add(position);
+    if end == found.old_len || end == found.new_len && found.committed {
+        return Ok(Some(found));
     }
-    Ok(Arc::new(Mapped::open(path)?))
+    if !found.committed {
+        // It is about a commit that never took place, and may stay where it is.
+        return Ok(None);
+    }
+    let rule = FaultKind::Rule("belongs to another state of the file, which was changed after an edit had been cut");
+    Err(Fault::from(rule).at("journal", found.offset))
 }
 
 /// The superblock, and where it stands: at 0, 512, 1024 and so on.
-fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
+pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
     let mut position = 0u64;
     while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.len()) {
         if *storage.read_at(position, SIGNATURE.len())? == SIGNATURE {

@@ -102,7 +102,7 @@ pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
 }
 
 /// Adjacent elements of so many bytes are read by a call of the system.
-const LONG: u64 = 32 << 10;
+pub(super) const LONG: u64 = 32 << 10;
 
 /// A read of one dataset.
 pub(crate) struct Reader<'a> {
@@ -193,12 +193,11 @@ impl<'a> Reader<'a> {
             let kind = FaultKind::OutOfBounds { found, end: context.storage.len() };
             context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
         })?;
-        // Short runs are cheaper to pick out of memory than to ask for one by one.
-        let short =
-            slab.runs().next().is_some_and(|run| run.step != 1 || run.len.saturating_mul(size as u64) < LONG);
-        if let Some(all) = context.storage.as_slice().filter(|_| short) {
-            let start = usize::try_from(context.offset(at)).unwrap_or(usize::MAX);
-            let end = start.saturating_add(usize::try_from(total).unwrap_or(usize::MAX));
+        let start = usize::try_from(context.offset(at)).unwrap_or(usize::MAX);
+        let end = start.saturating_add(usize::try_from(total).unwrap_or(usize::MAX));
+        if is_dense(slab, size as u64)
+            && let Some(all) = context.storage.as_slice()
+        {
             return self.compact(all.get(start..end).unwrap_or_default(), slab, out);
         }
         runs(slab, size, out, |from, out| {
@@ -245,6 +244,26 @@ impl<'a> Reader<'a> {
         let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
         ends.any(|((at, n), size)| at.saturating_add(1).saturating_mul(*n) > *size)
     }
+}
+
+/// Whether the pieces of adjacent elements are short and near to each other, or many: then they are cheaper to pick out of
+/// memory than to read one by one.
+fn is_dense(slab: &Slab, size: u64) -> bool {
+    /// Making a page of a map accessible brings about so many bytes with it.
+    const NEAR: u64 = 64 << 10;
+    const MANY: u64 = 1000;
+    let mut runs = slab.runs();
+    let Some(first) = runs.next() else { return false };
+    if first.step == 1 && first.len.saturating_mul(size) >= LONG {
+        return false;
+    }
+    let pieces = slab.len().checked_div(if first.step == 1 { first.len } else { 1 }).unwrap_or(0);
+    let distance = match runs.next() {
+        _ if first.step != 1 => first.step,
+        Some(second) => second.from.saturating_sub(first.from),
+        None => first.len,
+    };
+    pieces > MANY || pieces > 1 && distance.saturating_mul(size) < NEAR
 }
 
 /// Calls `read` for each piece of adjacent elements with its byte offset in the array.

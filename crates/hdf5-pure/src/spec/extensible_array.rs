@@ -5,7 +5,7 @@
 
 use nom::Parser;
 use nom::bytes::complete::take;
-use nom::multi::count;
+use nom::multi::{count, fill};
 use nom::number::complete::u8 as byte;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
@@ -45,7 +45,25 @@ impl ExtensibleArray {
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, (array, _)) = Self::parse_whole(i, sizes)?;
+        Ok((i, array))
+    }
+
+    /// The header, and the statistics as [`encode`](Self::encode) takes them.
+    pub(crate) fn parse_whole(i: &[u8], sizes: Sizes) -> Parsed<'_, (Self, [u64; 6])> {
         sealed(|i| header(i, sizes))(i)
+    }
+
+    /// Where the element with this number stands; none if the array has no place for it.
+    pub(crate) fn place_of(&self, number: u64) -> Option<ElementPlace> {
+        let Some(beyond) = number.checked_sub(self.index_elements.into()) else {
+            return Some(ElementPlace::Index(number));
+        };
+        let u = beyond.checked_div(self.min_data_elements.into())?.checked_add(1)?.checked_ilog2()?;
+        let within = number.checked_sub(self.first_of(u))?;
+        let n = self.block_elements(u);
+        let (block, slot) = (within.checked_div(n)?, within.checked_rem(n)?);
+        (u < self.super_blocks()).then_some(ElementPlace::Block { u, block, slot })
     }
 
     /// Super blocks whose data blocks the index block leads to.
@@ -141,7 +159,23 @@ impl ExtensibleArray {
     }
 }
 
-fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, ExtensibleArray> {
+/// Where an element of an [`ExtensibleArray`] stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ElementPlace {
+    /// In the index block, counted from its first element.
+    Index(u64),
+    /// In a data block.
+    Block {
+        /// Its super block.
+        u: u32,
+        /// Which data block of it.
+        block: u64,
+        /// Which element of that.
+        slot: u64,
+    },
+}
+
+fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, (ExtensibleArray, [u64; 6])> {
     let (i, ()) = signature(b"EAHD")(i)?;
     let (i, _) = version(0)(i)?;
     let (i, client) = client(i)?;
@@ -155,9 +189,10 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, ExtensibleArray> {
     if !powers || max_bits == 0 || max_bits > 64 || page_bits > 63 {
         return fail(at, FaultKind::Rule("breaks the rules of an extensible array"));
     }
-    let (i, statistics) = field("statistics", count(length(sizes), 6usize)).parse(i)?;
+    let mut statistics = [0; 6];
+    let (i, ()) = field("statistics", fill(length(sizes), &mut statistics)).parse(i)?;
     let (i, index_block) = field("index block address", address(sizes))(i)?;
-    let max_index_set = statistics.get(4).copied().unwrap_or(0);
+    let [.., max_index_set, _] = statistics;
     let array = ExtensibleArray {
         client,
         element_size,
@@ -169,7 +204,7 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, ExtensibleArray> {
         max_index_set,
         index_block,
     };
-    Ok((i, array))
+    Ok((i, (array, statistics)))
 }
 
 /// The index block, `EAIB`.
@@ -311,5 +346,38 @@ mod tests {
         assert_eq!(firsts, [4, 20, 52, 116, 244, 500, 1012, 2036, 4084]);
         assert_eq!((ExtensibleArray::blocks(8), array.block_elements(8)), (16, 256));
         assert_eq!(array.max_index_set, 100);
+        assert_eq!(ExtensibleArray::parse_whole(&bytes, SIZES).unwrap().1.1, [0, 0, 0, 0, 100, 0]);
+    }
+
+    #[test]
+    fn places_of_elements() {
+        let array = ExtensibleArray {
+            client: 0,
+            element_size: 8,
+            max_bits: 32,
+            index_elements: 4,
+            min_data_elements: 16,
+            min_super_pointers: 4,
+            page_bits: 10,
+            max_index_set: 0,
+            index_block: None,
+        };
+        let block = |u, block, slot| Some(ElementPlace::Block { u, block, slot });
+        assert_eq!(array.place_of(3), Some(ElementPlace::Index(3)));
+        assert_eq!(array.place_of(4), block(0, 0, 0));
+        assert_eq!(array.place_of(19), block(0, 0, 15));
+        assert_eq!(array.place_of(20), block(1, 0, 0));
+        assert_eq!(array.place_of(84), block(2, 1, 0));
+        // Every element has its own place, in the order of the blocks.
+        let mut next = 4;
+        for u in 0..8 {
+            for j in 0..ExtensibleArray::blocks(u) {
+                for slot in 0..array.block_elements(u) {
+                    assert_eq!(array.place_of(next), block(u, j, slot));
+                    next += 1;
+                }
+            }
+        }
+        assert_eq!(array.place_of(1 << 40), None);
     }
 }

@@ -5,7 +5,10 @@
 use nom::number::complete::{le_u16, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::{Address, Sizes, address, defined, length, sealed, signature, uint, version, width_for};
+use super::{
+    Address, Sizes, address, defined, length, put_address, put_checksum, put_length, put_uint, sealed,
+    signature, uint, version, width_for,
+};
 
 /// The header of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub struct FreeSpace {
     pub list: Option<Address>,
     /// Bytes of the list in use.
     pub list_size: u64,
+    /// Bytes that the list has.
+    pub list_allocated: u64,
 }
 
 impl FreeSpace {
@@ -50,8 +55,21 @@ impl FreeSpace {
             let (i, max_section) = field("maximum section size", length(sizes))(i)?;
             let (i, list) = field("address of serialized section list", address(sizes))(i)?;
             let (i, list_size) = field("size of serialized section list used", length(sizes))(i)?;
-            let (i, _) = field("allocated size of serialized section list", length(sizes))(i)?;
-            Ok((i, Self { client, total, sections, serialized, address_bits, max_section, list, list_size }))
+            let (i, list_allocated) = field("allocated size of serialized section list", length(sizes))(i)?;
+            Ok((
+                i,
+                Self {
+                    client,
+                    total,
+                    sections,
+                    serialized,
+                    address_bits,
+                    max_section,
+                    list,
+                    list_size,
+                    list_allocated,
+                },
+            ))
         })(i)
     }
 }
@@ -94,4 +112,82 @@ pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Par
         }
         Ok((i, sections))
     })(i)
+}
+
+impl FreeSpace {
+    /// Appends the header of a manager of the file.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        /// Simple, small and large sections.
+        const CLASSES: u16 = 3;
+        const SHRINK_AND_EXPAND: [u16; 2] = [80, 120];
+        let start = out.len();
+        out.extend(b"FSHD\0");
+        out.push(self.client);
+        for value in [self.total, self.sections, self.serialized, 0] {
+            put_length(out, value, sizes);
+        }
+        out.extend(CLASSES.to_le_bytes());
+        out.extend(SHRINK_AND_EXPAND.into_iter().flat_map(u16::to_le_bytes));
+        out.extend(self.address_bits.to_le_bytes());
+        put_length(out, self.max_section, sizes);
+        put_address(out, self.list, sizes);
+        put_length(out, self.list_size, sizes);
+        put_length(out, self.list_allocated, sizes);
+        put_checksum(out, start);
+    }
+}
+
+/// Appends the list of the manager whose header stands at `at`.
+pub(crate) fn encode_sections(
+    out: &mut Vec<u8>,
+    header: &FreeSpace,
+    at: Address,
+    sections: &[Section],
+    sizes: Sizes,
+) {
+    let start = out.len();
+    out.extend(b"FSSE\0");
+    put_address(out, Some(at), sizes);
+    let mut sorted = sections.to_vec();
+    sorted.sort_unstable_by_key(|section| (section.size, section.offset));
+    for group in sorted.chunk_by(|a, b| a.size == b.size) {
+        put_uint(out, group.len() as u64, width_for(header.serialized));
+        put_uint(out, group.first().map_or(0, |section| section.size), width_for(header.max_section));
+        for section in group {
+            put_uint(out, section.offset, usize::from(header.address_bits).div_ceil(8));
+            out.push(section.class);
+        }
+    }
+    put_checksum(out, start);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::SIZES;
+    use super::*;
+
+    #[test]
+    fn a_manager_and_its_list() {
+        let section = |offset, size| Section { offset, size, class: 0 };
+        let sections = [section(96, 8), section(200, 8), section(1000, 300)];
+        let mut header = FreeSpace {
+            client: 1,
+            total: 316,
+            sections: 3,
+            serialized: 3,
+            address_bits: 63,
+            max_section: i64::MAX as u64,
+            list: Some(Address(2000)),
+            list_size: 0,
+            list_allocated: 0,
+        };
+        let mut list = Vec::new();
+        encode_sections(&mut list, &header, Address(1900), &sections, SIZES);
+        (header.list_size, header.list_allocated) = (list.len() as u64, list.len() as u64);
+        assert_eq!(super::sections(&list, &header, SIZES).unwrap(), (&[][..], sections.to_vec()));
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes, SIZES);
+        assert_eq!(bytes.len(), FreeSpace::size(SIZES));
+        assert_eq!(FreeSpace::parse(&bytes, SIZES).unwrap(), (&[][..], header));
+    }
 }

@@ -5,25 +5,27 @@ pub(crate) fn hash(bytes: &[u8], initial: u32) -> u32 {
     let len = u32::try_from(bytes.len() & 0xffff_ffff).unwrap_or(0);
     let mut state = [0xdead_beef_u32.wrapping_add(len).wrapping_add(initial); 3];
     // The last block, whole or not, is mixed differently; only an empty input has none.
-    let last = match bytes.len() {
-        0 => return state[2],
-        n => n.saturating_sub(1) / 12,
-    };
-    for (i, block) in bytes.chunks(12).enumerate() {
+    let Some(last) = bytes.len().checked_sub(1).map(|n| n / 12) else { return state[2] };
+    let (whole, rest) = bytes.as_chunks::<12>();
+    let (mixed, finished) = whole.split_at(last.min(whole.len()));
+    for block in mixed {
         add(&mut state, block);
-        if i == last {
-            finish(&mut state);
-        } else {
-            mix(&mut state);
+        mix(&mut state);
+    }
+    match finished.first() {
+        Some(block) => add(&mut state, block),
+        None => {
+            let mut padded = [0; 12];
+            padded.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+            add(&mut state, &padded);
         }
     }
+    finish(&mut state);
     state[2]
 }
 
-fn add([a, b, c]: &mut [u32; 3], block: &[u8]) {
-    let mut padded = [0; 12];
-    padded.iter_mut().zip(block).for_each(|(to, &from)| *to = from);
-    let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = padded;
+fn add([a, b, c]: &mut [u32; 3], block: &[u8; 12]) {
+    let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *block;
     *a = a.wrapping_add(u32::from_le_bytes([a0, a1, a2, a3]));
     *b = b.wrapping_add(u32::from_le_bytes([b0, b1, b2, b3]));
     *c = c.wrapping_add(u32::from_le_bytes([c0, c1, c2, c3]));

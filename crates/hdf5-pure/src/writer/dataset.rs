@@ -10,6 +10,7 @@ use super::layout::{self, ChunkIndex};
 use super::value::{self, Store, Value};
 use crate::model::write::attributes::Attribute;
 use crate::model::write::bound::Bound;
+use crate::model::write::chunk_index::CHUNK_K;
 use crate::model::write::chunk_shape;
 use crate::model::write::chunks::Chunked;
 use crate::model::write::dataset::{Data, Dataset};
@@ -74,7 +75,7 @@ impl std::fmt::Debug for DatasetBuilder<'_> {
 }
 
 impl<'w> DatasetBuilder<'w> {
-    pub(super) fn new(tree: &'w mut Tree, parent: ObjectId, path: &str) -> Self {
+    pub(crate) fn new(tree: &'w mut Tree, parent: ObjectId, path: &str) -> Self {
         Self {
             tree,
             parent,
@@ -372,7 +373,8 @@ impl<'w> DatasetBuilder<'w> {
             _ => LATE,
         };
         let fill = FillValue { allocation_time, write_time: IF_SET, value };
-        let mut dataset = Dataset { datatype, committed: self.committed, dataspace, fill, pipeline, data };
+        let committed = self.committed;
+        let mut dataset = Dataset { datatype, committed, dataspace, fill, pipeline, data, edited: None };
         if filled {
             dataset.fill_compact();
         }
@@ -504,6 +506,9 @@ impl<'w> DatasetBuilder<'w> {
             stored: BTreeMap::new(),
             open: BTreeMap::new(),
             implicit: None,
+            overwrites: false,
+            k: CHUNK_K,
+            left: Vec::new(),
         }))
     }
 }

@@ -23,7 +23,7 @@ impl std::fmt::Debug for DatasetWriter<'_> {
 }
 
 impl<'w> DatasetWriter<'w> {
-    pub(super) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
         Self { tree, id }
     }
 
@@ -51,12 +51,13 @@ impl<'w> DatasetWriter<'w> {
         Ok(self.tree.dataset(self.id)?.shape())
     }
 
-    /// Lets the dataset grow to `shape`.
+    /// Gives the dataset another shape. Elements beyond it are taken away, and new ones read as the fill value.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it passes the maximum; `Unsupported` if a dimension shrinks.
+    /// [`Error::Usage`] if it passes the maximum, or elements are not stored in chunks; `Io`.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
-        self.tree.dataset_mut(self.id)?.0.resize(shape)?;
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.resize(output, registry, shape)?;
         Ok(self)
     }
 
@@ -129,26 +130,43 @@ impl<'w> DatasetWriter<'w> {
         self.write_slab(&slab, values)
     }
 
+    /// Writes single elements, each by as many coordinates as there are dimensions.
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab); a point outside of the shape, or another number of values than points, changes
+    /// nothing.
+    pub fn write_points<T: Store>(&mut self, points: &[Vec<u64>], values: &[T]) -> Result<&mut Self> {
+        if points.len() != values.len() {
+            return Err(Error::usage("values", "are not as many as points"));
+        }
+        let shape = self.shape()?.to_vec();
+        let of = |point: &Vec<u64>| {
+            Slab::new(&shape, point.iter().map(|&at| Range::new(at, 1)).collect::<Vec<_>>())
+        };
+        let slabs = points.iter().map(of).collect::<Result<Vec<_>>>()?;
+        for (slab, value) in slabs.iter().zip(values) {
+            self.write_slab(slab, std::slice::from_ref(value))?;
+        }
+        Ok(self)
+    }
+
     /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values are no whole rows, or the dataset may not grow so far.
+    /// As [`append_along`](Self::append_along).
     pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
-        let mut shape = self.shape()?.to_vec();
-        let row = sciformats_core::slab::elements(shape.get(1..).unwrap_or_default()).unwrap_or(0);
-        let len = values.len() as u64;
-        let (Some(first), Some(0)) = (shape.first_mut(), len.checked_rem(row)) else {
-            return Err(Error::usage("values", "are no whole rows of the dataset"));
-        };
-        let rows = len / row.max(1);
-        let start = *first;
-        *first = start.checked_add(rows).ok_or_else(|| Error::usage("shape", "has more than 2^64 rows"))?;
+        self.append_along(0, values)
+    }
+
+    /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not
+    /// grow so far.
+    pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
+        let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
         self.resize(&shape)?;
-        let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
-        if let Some(range) = ranges.first_mut() {
-            *range = Range::new(start, rows);
-        }
-        self.write_slab(&Slab::new(&shape, ranges)?, values)
+        self.write_slab(&slab, values)
     }
 
     /// Gives the dataset an attribute; one of that name gets the new value.
@@ -160,4 +178,23 @@ impl<'w> DatasetWriter<'w> {
         self.tree.attribute(self.id, attribute)?;
         Ok(self)
     }
+}
+
+/// The shape after `count` more elements along `axis`, and the part of it that is new.
+pub(crate) fn appended(shape: &[u64], axis: usize, count: u64) -> Result<(Vec<u64>, Slab)> {
+    let others = shape.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &n)| n);
+    let row = others.fold(1u64, u64::saturating_mul);
+    let mut grown = shape.to_vec();
+    let (Some(length), Some(0)) = (grown.get_mut(axis), count.checked_rem(row)) else {
+        return Err(Error::usage("values", "are no whole rows of the dataset"));
+    };
+    let rows = count / row.max(1);
+    let start = *length;
+    *length = start.checked_add(rows).ok_or_else(|| Error::usage("shape", "has more than 2^64 rows"))?;
+    let mut ranges: Vec<Range> = grown.iter().map(|&n| Range::all(n)).collect();
+    if let Some(range) = ranges.get_mut(axis) {
+        *range = Range::new(start, rows);
+    }
+    let slab = Slab::new(&grown, ranges)?;
+    Ok((grown, slab))
 }

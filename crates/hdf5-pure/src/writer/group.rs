@@ -21,11 +21,11 @@ impl std::fmt::Debug for GroupWriter<'_> {
 }
 
 impl<'w> GroupWriter<'w> {
-    pub(super) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
         Self { tree, id }
     }
 
-    pub(super) fn into_group(self, path: &str) -> Result<Self> {
+    pub(crate) fn into_group(self, path: &str) -> Result<Self> {
         let id = self.tree.group_at(self.id, path)?;
         Ok(Self { tree: self.tree, id })
     }
@@ -66,9 +66,45 @@ impl<'w> GroupWriter<'w> {
     /// Gives the group a comment.
     ///
     /// # Errors
-    /// None at present.
+    /// [`Error::Usage`](crate::Error::Usage) if it holds a NUL.
     pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
-        self.tree.object_mut(self.id)?.comment = Some(text.into());
+        self.tree.comment(self.id, text)?;
+        Ok(self)
+    }
+
+    /// Takes an attribute out.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub fn remove_attribute(&mut self, name: &str) -> Result<&mut Self> {
+        self.tree.remove_attribute(self.id, name)?;
+        Ok(self)
+    }
+
+    /// Gives an attribute another name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
+    pub fn rename_attribute(&mut self, name: &str, to: &str) -> Result<&mut Self> {
+        self.tree.rename_attribute(self.id, name, to)?;
+        Ok(self)
+    }
+
+    /// Takes the link at `path` out. An object that no other hard link leads to goes with it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub fn unlink(&mut self, path: &str) -> Result<&mut Self> {
+        self.tree.unlink(self.id, path)?;
+        Ok(self)
+    }
+
+    /// Gives the link at `path` another name or group; what it leads to stays where it is.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
+    pub fn move_link(&mut self, path: &str, to: &str) -> Result<&mut Self> {
+        self.tree.move_link(self.id, path, to)?;
         Ok(self)
     }
 

@@ -2,14 +2,14 @@
 
 mod dataset;
 mod datatypes;
-mod elements;
+pub(crate) mod elements;
 mod features;
 mod filters;
 mod group;
 mod layout;
 mod record;
 mod scales;
-mod value;
+pub(crate) mod value;
 
 use std::path::Path;
 

@@ -206,6 +206,12 @@ impl<T: Store, const N: usize> Store for [T; N] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Reference(pub(super) Option<u64>);
 
+impl Reference {
+    pub(crate) fn to(address: u64) -> Self {
+        Self(Some(address))
+    }
+}
+
 impl Store for Reference {
     fn datatype() -> Datatype {
         Datatype { version: 1, size: 8, class: Class::Reference(ReferenceKind::Object) }
@@ -353,7 +359,7 @@ impl Value for Raw<'_> {
 }
 
 /// Fails if the elements of a type lie elsewhere: bytes alone do not make one.
-pub(super) fn refuse_indirect(datatype: &Datatype) -> Result<()> {
+pub(crate) fn refuse_indirect(datatype: &Datatype) -> Result<()> {
     let elsewhere = match &datatype.class {
         Class::VariableLength(_) | Class::Reference(ReferenceKind::Region | ReferenceKind::Standard) => true,
         Class::Compound(members) => {
@@ -368,38 +374,54 @@ pub(super) fn refuse_indirect(datatype: &Datatype) -> Result<()> {
     Ok(())
 }
 
+/// Where that is written which elements lead to.
+pub(crate) struct Elsewhere<'a> {
+    pub(crate) output: &'a mut Output,
+    pub(crate) heap: &'a mut GlobalHeap,
+    pub(crate) bound: Bound,
+}
+
+impl Elsewhere<'_> {
+    fn encoded<T>(self, encode: impl FnOnce(&mut Encoder<'_>) -> Result<T>) -> Result<(T, Vec<u8>)> {
+        let Elsewhere { output, heap, bound } = self;
+        let mut encoder = Encoder { out: Vec::new(), output, heap, bound };
+        let result = encode(&mut encoder)?;
+        Ok((result, encoder.out))
+    }
+}
+
+fn elsewhere(tree: &mut Tree) -> Elsewhere<'_> {
+    Elsewhere { output: &mut tree.output, heap: &mut tree.heap, bound: tree.settings.bound }
+}
+
 /// Encodes elements; returns their bytes.
 pub(super) fn encoded<T>(
     tree: &mut Tree,
     encode: impl FnOnce(&mut Encoder<'_>) -> Result<T>,
 ) -> Result<(T, Vec<u8>)> {
-    let mut encoder = Encoder {
-        out: Vec::new(),
-        output: &mut tree.output,
-        heap: &mut tree.heap,
-        bound: tree.settings.bound,
-    };
-    let result = encode(&mut encoder)?;
-    Ok((result, encoder.out))
+    elsewhere(tree).encoded(encode)
 }
 
 /// The elements as `datatype` has them, where that is another type than their own.
 pub(super) fn converted<T: Store>(tree: &mut Tree, values: &[T], datatype: &Datatype) -> Result<Vec<u8>> {
-    let own = tree.settings.bound.datatype(&T::datatype())?;
+    convert(elsewhere(tree), values, datatype)
+}
+
+/// The elements as `datatype` has them.
+pub(crate) fn convert<T: Store>(to: Elsewhere<'_>, values: &[T], datatype: &Datatype) -> Result<Vec<u8>> {
+    let own = to.bound.datatype(&T::datatype())?;
+    let encoded = |to: Elsewhere<'_>| to.encoded(|to| T::encode(values, to)).map(|((), bytes)| bytes);
     if crate::convert::same(&own, datatype) {
-        return encoded(tree, |to| T::encode(values, to)).map(|((), bytes)| bytes);
+        return encoded(to);
     }
     match &datatype.class {
         Class::String { padding, .. } => fixed_strings(values, datatype.size, *padding),
         Class::VariableLength(VariableLength::String { .. })
             if values.first().is_none_or(|v| v.text().is_some()) =>
         {
-            encoded(tree, |to| T::encode(values, to)).map(|((), bytes)| bytes)
+            encoded(to)
         }
-        _ => {
-            let (_, bytes) = encoded(tree, |to| T::encode(values, to))?;
-            crate::convert::elements(&own, datatype, bytes)
-        }
+        _ => crate::convert::elements(&own, datatype, encoded(to)?),
     }
 }
 
@@ -424,7 +446,7 @@ fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<
 }
 
 /// Makes the attribute message of a value.
-pub(super) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Result<Attribute> {
+pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Result<Attribute> {
     let ((datatype, shape), data) = encoded(tree, |to| value.store(to))?;
     let bound = tree.settings.bound;
     let datatype = bound.datatype(&datatype)?;
@@ -450,10 +472,11 @@ pub(super) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
         datatype: &types,
         shared_datatype: false,
         dataspace: &spaces,
+        shared_dataspace: false,
         data: &data,
     };
     new.encode(&mut message, version);
-    Ok(Attribute { name: name.as_bytes().into(), message })
+    Ok(Attribute { name: name.as_bytes().into(), message, creation_order: None })
 }
 
 /// Checks the parts of a link's value.

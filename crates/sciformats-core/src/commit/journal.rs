@@ -180,13 +180,29 @@ enum Meaning {
     /// The bytes as they are.
     Plain,
     /// The first `len` bytes, with the patches laid over.
-    Journalled { len: u64, patches: Vec<Patch> },
+    Journalled { len: u64, patches: Vec<Patch>, interrupted: Interrupted },
+}
+
+/// What the journal of an interrupted commit says of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Length of the file before the commit.
+    pub old_len: u64,
+    /// Length of the file after it.
+    pub new_len: u64,
+    /// Whether the commit counts, so that the patches are to be applied.
+    pub committed: bool,
+    /// Absolute offset of the state sector.
+    pub offset: u64,
 }
 
 fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
     let Some((record, at)) = state_sector(storage)? else { return Ok(Meaning::Plain) };
-    if record.state == State::Pending {
-        return Ok(Meaning::Journalled { len: record.old_len, patches: Vec::new() });
+    let committed = record.state == State::Committed;
+    let interrupted =
+        Interrupted { old_len: record.old_len, new_len: record.new_len, committed, offset: at };
+    if !committed {
+        return Ok(Meaning::Journalled { len: record.old_len, patches: Vec::new(), interrupted });
     }
     let size = usize::try_from(record.body_size).unwrap_or(usize::MAX);
     let bytes = storage.read_at(record.body, size)?;
@@ -196,7 +212,7 @@ fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
         return Err(crate::Fault::new("body checksum", kind).at("journal", at));
     }
     let patches = locate_all("journal", record.body, &bytes, nom::multi::many0(patch_or_end))?;
-    Ok(Meaning::Journalled { len: record.new_len, patches })
+    Ok(Meaning::Journalled { len: record.new_len, patches, interrupted })
 }
 
 /// As [`patch`], but the end of the input ends the list rather than failing in the middle of a patch.
@@ -234,7 +250,7 @@ pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
             let len = storage.len();
             Ok(Overlay::new(storage, len, Vec::new()))
         }
-        Meaning::Journalled { len, patches } => Ok(Overlay::new(storage, len, patches)),
+        Meaning::Journalled { len, patches, .. } => Ok(Overlay::new(storage, len, patches)),
     }
 }
 
@@ -246,6 +262,17 @@ pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
     meaning(storage).map(|meaning| meaning != Meaning::Plain)
 }
 
+/// What the journal says if a commit was cut: a caller that knows more of the file can tell whether it belongs to it.
+///
+/// # Errors
+/// As [`view`].
+pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupted>> {
+    Ok(match meaning(storage)? {
+        Meaning::Plain => None,
+        Meaning::Journalled { interrupted, .. } => Some(interrupted),
+    })
+}
+
 /// Plans what finishes, or takes back, an interrupted commit: nothing if there was none.
 ///
 /// # Errors
@@ -253,7 +280,7 @@ pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
 pub fn recover(storage: &(impl ReadAt + ?Sized)) -> Result<Vec<Step<'static>>> {
     Ok(match meaning(storage)? {
         Meaning::Plain => Vec::new(),
-        Meaning::Journalled { len, patches } => completion(len, patches).collect(),
+        Meaning::Journalled { len, patches, .. } => completion(len, patches).collect(),
     })
 }
 
@@ -280,6 +307,10 @@ mod tests {
             apply(&recovery, &mut recovered).unwrap();
             assert!(recovered == seen, "{cut:?}: recovery");
             assert!(!is_interrupted(&recovered).unwrap());
+            if let Some(told) = interrupted(file).unwrap() {
+                assert_eq!((told.old_len, told.new_len), (old.len() as u64, new.len() as u64));
+                assert_eq!(if told.committed { new } else { old }, seen);
+            }
         })
     }
 

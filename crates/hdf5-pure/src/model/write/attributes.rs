@@ -4,7 +4,6 @@ use sciformats_core::Result;
 
 use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
-use super::links::MAX_COMPACT;
 use super::output::{Output, SIZES};
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::lookup3;
@@ -18,36 +17,57 @@ pub(crate) struct Attribute {
     pub(crate) name: Box<[u8]>,
     /// The attribute message.
     pub(crate) message: Vec<u8>,
+    /// When it was made among the attributes of an object of the file that is edited.
+    pub(crate) creation_order: Option<u32>,
+}
+
+/// What an object says of the order in which its attributes were made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order {
+    /// The number of the next attribute, where numbers are kept.
+    pub(crate) next: Option<u16>,
+    /// Whether there is an index by them.
+    pub(crate) indexed: bool,
+}
+
+impl Order {
+    /// The order of a new object's attributes.
+    pub(crate) fn of(attributes: &[Attribute], tracked: bool) -> Self {
+        Self { next: tracked.then(|| u16::try_from(attributes.len()).unwrap_or(u16::MAX)), indexed: tracked }
+    }
+
+    /// The message of an object whose attributes are in its header.
+    pub(crate) fn info(self) -> AttributeInfo {
+        AttributeInfo {
+            max_creation_index: self.next,
+            heap: None,
+            by_name: None,
+            by_creation_order: self.indexed.then_some(None),
+        }
+    }
+}
+
+/// The attributes with their numbers.
+fn numbered(attributes: &[Attribute]) -> impl Iterator<Item = (u32, &Attribute)> {
+    (0u32..).zip(attributes).map(|(place, attribute)| (attribute.creation_order.unwrap_or(place), attribute))
 }
 
 /// Attributes longer than this do not fit a message of a header.
 pub(crate) const MAX_MESSAGE: usize = 65_528;
 
-/// Whether the attributes stay in the header.
-pub(crate) fn are_compact(attributes: &[Attribute]) -> bool {
-    attributes.len() <= MAX_COMPACT
-        && attributes.iter().all(|attribute| attribute.message.len() <= MAX_MESSAGE)
+/// Whether the attributes stay in the header, which holds so many.
+pub(crate) fn are_compact(attributes: &[Attribute], most: usize) -> bool {
+    attributes.len() <= most && attributes.iter().all(|attribute| attribute.message.len() <= MAX_MESSAGE)
 }
 
-/// The messages of compact attributes.
-pub(crate) fn compact(attributes: &[Attribute], tracked: bool) -> Vec<Message> {
-    let mut messages = Vec::new();
-    if tracked {
-        let info = AttributeInfo {
-            max_creation_index: Some(u16::try_from(attributes.len()).unwrap_or(u16::MAX)),
-            heap: None,
-            by_name: None,
-            by_creation_order: Some(None),
-        };
-        messages.push(info_message(&info));
-    }
-    messages.extend((0u16..).zip(attributes).map(|(creation_index, attribute)| Message {
+/// The messages of compact attributes, without the one about them.
+pub(crate) fn compact(attributes: &[Attribute]) -> impl Iterator<Item = Message> {
+    numbered(attributes).map(|(number, attribute)| Message {
         kind: MessageType::Attribute,
         flags: 0,
-        creation_index,
+        creation_index: u16::try_from(number).unwrap_or(u16::MAX),
         body: attribute.message.clone(),
-    }));
-    messages
+    })
 }
 
 /// The message of dense attributes.
@@ -58,13 +78,13 @@ pub(crate) fn info_message(info: &AttributeInfo) -> Message {
 }
 
 /// Writes dense attributes.
-pub(crate) fn build(output: &mut Output, attributes: &[Attribute], tracked: bool) -> Result<AttributeInfo> {
+pub(crate) fn build(output: &mut Output, attributes: &[Attribute], order: Order) -> Result<AttributeInfo> {
     let bodies = attributes.iter().map(|attribute| &attribute.message[..]);
     let (heap, ids) = fractal_heap::build(output, Kind::Attributes, bodies)?;
     let record = |order: u32, id| AttributeRecord { id, flags: 0, creation_order: order, hash: None };
-    let mut by_hash: Vec<(u32, &[u8], AttributeRecord<'_>)> = (0u32..)
-        .zip(attributes.iter().zip(&ids))
-        .map(|(order, (attribute, id))| {
+    let mut by_hash: Vec<(u32, &[u8], AttributeRecord<'_>)> = numbered(attributes)
+        .zip(&ids)
+        .map(|((order, attribute), id)| {
             (lookup3::hash(&attribute.name, 0), &attribute.name[..], record(order, id))
         })
         .collect();
@@ -74,18 +94,21 @@ pub(crate) fn build(output: &mut Output, attributes: &[Attribute], tracked: bool
         AttributeRecord { hash: Some(hash), ..record }.encode(&mut records);
     }
     let by_name = btree_v2::build(output, 8, NODE_SIZE, 17, &records)?;
-    let by_order = match tracked {
+    let by_order = match order.indexed {
         false => None,
         true => {
+            let mut by_order: Vec<AttributeRecord<'_>> =
+                numbered(attributes).zip(&ids).map(|((order, _), id)| record(order, id)).collect();
+            by_order.sort_by_key(|record| record.creation_order);
             records.clear();
-            (0u32..).zip(&ids).for_each(|(order, id)| record(order, id).encode(&mut records));
+            by_order.iter().for_each(|record| record.encode(&mut records));
             Some(btree_v2::build(output, 9, NODE_SIZE, 13, &records)?)
         }
     };
     Ok(AttributeInfo {
-        max_creation_index: tracked.then(|| u16::try_from(attributes.len()).unwrap_or(u16::MAX)),
+        max_creation_index: order.next,
         heap: Some(heap),
         by_name: Some(by_name),
-        by_creation_order: tracked.then_some(by_order),
+        by_creation_order: order.indexed.then_some(by_order),
     })
 }

@@ -11,8 +11,8 @@ use crate::spec::btree_v2::record::ChunkRecord;
 use crate::spec::fixed_array::{self, Element, FixedArray};
 use crate::spec::message::layout::{IndexKind, NODE_SIZE, PAGE_BITS};
 
-/// Half the children of a node of a chunk tree.
-const CHUNK_K: u16 = 32;
+/// Half the children of a node of a chunk tree in new files.
+pub(crate) const CHUNK_K: u16 = 32;
 
 /// The mask of chunks that are not filtered since they reach out of the dataset. Indexes say nothing of it: readers know
 /// from the place of the chunk.
@@ -26,6 +26,8 @@ pub(crate) struct Stored {
     pub(crate) size: u64,
     /// Filters that were skipped.
     pub(crate) mask: u32,
+    /// Whether the file leads to it already, so that it is not overwritten.
+    pub(crate) live: bool,
 }
 
 /// The chunks of a dataset, and what indexes know of it.
@@ -42,6 +44,8 @@ pub(crate) struct Chunks<'a> {
     pub(crate) filtered: bool,
     /// Bytes of the stored size in an index, 0 without filters.
     pub(crate) size_width: usize,
+    /// Half the children of a node of a chunk tree.
+    pub(crate) k: u16,
 }
 
 impl Chunks<'_> {
@@ -189,11 +193,11 @@ impl Chunks<'_> {
             }),
         };
         let rank = self.dimensions.len();
-        let size = ChunkNode::size(SIZES, CHUNK_K.saturating_mul(2), rank) as u64;
+        let size = ChunkNode::size(SIZES, self.k.saturating_mul(2), rank) as u64;
         let mut level = 0u8;
         loop {
             let parts: Vec<&[(ChunkKey, Address)]> =
-                below.chunks(usize::from(CHUNK_K).saturating_mul(2)).collect();
+                below.chunks(usize::from(self.k.max(1)).saturating_mul(2)).collect();
             let first = output.allocate(size.saturating_mul(parts.len() as u64))?;
             let at = |i: u64| Address(first.0.saturating_add(size.saturating_mul(i)));
             let mut above = Vec::new();
@@ -208,7 +212,7 @@ impl Chunks<'_> {
                 let right = following.map(|_| at(next));
                 let mut bytes = Vec::new();
                 let place = Place { level, left: i.checked_sub(1).map(at), right };
-                node.encode(&mut bytes, SIZES, CHUNK_K, rank, place);
+                node.encode(&mut bytes, SIZES, self.k, rank, place);
                 output.write(at(i), &bytes)?;
             }
             if above.len() <= 1 {

@@ -33,12 +33,18 @@ pub(crate) struct Chunked {
     pub(crate) open: BTreeMap<Box<[u64]>, Open>,
     /// The place of all chunks, if it was allocated at once.
     pub(crate) implicit: Option<Address>,
+    /// Whether chunks are overwritten that the file leads to already.
+    pub(crate) overwrites: bool,
+    /// Half the children of a node of a version 1 B-tree.
+    pub(crate) k: u16,
+    /// Places of chunks that were stored elsewhere since, or are none of the dataset any more.
+    pub(crate) left: Vec<Stored>,
 }
 
 /// A chunk in memory, and how many elements were put into it.
 pub(crate) struct Open {
-    bytes: Vec<u8>,
-    elements: u64,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) elements: u64,
 }
 
 /// Chunks that are not complete may take this many bytes before they are stored as they are.
@@ -47,13 +53,13 @@ const OPEN_BYTES: u64 = 32 << 20;
 const BATCH_BYTES: u64 = 16 << 20;
 
 /// What writing chunks needs to know of the dataset.
-pub(super) struct Info<'a> {
-    pub(super) pipeline: &'a Pipeline,
-    pub(super) registry: &'a Registry,
-    pub(super) size: u64,
-    pub(super) shape: &'a [u64],
-    pub(super) maximum: &'a [Option<u64>],
-    pub(super) fill_value: Option<&'a [u8]>,
+pub(crate) struct Info<'a> {
+    pub(crate) pipeline: &'a Pipeline,
+    pub(crate) registry: &'a Registry,
+    pub(crate) size: u64,
+    pub(crate) shape: &'a [u64],
+    pub(crate) maximum: &'a [Option<u64>],
+    pub(crate) fill_value: Option<&'a [u8]>,
 }
 
 /// The indices of a range that lie in one chunk.
@@ -146,7 +152,12 @@ impl Chunked {
             }
         }
         self.store_whole(output, info, tasks, bytes)?;
-        let open = (self.open.len() as u64).saturating_mul(chunk_bytes as u64);
+        self.relieve(output, info)
+    }
+
+    /// Stores the chunks that are in memory if they are many.
+    pub(crate) fn relieve(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
+        let open = (self.open.len() as u64).saturating_mul(self.chunk_bytes(info)? as u64);
         if open > OPEN_BYTES { self.flush(output, info) } else { Ok(()) }
     }
 
@@ -219,7 +230,7 @@ impl Chunked {
     }
 
     /// The elements of a chunk as they are so far.
-    fn load(&self, output: &mut Output, info: &Info<'_>, scaled: &[u64]) -> Result<Vec<u8>> {
+    pub(crate) fn load(&self, output: &mut Output, info: &Info<'_>, scaled: &[u64]) -> Result<Vec<u8>> {
         let len = self.chunk_bytes(info)?;
         if let Some(stored) = self.stored.get(scaled) {
             let size = usize::try_from(stored.size).map_err(|_| too_large())?;
@@ -236,14 +247,17 @@ impl Chunked {
     fn store(&mut self, output: &mut Output, encoded: Encoded) -> Result<()> {
         let Encoded { scaled, bytes, mask } = encoded;
         let size = bytes.len() as u64;
-        let address = match (self.stored.get(&scaled), self.implicit) {
-            (Some(stored), _) if stored.size >= size => {
-                output.write_part(stored.address, &bytes)?;
-                stored.address
+        let before = self.stored.get(&scaled).copied();
+        let fits = |stored: &Stored| stored.size >= size && (!stored.live || self.overwrites);
+        let stored = match before.filter(fits) {
+            Some(before) => {
+                output.write_part(before.address, &bytes)?;
+                Stored { size, mask, ..before }
             }
-            _ => output.put(&bytes)?,
+            None => Stored { address: output.put_data(&bytes)?, size, mask, live: false },
         };
-        self.stored.insert(scaled, Stored { address, size, mask });
+        self.left.extend(before.filter(|before| before.address != stored.address));
+        self.stored.insert(scaled, stored);
         Ok(())
     }
 
@@ -302,7 +316,10 @@ impl Chunked {
         let numbering = Numbering::new(&counts, None);
         for number in 0..total {
             let address = Address(address.0.saturating_add(number.saturating_mul(chunk)));
-            self.stored.insert(numbering.scaled(number).into(), Stored { address, size: chunk, mask: 0 });
+            self.stored.insert(
+                numbering.scaled(number).into(),
+                Stored { address, size: chunk, mask: 0, live: false },
+            );
         }
         Ok(())
     }
@@ -331,6 +348,7 @@ impl Chunked {
             unlimited: info.maximum.iter().position(Option::is_none),
             filtered,
             size_width,
+            k: self.k,
         };
         let address = chunks.build(output, index)?;
         let index = match index {
@@ -374,7 +392,7 @@ impl Chunked {
 }
 
 /// Bytes of a stored size, for chunks of `bytes` bytes.
-fn size_width(bytes: u64) -> usize {
+pub(crate) fn size_width(bytes: u64) -> usize {
     let bits = bytes.checked_ilog2().unwrap_or(0);
     usize::try_from(bits.saturating_add(8) / 8).unwrap_or(8).saturating_add(1).min(8)
 }

@@ -7,6 +7,7 @@ use super::chunks::{Chunked, Info};
 use super::output::Output;
 use super::tree::ObjectId;
 use crate::model::copy::fill;
+use crate::model::edit::dataset::Edited;
 use crate::model::filters::Registry;
 use crate::spec::Address;
 use crate::spec::global_heap::GlobalId;
@@ -15,7 +16,7 @@ use crate::spec::message::datatype::Datatype;
 use crate::spec::message::external_files::ExternalFiles;
 use crate::spec::message::fill_value::{Fill, FillValue};
 use crate::spec::message::filter_pipeline::Pipeline;
-use crate::spec::message::layout::Layout;
+use crate::spec::message::layout::{IndexKind, Layout};
 
 /// A dataset that is written.
 pub(crate) struct Dataset {
@@ -26,6 +27,8 @@ pub(crate) struct Dataset {
     pub(crate) fill: FillValue,
     pub(crate) pipeline: Pipeline,
     pub(crate) data: Data,
+    /// What is known of it if it was in the file before.
+    pub(crate) edited: Option<Edited>,
 }
 
 /// Where the elements are.
@@ -43,7 +46,7 @@ pub(crate) enum Data {
 }
 
 impl Dataset {
-    fn element_size(&self) -> u64 {
+    pub(crate) fn element_size(&self) -> u64 {
         self.datatype.size.into()
     }
 
@@ -52,7 +55,7 @@ impl Dataset {
     }
 
     /// The largest size of each dimension.
-    fn maximum(&self) -> Vec<Option<u64>> {
+    pub(crate) fn maximum(&self) -> Vec<Option<u64>> {
         match &self.dataspace {
             Dataspace::Simple { maximum, .. } => maximum.clone(),
             _ => Vec::new(),
@@ -65,33 +68,83 @@ impl Dataset {
         elements.and_then(|n| n.checked_mul(self.element_size())).ok_or_else(too_large)
     }
 
+    /// The space that its elements take.
+    pub(crate) fn space(&self) -> Result<Vec<(Address, u64)>> {
+        Ok(match &self.data {
+            Data::Contiguous(Some(address)) => vec![(*address, self.bytes()?)],
+            Data::Chunked(chunked) => {
+                chunked.stored.values().map(|stored| (stored.address, stored.size)).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
     /// The fill value's bytes, if it is not zeros.
-    fn fill_bytes(&self) -> Option<&[u8]> {
+    pub(crate) fn fill_bytes(&self) -> Option<&[u8]> {
         match &self.fill.value {
             Fill::Value(bytes) => Some(bytes),
             Fill::Default | Fill::Undefined => None,
         }
     }
 
-    /// Sets the size of each dimension.
-    pub(crate) fn resize(&mut self, shape: &[u64]) -> Result<()> {
+    /// Sets the size of each dimension. What lies beyond it is taken away; what is new reads as the fill value.
+    pub(crate) fn resize(&mut self, output: &mut Output, registry: &Registry, shape: &[u64]) -> Result<()> {
         let chunked = matches!(self.data, Data::Chunked(_));
-        let Dataspace::Simple { dimensions, maximum } = &mut self.dataspace else {
+        let Dataspace::Simple { dimensions, maximum } = &self.dataspace else {
             return Err(Error::usage("shape", "of a scalar does not change"));
         };
         let fits = |(n, max): (&u64, &Option<u64>)| max.is_none_or(|max| *n <= max);
-        if shape.len() != dimensions.len() || !shape.iter().zip(maximum.iter()).all(fits) {
+        if shape.len() != dimensions.len() || !shape.iter().zip(maximum).all(fits) {
             return Err(Error::usage("shape", "passes the maximum of the dataset"));
         }
-        if shape.iter().zip(dimensions.iter()).any(|(new, old)| new < old) {
-            return Err(Error::unsupported("shrinking a dataset while its file is written"));
+        if shape == &dimensions[..] {
+            return Ok(());
         }
-        if !chunked && shape != &dimensions[..] {
+        if !chunked {
             return Err(Error::usage("shape", "changes only where elements are stored in chunks"));
         }
         sciformats_core::slab::elements(shape).ok_or_else(too_large)?;
-        dimensions.copy_from_slice(shape);
-        Ok(())
+        let old = dimensions.clone();
+        self.attempt(|dataset| {
+            if shape.iter().zip(&old).any(|(new, old)| new < old) {
+                let smaller: Vec<u64> = shape.iter().zip(&old).map(|(&new, &old)| new.min(old)).collect();
+                dataset.shrink(output, registry, &smaller)?;
+            }
+            if let Dataspace::Simple { dimensions, .. } = &mut dataset.dataspace {
+                dimensions.copy_from_slice(shape);
+            }
+            if let Data::Chunked(chunked) = &mut dataset.data
+                && matches!(chunked.index, Some(IndexKind::Single(_)))
+                && shape.iter().zip(&chunked.dimensions).any(|(size, n)| size > n)
+            {
+                // There is more than one chunk from now on.
+                chunked.index = None;
+            }
+            Ok(())
+        })
+    }
+
+    /// Fails unless `bytes` are those of the elements of `slab`, and can be written.
+    pub(crate) fn check(&self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        self.sound()?;
+        let expected = slab.len().checked_mul(self.element_size()).ok_or_else(too_large)?;
+        if bytes.len() as u64 != expected {
+            let problem = format!("have {} bytes, the selection {expected}", bytes.len());
+            return Err(Error::usage("values", problem));
+        }
+        if slab.of() != self.shape() {
+            return Err(Error::usage("selection", "is that of another shape"));
+        }
+        if self.dataspace == Dataspace::Null {
+            return Err(Error::usage("dataset", "has no elements"));
+        }
+        match &self.data {
+            Data::Virtual(_) => Err(Error::unsupported("writing to the sources of a virtual dataset")),
+            Data::External(_) if self.edited.is_none() => {
+                Err(Error::usage("dataset", "has its elements in other files"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes the elements of `slab`, whose packed bytes are `bytes`.
@@ -102,17 +155,17 @@ impl Dataset {
         slab: &Slab,
         bytes: &[u8],
     ) -> Result<()> {
-        let expected = slab.len().checked_mul(self.element_size()).ok_or_else(too_large)?;
-        if bytes.len() as u64 != expected {
-            let problem = format!("have {} bytes, the selection {expected}", bytes.len());
-            return Err(Error::usage("values", problem));
-        }
-        if slab.of() != self.shape() {
-            return Err(Error::usage("selection", "is that of another shape"));
-        }
+        self.check(slab, bytes)?;
         if slab.is_empty() {
             return Ok(());
         }
+        self.attempt(|dataset| {
+            dataset.relocate(output, slab, bytes.len() as u64)?;
+            dataset.store(output, registry, slab, bytes)
+        })
+    }
+
+    fn store(&mut self, output: &mut Output, registry: &Registry, slab: &Slab, bytes: &[u8]) -> Result<()> {
         let (size, total) = (self.element_size(), self.bytes()?);
         let shape = self.shape().to_vec();
         let maximum = self.maximum();
@@ -143,9 +196,13 @@ impl Dataset {
                 let info = Info { pipeline, registry, size, shape: &shape, maximum: &maximum, fill_value };
                 chunked.write(output, &info, slab, bytes)
             }
-            Data::External(_) | Data::Virtual(_) => {
-                Err(Error::usage("dataset", "has its elements in other files or datasets"))
+            Data::External(_) => {
+                let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
+                let outer =
+                    outer.ok_or_else(|| Error::usage("dataset", "has its elements in other files"))?;
+                runs(slab, size, |at, part| outer.put(at, bytes.get(part).unwrap_or_default()))
             }
+            Data::Virtual(_) => Ok(()),
         }
     }
 
@@ -165,6 +222,21 @@ impl Dataset {
         let value = self.fill_bytes().map(<[u8]>::to_vec);
         match &mut self.data {
             Data::Chunked(chunked) => chunked.allocate_all(output, size, &maximum, value.as_deref()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the chunks that are in memory.
+    pub(crate) fn flush_chunks(&mut self, output: &mut Output, registry: &Registry) -> Result<()> {
+        let size = self.element_size();
+        let (shape, maximum) = (self.shape().to_vec(), self.maximum());
+        let fill_value = self.fill_bytes().map(<[u8]>::to_vec);
+        match &mut self.data {
+            Data::Chunked(chunked) => {
+                let (pipeline, fill_value) = (&self.pipeline, fill_value.as_deref());
+                let info = Info { pipeline, registry, size, shape: &shape, maximum: &maximum, fill_value };
+                chunked.flush(output, &info)
+            }
             _ => Ok(()),
         }
     }
@@ -204,8 +276,10 @@ impl Dataset {
 
 /// Takes space for all elements and fills it where there is a value.
 pub(super) fn allocate(output: &mut Output, total: u64, fill_value: Option<&[u8]>) -> Result<Address> {
-    let address = output.allocate(total)?;
-    let Some(value) = fill_value.filter(|value| !value.is_empty()) else { return Ok(address) };
+    let Some(value) = fill_value.filter(|value| !value.is_empty()) else {
+        return output.allocate_zeroed(total);
+    };
+    let address = output.allocate_data(total)?;
     let piece = value.repeat((64usize << 10).checked_div(value.len()).unwrap_or(0).max(1));
     let mut at = 0;
     while at < total {
@@ -235,6 +309,6 @@ fn runs(
     Ok(())
 }
 
-pub(super) fn too_large() -> Error {
+pub(crate) fn too_large() -> Error {
     Error::usage("shape", "has more bytes than a file holds")
 }

@@ -46,7 +46,7 @@ impl GlobalHeap {
                 self.next_size = self.next_size.saturating_mul(2).min(LAST);
                 let mut bytes = Vec::with_capacity(size);
                 CollectionHeader { size: size as u64 }.encode(&mut bytes, SIZES);
-                let at = output.allocate(size as u64)?;
+                let at = output.allocate_data(size as u64)?;
                 none.insert(Collection { at, size, bytes, objects: 0 })
             }
         };

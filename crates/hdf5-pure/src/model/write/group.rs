@@ -1,9 +1,10 @@
 //! Groups that are written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::links;
+use super::links::{self, Order};
 use super::tree::ObjectId;
+use crate::model::edit::group::StoredGroup;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
@@ -12,16 +13,39 @@ use crate::spec::{Address, Name};
 /// The links of a group.
 #[derive(Default)]
 pub(crate) struct Group {
-    pub(super) links: Vec<(Name, Destination)>,
-    pub(super) names: HashMap<Box<[u8]>, usize>,
+    /// In the order in which they were made.
+    members: BTreeMap<i64, Member>,
+    names: HashMap<Box<[u8]>, i64>,
+    /// The next number of that order.
+    next: i64,
+    /// What the file has of the group.
+    pub(crate) stored: Option<StoredGroup>,
+}
+
+/// A link of a group.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) name: Name,
+    pub(crate) to: Destination,
+    /// The link message as the file has it.
+    pub(crate) message: Option<Vec<u8>>,
 }
 
 /// Where a link leads to.
 #[derive(Clone, Debug)]
 pub(crate) enum Destination {
     Object(ObjectId),
+    /// An object of the file that is edited.
+    Stored(Address),
     Soft(Name),
-    External { file: Name, path: Name },
+    External {
+        file: Name,
+        path: Name,
+    },
+    User {
+        class: u8,
+        data: Vec<u8>,
+    },
 }
 
 /// Where the links of a group are.
@@ -32,39 +56,89 @@ pub(super) enum LinkStorage {
 }
 
 impl Group {
-    pub(super) fn resolved(&self, resolve: &dyn Fn(ObjectId) -> Address, tracked: bool) -> Vec<Link> {
+    /// The link of that name.
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&Member> {
+        self.members.get(self.names.get(name)?)
+    }
+
+    pub(crate) fn holds(&self, name: &[u8]) -> bool {
+        self.names.contains_key(name)
+    }
+
+    /// Whether a link has that number.
+    pub(crate) fn is_taken(&self, number: i64) -> bool {
+        self.members.contains_key(&number)
+    }
+
+    /// Adds a link whose name is not taken.
+    pub(crate) fn push(&mut self, name: Name, to: Destination) {
+        self.insert(self.next, Member { name, to, message: None });
+    }
+
+    /// Adds a link with its number, and lets later ones have larger numbers.
+    pub(crate) fn insert(&mut self, number: i64, member: Member) {
+        self.names.insert(member.name.as_bytes().into(), number);
+        self.members.insert(number, member);
+        self.start_at(number.saturating_add(1));
+    }
+
+    /// Lets new links have at least this number.
+    pub(crate) fn start_at(&mut self, number: i64) {
+        self.next = self.next.max(number);
+    }
+
+    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Member> {
+        self.members.remove(&self.names.remove(name)?)
+    }
+
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.values()
+    }
+
+    /// What the group says of the order of its links, where it is new.
+    pub(super) fn order(&self, tracked: bool) -> Order {
+        Order { next: tracked.then_some(self.next.cast_unsigned()), indexed: tracked }
+    }
+
+    /// The number that the next link would have.
+    pub(crate) fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// The links, those to objects leading where `resolve` says.
+    pub(crate) fn resolved(&self, resolve: &dyn Fn(ObjectId) -> Address, tracked: bool) -> Vec<Link> {
         let target = |to: &Destination| match to {
             Destination::Object(id) => Target::Hard(resolve(*id)),
+            Destination::Stored(address) => Target::Hard(*address),
             Destination::Soft(path) => Target::Soft(path.clone()),
             Destination::External { file, path } => {
                 Target::External { file: file.clone(), path: path.clone() }
             }
+            Destination::User { class, data } => Target::User { class: *class, data: data.clone() },
         };
-        (0i64..)
-            .zip(&self.links)
-            .map(|(order, (name, to))| Link {
-                name: name.clone(),
-                creation_order: tracked.then_some(order),
-                target: target(to),
-            })
-            .collect()
+        let link = |(number, member): (&i64, &Member)| Link {
+            name: member.name.clone(),
+            creation_order: tracked.then_some(*number),
+            target: target(&member.to),
+        };
+        self.members.iter().map(link).collect()
+    }
+
+    /// Whether a symbol table has no place for the links.
+    pub(crate) fn needs_messages(&self) -> bool {
+        let others =
+            |member: &Member| matches!(member.to, Destination::External { .. } | Destination::User { .. });
+        self.members().any(others)
     }
 
     pub(super) fn storage(&self, old: bool, tracked: bool) -> LinkStorage {
-        let external = self.links.iter().any(|(_, to)| matches!(to, Destination::External { .. }));
-        // A table has no place for external links.
-        if old && !external {
+        if old && !self.needs_messages() {
             return LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) });
         }
-        if links::is_compact(&self.resolved(&|_| Address(0), false)) {
+        if links::is_compact(&self.resolved(&|_| Address(0), false), links::MAX_COMPACT) {
             return LinkStorage::Compact;
         }
         // As long as the message that it stands for.
-        LinkStorage::Dense(LinkInfo {
-            max_creation_index: tracked.then_some(0),
-            heap: None,
-            by_name: None,
-            by_creation_order: tracked.then_some(None),
-        })
+        LinkStorage::Dense(self.order(tracked).info())
     }
 }

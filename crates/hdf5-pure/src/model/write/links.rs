@@ -6,31 +6,67 @@ use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
 use super::output::{Output, SIZES};
 use crate::spec::btree_v2::record::{LinkName, encode_link_order};
-use crate::spec::lookup3;
 use crate::spec::message::MessageType;
 use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::Link;
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
+use crate::spec::{Name, lookup3};
 
 /// More links than this leave the header, and more attributes.
 pub(crate) const MAX_COMPACT: usize = 8;
 
-/// Whether so many links, of so many bytes together, stay in the header.
-pub(crate) fn is_compact(links: &[Link]) -> bool {
+/// What a group says of the order in which its links were made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order {
+    /// The number of the next link, where numbers are kept.
+    pub(crate) next: Option<u64>,
+    /// Whether there is an index by them.
+    pub(crate) indexed: bool,
+}
+
+impl Order {
+    /// The message of a group whose links are in its header.
+    pub(crate) fn info(self) -> LinkInfo {
+        LinkInfo {
+            max_creation_index: self.next,
+            heap: None,
+            by_name: None,
+            by_creation_order: self.indexed.then_some(None),
+        }
+    }
+}
+
+/// A link as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    pub(crate) name: Name,
+    pub(crate) creation_order: i64,
+    /// The link message.
+    pub(crate) message: Vec<u8>,
+}
+
+impl Encoded {
+    pub(crate) fn new(link: &Link) -> Self {
+        let mut message = Vec::new();
+        link.encode(&mut message, SIZES);
+        Self { name: link.name.clone(), creation_order: link.creation_order.unwrap_or(0), message }
+    }
+
+    pub(crate) fn into_message(self) -> Message {
+        Message { kind: MessageType::Link, flags: 0, creation_index: 0, body: self.message }
+    }
+}
+
+/// Whether the links stay in the header, which holds so many.
+pub(crate) fn is_compact(links: &[Link], most: usize) -> bool {
     // A link that is longer than a message has no other place than a heap.
-    links.len() <= MAX_COMPACT && links.iter().all(|link| link.name.as_bytes().len() < 32_000)
+    links.len() <= most && links.iter().all(|link| link.name.as_bytes().len() < 32_000)
 }
 
 /// The messages of a compact group.
-pub(crate) fn compact(links: &[Link], tracked: bool) -> Vec<Message> {
-    let info = LinkInfo {
-        max_creation_index: tracked.then_some(links.len() as u64),
-        heap: None,
-        by_name: None,
-        by_creation_order: tracked.then_some(None),
-    };
-    let mut messages = vec![info_message(&info), group_info()];
+pub(crate) fn compact(links: &[Link], order: Order) -> Vec<Message> {
+    let mut messages = vec![info_message(&order.info()), group_info()];
     messages
         .extend(links.iter().map(|link| Message::new(MessageType::Link, 0, |out| link.encode(out, SIZES))));
     messages
@@ -41,26 +77,19 @@ pub(crate) fn dense(info: &LinkInfo) -> Vec<Message> {
     vec![info_message(info), group_info()]
 }
 
-fn info_message(info: &LinkInfo) -> Message {
+pub(crate) fn info_message(info: &LinkInfo) -> Message {
     Message::new(MessageType::LinkInfo, 0, |out| info.encode(out, SIZES))
 }
 
-fn group_info() -> Message {
+pub(crate) fn group_info() -> Message {
     let info = GroupInfo { phase_change: None, estimates: None };
     Message::new(MessageType::GroupInfo, CONSTANT, |out| info.encode(out))
 }
 
 /// Writes the links of a dense group.
-pub(crate) fn build(output: &mut Output, links: &[Link], tracked: bool) -> Result<LinkInfo> {
-    let encoded: Vec<Vec<u8>> = links
-        .iter()
-        .map(|link| {
-            let mut bytes = Vec::new();
-            link.encode(&mut bytes, SIZES);
-            bytes
-        })
-        .collect();
-    let (heap, ids) = fractal_heap::build(output, Kind::Links, encoded.iter().map(|bytes| &bytes[..]))?;
+pub(crate) fn build(output: &mut Output, links: &[Encoded], order: Order) -> Result<LinkInfo> {
+    let messages = links.iter().map(|link| &link.message[..]);
+    let (heap, ids) = fractal_heap::build(output, Kind::Links, messages)?;
     let mut by_hash: Vec<(u32, &[u8], &[u8])> = links
         .iter()
         .zip(&ids)
@@ -72,18 +101,23 @@ pub(crate) fn build(output: &mut Output, links: &[Link], tracked: bool) -> Resul
         LinkName { hash, id }.encode(&mut records);
     }
     let by_name = btree_v2::build(output, 5, NODE_SIZE, 11, &records)?;
-    let by_order = match tracked {
+    let by_order = match order.indexed {
         false => None,
         true => {
             records.clear();
-            (0u64..).zip(&ids).for_each(|(order, id)| encode_link_order(&mut records, order, id));
+            let mut by_order: Vec<(i64, &[u8])> =
+                links.iter().zip(&ids).map(|(link, id)| (link.creation_order, &id[..])).collect();
+            by_order.sort_unstable();
+            for (order, id) in by_order {
+                encode_link_order(&mut records, order.cast_unsigned(), id);
+            }
             Some(btree_v2::build(output, 6, NODE_SIZE, 15, &records)?)
         }
     };
     Ok(LinkInfo {
-        max_creation_index: tracked.then_some(links.len() as u64),
+        max_creation_index: order.next,
         heap: Some(heap),
         by_name: Some(by_name),
-        by_creation_order: tracked.then_some(by_order),
+        by_creation_order: order.indexed.then_some(by_order),
     })
 }

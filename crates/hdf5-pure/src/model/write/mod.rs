@@ -6,23 +6,25 @@
 //! chunk_index ─ extensible_array ─ btree_v2
 //! links ─ symbols ─ attributes ─ fractal_heap ─ btree_v2
 //! global_heap                 elements of variable length
-//! header ─ group ─ tree       object headers, and the order in which all is written
+//! header ─ group ─ tree       objects and their headers
+//! emit                        the order in which all is written
 //! output                      allocation and gathered writes
 //! ```
 
 pub(crate) mod attributes;
 pub(crate) mod bound;
 mod btree_v2;
-mod chunk_index;
+pub(crate) mod chunk_index;
 pub(crate) mod chunk_shape;
 pub(crate) mod chunks;
 pub(crate) mod dataset;
+pub(crate) mod emit;
 mod extensible_array;
 mod fractal_heap;
 pub(crate) mod global_heap;
 pub(crate) mod group;
 mod header;
-mod links;
+pub(crate) mod links;
 pub(crate) mod output;
 pub(crate) mod pipeline;
 pub(crate) mod symbols;

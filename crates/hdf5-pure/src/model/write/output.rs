@@ -1,10 +1,11 @@
 //! Where new structures go: space at the end of the file, and writes that are gathered.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
-use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::storage::{Durability, Replacement, check_range};
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
+use crate::model::edit::space::{Space, Use};
 use crate::spec::{Address, Sizes};
 
 /// Storage that is read and written.
@@ -19,23 +20,41 @@ pub(crate) enum Target {
     Memory(Vec<u8>),
     /// Storage of the caller's.
     Other(Box<dyn Storage>),
+    /// A file that is there and is edited.
+    Edited(Arc<Space>),
 }
 
 impl Target {
-    fn writer(&mut self) -> Result<&mut dyn WriteAt> {
-        Ok(match self {
-            Self::File(replacement) => replacement.storage()?,
-            Self::Memory(bytes) => bytes,
-            Self::Other(storage) => &mut **storage,
-        })
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::File(replacement) => replacement.storage()?.write_at(offset, bytes),
+            Self::Memory(memory) => memory.write_at(offset, bytes),
+            Self::Other(storage) => storage.write_at(offset, bytes),
+            Self::Edited(space) => space.write_at(offset, bytes),
+        }
     }
 
-    fn reader(&mut self) -> Result<&dyn ReadAt> {
-        Ok(match self {
+    fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let storage: &dyn ReadAt = match self {
             Self::File(replacement) => replacement.storage()?,
-            Self::Memory(bytes) => bytes,
+            Self::Memory(memory) => memory,
             Self::Other(storage) => &**storage,
-        })
+            Self::Edited(space) => &**space,
+        };
+        let stored = usize::try_from(storage.len().saturating_sub(offset)).unwrap_or(usize::MAX).min(len);
+        let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
+        // Space that was taken and not written yet.
+        bytes.resize(len, 0);
+        Ok(bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        match self {
+            Self::File(replacement) => replacement.storage()?.set_size(size),
+            Self::Memory(memory) => memory.set_size(size),
+            Self::Other(storage) => storage.set_size(size),
+            Self::Edited(_) => Ok(()),
+        }
     }
 }
 
@@ -67,6 +86,11 @@ impl Output {
         Self { target, base, end: 0, pending: Vec::new(), pending_at: 0, pending_part: false, threads: 0 }
     }
 
+    /// A file that is there and ends at `end`, counted from `base`.
+    pub(crate) fn behind(target: Target, base: u64, end: u64) -> Self {
+        Self { end, ..Self::new(target, base) }
+    }
+
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
@@ -76,8 +100,50 @@ impl Output {
         self.end
     }
 
-    /// Takes `len` bytes at the end.
+    /// Takes `len` bytes for a structure.
     pub(crate) fn allocate(&mut self, len: u64) -> Result<Address> {
+        match &self.target {
+            Target::Edited(space) => space.allocate(len, Use::Metadata),
+            _ => self.append(len),
+        }
+    }
+
+    /// Takes `len` bytes for elements.
+    pub(crate) fn allocate_data(&mut self, len: u64) -> Result<Address> {
+        match &self.target {
+            Target::Edited(space) => space.allocate(len, Use::Data),
+            _ => self.append(len),
+        }
+    }
+
+    /// Takes `len` bytes for elements; those that are not written read as zeros.
+    pub(crate) fn allocate_zeroed(&mut self, len: u64) -> Result<Address> {
+        match &self.target {
+            Target::Edited(space) => space.allocate_zeroed(len, Use::Data),
+            _ => self.append(len),
+        }
+    }
+
+    /// Gives back `len` bytes of a file that is edited; a new file keeps them unused.
+    pub(crate) fn free(&mut self, at: Address, len: u64, usage: Use) -> Result<()> {
+        // What was gathered for them must not be written over what takes their place.
+        self.flush()?;
+        match &self.target {
+            Target::Edited(space) => space.free(at, len, usage),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether nothing of the file leads to `len` bytes at `at` yet.
+    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
+        match &self.target {
+            Target::Edited(space) => space.is_fresh(at, len),
+            _ => true,
+        }
+    }
+
+    /// Takes `len` bytes at the end.
+    fn append(&mut self, len: u64) -> Result<Address> {
         let place = || {
             let start = self.end.checked_next_multiple_of(ALIGNMENT)?;
             let end = start.checked_add(len)?;
@@ -88,17 +154,25 @@ impl Output {
         Ok(Address(start))
     }
 
-    /// Writes `bytes` to fresh space.
+    /// Writes a structure to fresh space.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<Address> {
         let at = self.allocate(bytes.len() as u64)?;
         self.write(at, bytes)?;
         Ok(at)
     }
 
+    /// Writes elements to fresh space.
+    pub(crate) fn put_data(&mut self, bytes: &[u8]) -> Result<Address> {
+        let at = self.allocate_data(bytes.len() as u64)?;
+        self.write(at, bytes)?;
+        Ok(at)
+    }
+
     /// Writes the whole of what was allocated at `at`.
     pub(crate) fn write(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
-        // What lies between the ends of two structures belongs to none.
-        let room = if self.pending_part { 0 } else { ALIGNMENT.saturating_sub(1) };
+        // What lies between the ends of two structures belongs to none, unless the file was there before.
+        let edited = matches!(self.target, Target::Edited(_));
+        let room = if self.pending_part || edited { 0 } else { ALIGNMENT.saturating_sub(1) };
         self.gather(at, bytes, room)?;
         self.pending_part = false;
         Ok(())
@@ -127,7 +201,7 @@ impl Output {
         }
         if bytes.len() >= GATHERED {
             self.flush()?;
-            self.target.writer()?.write_at(offset, bytes)?;
+            self.target.write_at(offset, bytes)?;
             self.pending_at = offset.saturating_add(bytes.len() as u64);
             return Ok(());
         }
@@ -139,30 +213,38 @@ impl Output {
     pub(crate) fn read(&mut self, at: Address, len: usize) -> Result<Vec<u8>> {
         self.flush()?;
         let offset = self.base.saturating_add(at.0);
-        self.target.reader()?.read_at(offset, len).map(Cow::into_owned)
+        if !matches!(self.target, Target::Edited(_)) {
+            check_range(self.base.saturating_add(self.end), offset, len as u64)?;
+        }
+        self.target.read_at(offset, len)
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        self.target.writer()?.write_at(self.pending_at, &self.pending)?;
+        self.target.write_at(self.pending_at, &self.pending)?;
         self.pending_at = self.pending_at.saturating_add(self.pending.len() as u64);
         self.pending.clear();
         Ok(())
     }
 
+    /// Writes what is gathered, and makes the file exactly as long as was allocated.
+    pub(crate) fn extend(&mut self) -> Result<()> {
+        self.flush()?;
+        self.target.set_size(self.base.saturating_add(self.end))
+    }
+
     /// Writes the bytes before the superblock.
     pub(crate) fn user_block(&mut self, bytes: &[u8]) -> Result<()> {
-        self.target.writer()?.write_at(0, bytes)
+        self.target.write_at(0, bytes)
     }
 
     /// Completes the file: everything is written, it is exactly as long as was allocated, and a file takes its place.
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
         self.flush()?;
         let size = self.base.saturating_add(self.end);
-        let writer = self.target.writer()?;
-        writer.set_size(size)?;
+        self.target.set_size(size)?;
         match self.target {
             Target::File(replacement) => {
                 replacement.finish(durability)?;
@@ -175,6 +257,7 @@ impl Output {
                 }
                 Ok(Target::Other(storage))
             }
+            edited @ Target::Edited(_) => Ok(edited),
         }
     }
 }

@@ -26,22 +26,32 @@ pub(crate) fn name(heap: &mut Vec<u8>, name: &[u8]) -> u64 {
 
 /// Writes a local heap whose data are `data`.
 pub(crate) fn local_heap(output: &mut Output, data: &[u8]) -> Result<Address> {
-    let mut bytes = Vec::new();
     let size = LocalHeap::size_of(SIZES);
     let at = output.allocate(size.saturating_add(data.len()) as u64)?;
-    let header = LocalHeap {
-        size: data.len() as u64,
-        free_list: NO_FREE_BLOCK,
-        data: Address(at.0.saturating_add(size as u64)),
-    };
-    header.encode(&mut bytes, SIZES);
+    let place = Address(at.0.saturating_add(size as u64));
+    let mut bytes = heap_header(data.len(), place);
     bytes.extend_from_slice(data);
     output.write(at, &bytes)?;
     Ok(at)
 }
 
+fn heap_header(len: usize, data: Address) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    LocalHeap { size: len as u64, free_list: NO_FREE_BLOCK, data }.encode(&mut bytes, SIZES);
+    bytes
+}
+
 /// Writes the members of a group. Only hard and soft links can be members of an old-style group.
-pub(crate) fn build(output: &mut Output, links: &[Link]) -> Result<SymbolTable> {
+///
+/// `k` is half the entries of a node, and half the children of a node of the tree. The root of the tree and the header of
+/// the heap are put to `places`, if they are to stay where they were: parents and the superblock may have copies of these
+/// addresses.
+pub(crate) fn build(
+    output: &mut Output,
+    links: &[Link],
+    k: (u16, u16),
+    places: Option<SymbolTable>,
+) -> Result<SymbolTable> {
     let mut sorted: Vec<&Link> = links.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut heap = vec![0; pad8(1)]; // the empty name, which is the first key
@@ -59,27 +69,42 @@ pub(crate) fn build(output: &mut Output, links: &[Link]) -> Result<SymbolTable> 
         };
         entries.push(Entry { name: name_at, header, cache });
     }
-    let heap = local_heap(output, &heap)?;
-    let btree = tree(output, &entries)?;
+    let heap = match places {
+        None => local_heap(output, &heap)?,
+        Some(table) => {
+            let data = output.put(&heap)?;
+            output.write(table.heap, &heap_header(heap.len(), data))?;
+            table.heap
+        }
+    };
+    let btree = tree(output, &entries, k, places.map(|table| table.btree))?;
     Ok(SymbolTable { btree, heap })
 }
 
-/// Writes nodes of entries and the tree above them.
-fn tree(output: &mut Output, entries: &[Entry]) -> Result<Address> {
+/// Writes nodes of entries and the tree above them, its root to `place`.
+fn tree(
+    output: &mut Output,
+    entries: &[Entry],
+    (leaf_k, internal_k): (u16, u16),
+    place: Option<Address>,
+) -> Result<Address> {
     let mut below = Vec::new();
-    for part in entries.chunks(usize::from(LEAF_K).saturating_mul(2)) {
+    for part in entries.chunks(usize::from(leaf_k).saturating_mul(2).max(1)) {
         let mut bytes = Vec::new();
-        Node { entries: part.to_vec() }.encode(&mut bytes, SIZES, LEAF_K);
+        Node { entries: part.to_vec() }.encode(&mut bytes, SIZES, leaf_k);
         below.push((output.put(&bytes)?, part.last().map_or(0, |entry| entry.name)));
     }
-    let size = GroupNode::size(SIZES, INTERNAL_K.saturating_mul(2)) as u64;
+    let size = GroupNode::size(SIZES, internal_k.saturating_mul(2)) as u64;
     let mut level = 0u8;
     loop {
         let parts: Vec<&[(Address, u64)]> = match below.is_empty() {
             true => vec![&[]],
-            false => below.chunks(usize::from(INTERNAL_K).saturating_mul(2)).collect(),
+            false => below.chunks(usize::from(internal_k).saturating_mul(2).max(1)).collect(),
         };
-        let first = output.allocate(size.saturating_mul(parts.len() as u64))?;
+        let first = match place.filter(|_| parts.len() == 1) {
+            Some(place) => place,
+            None => output.allocate(size.saturating_mul(parts.len() as u64))?,
+        };
         let at = |i: u64| Address(first.0.saturating_add(size.saturating_mul(i)));
         let mut above = Vec::new();
         let mut key = 0;
@@ -89,7 +114,7 @@ fn tree(output: &mut Output, entries: &[Entry]) -> Result<Address> {
             let right = i.checked_add(1).filter(|&next| next < parts.len() as u64).map(at);
             let mut bytes = Vec::new();
             let place = Place { level, left: i.checked_sub(1).map(at), right };
-            node.encode(&mut bytes, SIZES, INTERNAL_K, place);
+            node.encode(&mut bytes, SIZES, internal_k, place);
             output.write(at(i), &bytes)?;
             key = part.last().map_or(0, |&(_, last)| last);
             above.push((at(i), key));

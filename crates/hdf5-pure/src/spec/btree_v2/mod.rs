@@ -133,11 +133,23 @@ impl<'a> Node<'a> {
         pointer: Pointer,
         records: u16,
     ) -> Parsed<'a, Self> {
+        let (i, (records, children)) = Self::counted(i, header, sizes, pointer, records)?;
+        Ok((i, Self { records, children: children.into_iter().map(|(child, _)| child).collect() }))
+    }
+
+    /// As [`internal`](Self::internal), and counts the records below: the records, and the children.
+    pub(crate) fn counted(
+        i: &'a [u8],
+        header: &Header,
+        sizes: Sizes,
+        pointer: Pointer,
+        records: u16,
+    ) -> Parsed<'a, (&'a [u8], Vec<Counted>)> {
         sealed(|i| {
             let (i, stored) = prefix(i, b"BTIN", header, records)?;
             let (i, children) =
                 count(|i| child(i, sizes, pointer), usize::from(records).saturating_add(1)).parse(i)?;
-            Ok((i, Self { records: stored, children }))
+            Ok((i, (stored, children)))
         })(i)
     }
 }
@@ -149,7 +161,7 @@ fn prefix<'a>(i: &'a [u8], mark: &'static [u8; 4], header: &Header, records: u16
     field("records", take(usize::from(records).saturating_mul(header.record_size.into()))).parse(i)
 }
 
-fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Child> {
+fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Counted> {
     let (i, address) = field("child node pointer", defined(sizes))(i)?;
     let (rest, records) = field("number of records in child node", uint(pointer.records))(i)?;
     let Ok(records) = u16::try_from(records) else {
@@ -157,8 +169,10 @@ fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Child> {
             sciformats_core::fault::fail(i, FaultKind::Overflow)
         })(i);
     };
-    let (rest, _) = field("total number of records in child node", uint(pointer.total))(rest)?;
-    Ok((rest, Child { address, records }))
+    let (rest, total) = field("total number of records in child node", uint(pointer.total))(rest)?;
+    // A leaf has none below.
+    let total = if pointer.total == 0 { records.into() } else { total };
+    Ok((rest, (Child { address, records }, total)))
 }
 
 impl Header {

@@ -138,6 +138,13 @@ impl AttributeRecord<'_> {
 }
 
 impl ChunkRecord {
+    /// The scaled offsets of an encoded record, which are its last fields.
+    pub(crate) fn encoded_scaled(record: &[u8], rank: usize) -> Vec<u64> {
+        let start = record.len().saturating_sub(rank.saturating_mul(8));
+        let (words, _) = record.get(start..).unwrap_or_default().as_chunks::<8>();
+        words.iter().map(|&word| u64::from_le_bytes(word)).collect()
+    }
+
     /// Appends a record whose stored size is `size_width` bytes wide, 0 for type 10.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) {
         put_address(out, self.address, sizes);

@@ -68,6 +68,25 @@ impl<'a> RawAttribute<'a> {
     }
 }
 
+impl RawAttribute<'_> {
+    /// The message with another name.
+    pub(crate) fn renamed<'a>(message: &'a [u8], name: &[u8]) -> Parsed<'a, Vec<u8>> {
+        let (rest, raw) = RawAttribute::parse(message)?;
+        let new = NewAttribute {
+            name,
+            datatype: raw.datatype.bytes,
+            shared_datatype: raw.datatype.shared,
+            dataspace: raw.dataspace.bytes,
+            shared_dataspace: raw.dataspace.shared,
+            data: raw.data.bytes,
+        };
+        let old = message.first() == Some(&1) && name.is_ascii();
+        let mut out = Vec::new();
+        new.encode(&mut out, if old { 1 } else { 3 });
+        Ok((rest, out))
+    }
+}
+
 /// The name, encoded datatype and dataspace of an attribute, and its elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewAttribute<'a> {
@@ -75,13 +94,15 @@ pub(crate) struct NewAttribute<'a> {
     pub(crate) datatype: &'a [u8],
     pub(crate) shared_datatype: bool,
     pub(crate) dataspace: &'a [u8],
+    pub(crate) shared_dataspace: bool,
     pub(crate) data: &'a [u8],
 }
 
 impl NewAttribute<'_> {
     /// Appends a message of `version` 1 or 3. Version 1 has neither shared datatypes nor UTF-8 names.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
-        out.extend([version, u8::from(self.shared_datatype && version > 1)]);
+        let shared = u8::from(self.shared_datatype) | u8::from(self.shared_dataspace) << 1;
+        out.extend([version, if version > 1 { shared } else { 0 }]);
         for len in [self.name.len().saturating_add(1), self.datatype.len(), self.dataspace.len()] {
             out.extend(short(len).to_le_bytes());
         }

@@ -110,6 +110,20 @@ impl Dataspace {
     }
 }
 
+/// Replaces the dimensions in an encoded message; `None` if it is not one of as many dimensions.
+pub(crate) fn put_dimensions(message: &mut [u8], dimensions: &[u64], sizes: Sizes) -> Option<()> {
+    let start = match *message {
+        [1, rank, ..] if usize::from(rank) == dimensions.len() => 8,
+        [2, rank, _, 1, ..] if usize::from(rank) == dimensions.len() => 4,
+        _ => return None,
+    };
+    let mut bytes = Vec::new();
+    dimensions.iter().for_each(|&size| put_length(&mut bytes, size, sizes));
+    let end = bytes.len().checked_add(start)?;
+    message.get_mut(start..end)?.copy_from_slice(&bytes);
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::test::{SIZES, hex};
@@ -145,6 +159,24 @@ mod tests {
             let mut bytes = Vec::new();
             dataspace.encode(&mut bytes, SIZES, version);
             assert_eq!(Dataspace::parse(&bytes, SIZES).unwrap(), (&[][..], dataspace.clone()));
+        }
+    }
+
+    #[test]
+    fn dimensions_are_replaced() {
+        for version in [1, 2] {
+            let of = |dimensions: &[u64]| {
+                let maximum = vec![None, Some(9)];
+                let mut bytes = Vec::new();
+                Dataspace::Simple { dimensions: dimensions.to_vec(), maximum }
+                    .encode(&mut bytes, SIZES, version);
+                bytes
+            };
+            let mut message = of(&[3, 4]);
+            put_dimensions(&mut message, &[70_000, 9], SIZES).unwrap();
+            assert_eq!(message, of(&[70_000, 9]));
+            assert_eq!(put_dimensions(&mut message, &[1], SIZES), None);
+            assert_eq!(put_dimensions(&mut message[..19], &[1, 2], SIZES), None);
         }
     }
 }

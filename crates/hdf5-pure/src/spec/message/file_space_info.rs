@@ -7,7 +7,7 @@ use nom::multi::count;
 use nom::number::complete::{le_u16, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{Address, Sizes, address, length};
+use super::super::{Address, Sizes, address, length, put_address};
 
 /// How a file manages its free space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,5 +61,47 @@ impl FileSpaceInfo {
             }
             found => field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
         }
+    }
+}
+
+/// The body of a message with another manager of everything, or none, in a file whose addresses and lengths have 8 bytes.
+/// `end` is the end of the file without the manager.
+pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>) -> Vec<u8> {
+    const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
+    /// Version, strategy and threshold.
+    const FIRST: usize = 10;
+    /// Version, strategy, persistence, threshold, page size, page-end threshold.
+    const SECOND: usize = 21;
+    let (old, kept) = if body.first() == Some(&0) { (true, FIRST) } else { (false, SECOND) };
+    let mut new = body.get(..kept).unwrap_or(body).to_vec();
+    if !old {
+        put_address(&mut new, manager.map(|(_, end)| Address(end)), SIZES);
+    }
+    // The first is that of metadata, which stands for all where elements have none of their own.
+    put_address(&mut new, manager.map(|(at, _)| at), SIZES);
+    new.resize(body.len().max(new.len()), 0xff);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test::{SIZES, hex};
+    use super::*;
+
+    #[test]
+    fn managers_are_taken_out() {
+        let body = hex("01 00 01 0100000000000000 0010000000000000 0000 0008000000000000")
+            .into_iter()
+            .chain((1..=12u64).flat_map(u64::to_le_bytes))
+            .collect::<Vec<u8>>();
+        let (_, info) = FileSpaceInfo::parse(&body, SIZES).unwrap();
+        assert_eq!((info.managers.len(), info.managers[2]), (12, Some(Address(3))));
+        let without = with_manager(&body, None);
+        let (_, after) = FileSpaceInfo::parse(&without, SIZES).unwrap();
+        assert_eq!(after, FileSpaceInfo { managers: vec![None; 12], ..info });
+        assert_eq!(without.len(), body.len());
+        let (_, one) = FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60))), SIZES).unwrap();
+        assert_eq!(one.managers.iter().flatten().count(), 1);
+        assert_eq!(one.managers[0], Some(Address(77)));
     }
 }

@@ -73,6 +73,10 @@ pub struct RawMessage<'a> {
 
 /// The body is a reference to a shared message.
 pub(crate) const SHARED: u8 = 0x02;
+/// Fail if the message is unknown and the file is to be changed.
+pub(crate) const FAIL_ON_WRITE: u8 = 0x08;
+/// Set [`WAS_UNKNOWN`] if the message is unknown and the object is changed.
+pub(crate) const MARK_IF_UNKNOWN: u8 = 0x10;
 /// Fail if the message is unknown, whatever is done with the file.
 pub(crate) const FAIL_ALWAYS: u8 = 0x80;
 /// The file was changed by something that did not understand the message.

@@ -1,0 +1,39 @@
+//! `edit_until_killed FILE`: edits a file until it is killed, and prints the number of each commit once it has returned.
+//!
+//! Commit n sets the attribute `commit` of the root group to n, adds a dataset `log/d<n>` of some elements that are n, with
+//! an attribute, and takes away the dataset of ten commits before.
+
+use std::io::Write;
+
+use hdf5_pure::{Editor, File, Flush, Result};
+
+fn main() -> Result<()> {
+    let Some(path) = std::env::args_os().nth(1) else { return Ok(()) };
+    let mut out = std::io::stdout();
+    loop {
+        // Opening anew is part of what may be interrupted.
+        let mut editor = Editor::open(&path)?;
+        let mut n = committed(&editor.file()?)?;
+        for _ in 0..25 {
+            n += 1;
+            let elements = vec![n; 1 + (n % 7) as usize * 100];
+            editor.root().attribute("commit", n)?;
+            editor.dataset(&format!("log/d{n}")).attribute("number", n).write(&elements)?;
+            if n > 10 {
+                editor.unlink(&format!("log/d{}", n - 10))?;
+            }
+            // The device is waited for now and then, so that more time is spent within commits.
+            editor.commit_with(if n % 3 == 0 { Flush::Ordered } else { Flush::None })?;
+            if writeln!(out, "committed {n}").is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn committed(file: &File) -> Result<u64> {
+    match file.root()?.attribute("commit") {
+        Ok(attribute) => Ok(attribute.read::<u64>()?.first().copied().unwrap_or(0)),
+        Err(_) => Ok(0),
+    }
+}

@@ -1,0 +1,272 @@
+//! Editing files in place.
+
+mod dataset;
+pub(crate) mod lock;
+mod object;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Error, Result};
+
+pub use object::ObjectWriter;
+
+use crate::file::File;
+use crate::model::edit::session::Session;
+use crate::model::edit::space::Flush;
+use crate::model::open::Options;
+use crate::model::write::output::Storage;
+use crate::model::write::tree::{ObjectId, Settings, Tree};
+use crate::spec::Address;
+use crate::writer::value::{self, Value};
+use crate::writer::{Bound, DatasetBuilder, GroupWriter, Reference};
+
+/// How a file is edited.
+#[derive(Clone, Debug, Default)]
+pub struct EditOptions {
+    /// The oldest release of the C library that must be able to read what is new. By default the one that the file's
+    /// superblock needs: version 0 or 1 [`Bound::Earliest`], 2 [`Bound::V18`], 3 [`Bound::V110`].
+    pub bound: Option<Bound>,
+    /// Whether new groups say in which order links and attributes were made. Groups that are there do as they did.
+    pub track_order: bool,
+    /// The time that new objects are said to be of, in seconds since 1970.
+    pub time: Option<u32>,
+    /// How the file is read: limits, filters, the files beside it that may be opened.
+    pub reading: Options,
+}
+
+/// A file that is there and is edited in place.
+///
+/// What is new is made as a [`Writer`](crate::Writer) makes it. Nothing that was there changes before a
+/// [`commit`](Self::commit), and then all of it at once: whatever ends the process leaves the file of the last commit or of
+/// the one before. An editor that is dropped leaves the last commit.
+///
+/// While the parts of a commit are put in their places, the file ends in a journal, from which the next reader or editor of
+/// this library completes it. Without one, and so always but in that instant, it is a plain HDF5 file.
+///
+/// The file is locked as the C library locks it: who has it open for reading or writing there keeps an editor out, and the
+/// reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0` locks nothing, `BEST_EFFORT` (the
+/// default) only where the file system can, `TRUE` or `1` always.
+///
+/// ```
+/// use hdf5_pure::{Editor, File, Writer};
+///
+/// # fn main() -> hdf5_pure::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("run.h5");
+/// let mut file = Writer::create(&path)?;
+/// file.dataset("old/u").write(&[1.0, 2.0])?;
+/// file.finish()?;
+///
+/// let mut editor = Editor::open(&path)?;
+/// editor.root().attribute("title", "edited")?;
+/// editor.move_link("old/u", "fields/u")?;
+/// editor.unlink("old")?;
+/// editor.dataset("fields/v").attribute("units", "m/s").write(&[3.0, 4.0])?;
+/// editor.commit()?;
+///
+/// let file = File::open(&path)?;
+/// assert_eq!(file.dataset("fields/u")?.read::<f64>()?, [1.0, 2.0]);
+/// assert!(file.group("old").is_err());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Editor {
+    pub(crate) tree: Tree,
+    path: Option<Box<Path>>,
+    options: Options,
+    /// Something failed while what was pending was written: it must not be committed.
+    failed: bool,
+}
+
+impl std::fmt::Debug for Editor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Editor").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Editor {
+    /// Opens the file at `path`. A commit that was cut is completed first, or taken back.
+    ///
+    /// # Errors
+    /// `Io`; [`Error::Usage`] if the file is locked, or says that it is open for writing; `Malformed` if it is damaged;
+    /// `Unsupported` for files of several parts, with a table of shared messages or an image of a metadata cache, or with
+    /// addresses that are not 8 bytes wide.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &EditOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &EditOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let storage = FileStorage::edit(path)?;
+        lock::lock(&storage)?;
+        Self::start(Box::new(storage), Some(path), options)
+    }
+
+    /// Edits the file in a storage.
+    ///
+    /// # Errors
+    /// Those of the storage, and as [`open`](Self::open).
+    pub fn in_storage(storage: Box<dyn Storage>, options: &EditOptions) -> Result<Self> {
+        Self::start(storage, None, options)
+    }
+
+    fn start(storage: Box<dyn Storage>, path: Option<&Path>, options: &EditOptions) -> Result<Self> {
+        let session = Session::open(storage, path, &options.reading)?;
+        let bound = options.bound.unwrap_or(match session.superblock.version {
+            0 | 1 => Bound::Earliest,
+            2 => Bound::V18,
+            _ => Bound::V110,
+        });
+        let settings = Settings {
+            bound,
+            tracked: options.track_order,
+            time: options.time,
+            registry: options.reading.filters.clone(),
+            threads: 0,
+        };
+        Ok(Self {
+            tree: Tree::edit(session, settings)?,
+            path: path.map(Into::into),
+            options: options.reading.clone(),
+            failed: false,
+        })
+    }
+
+    /// The root group.
+    pub fn root(&mut self) -> GroupWriter<'_> {
+        GroupWriter::new(&mut self.tree, ObjectId::ROOT)
+    }
+
+    /// The group at `path`; groups on the way that are missing are made.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if something else is there; what reading the groups on the way meets.
+    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+        self.root().into_group(path)
+    }
+
+    /// A new dataset at `path`; groups on the way that are missing are made.
+    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+        DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
+    }
+
+    /// The object at `path`, whatever it is, to change its attributes. Soft links are followed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Usage`] if the path leads to another file; what reading the groups on the way meets.
+    pub fn object(&mut self, path: &str) -> Result<ObjectWriter<'_>> {
+        let id = self.id(path)?;
+        Ok(ObjectWriter::new(&mut self.tree, id))
+    }
+
+    /// The object at `path`, for hard links and references. It stays the same across commits.
+    ///
+    /// # Errors
+    /// As [`object`](Self::object).
+    pub fn id(&mut self, path: &str) -> Result<ObjectId> {
+        self.tree.find(ObjectId::ROOT, path)
+    }
+
+    /// A reference to an object, for elements and attributes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file.
+    pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
+        let Address(address) = self.tree.address(object)?;
+        Ok(Reference::to(address))
+    }
+
+    /// Gives an object an attribute; one of that name gets the new value.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
+    pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
+        let attribute = value::attribute(&mut self.tree, name, value)?;
+        self.tree.attribute(object, attribute)
+    }
+
+    /// Takes the link at `path` out. An object that no other hard link leads to goes with it, and what only it leads to:
+    /// their space is used again after the next commit.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; `Malformed` if the group has links that cannot be read, which would be lost.
+    pub fn unlink(&mut self, path: &str) -> Result<()> {
+        self.tree.unlink(ObjectId::ROOT, path)
+    }
+
+    /// Gives the link at `path` another name or group; groups on the way there that are missing are made. What it leads to
+    /// stays where it is.
+    ///
+    /// # Errors
+    /// As [`unlink`](Self::unlink), and [`Error::Usage`] if the new name is taken or none.
+    pub fn move_link(&mut self, path: &str, to: &str) -> Result<()> {
+        self.tree.move_link(ObjectId::ROOT, path, to)
+    }
+
+    /// Makes everything since the last commit the file's; [`Flush::Ordered`].
+    ///
+    /// A group whose links changed is written anew, and so are the attributes of an object of which one changed, and the
+    /// index of a chunked dataset: a commit costs their sizes, however many changes there were.
+    ///
+    /// # Errors
+    /// `Io`: the file is that of the last commit. If the device failed after the commit had taken place, the next opening
+    /// completes it. After other errors the editor commits nothing more, as what is pending is not whole.
+    pub fn commit(&mut self) -> Result<()> {
+        self.commit_with(Flush::default())
+    }
+
+    /// As [`commit`](Self::commit), and says how far it goes before it returns.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_with(&mut self, flush: Flush) -> Result<()> {
+        self.settle()?;
+        self.tree.commit(flush)
+    }
+
+    /// Commits, and writes down what is free if the file keeps account of that, so that other programs use it again.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn close(self) -> Result<()> {
+        self.close_with(Flush::default())
+    }
+
+    /// As [`close`](Self::close), and says how far it goes before it returns.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn close_with(mut self, flush: Flush) -> Result<()> {
+        self.commit_with(flush)?;
+        self.tree.keep_free_space(flush)
+    }
+
+    /// Writes everything in memory to where the commit will find it.
+    fn settle(&mut self) -> Result<()> {
+        if self.failed {
+            return Err(Error::usage("editor", "has failed before: the file has to be opened again"));
+        }
+        self.failed = true;
+        self.tree.settle()?;
+        self.failed = false;
+        Ok(())
+    }
+
+    /// The file with all that is pending, for reading. It shows no longer one state when the editor goes on.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn file(&mut self) -> Result<File> {
+        self.settle()?;
+        let session = self.tree.session()?;
+        File::of_pending(Arc::clone(&session.space), self.path.as_deref(), &session.superblock, &self.options)
+    }
+}

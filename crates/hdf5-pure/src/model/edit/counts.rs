@@ -1,0 +1,209 @@
+//! How many hard links lead to each object, and which objects none leads to any more.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sciformats_core::Result;
+
+use super::session::Session;
+use super::{attributes, group};
+use crate::model::object::Object as Stored;
+use crate::model::write::group::Destination;
+use crate::model::write::tree::{Kind, Object, ObjectId};
+use crate::spec::Address;
+use crate::spec::message::MessageType;
+use crate::spec::message::shared::Shared;
+
+/// Links to objects. Uses of committed datatypes count as links.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// To each object of the tree that is new.
+    new: Vec<u32>,
+    /// To each object of the file: how many more than it counts itself.
+    more: BTreeMap<Address, i64>,
+    /// Objects of the file that are to be taken out.
+    pub(crate) deleted: BTreeSet<Address>,
+    /// Objects that have lost links since they were looked at.
+    lost: Vec<Lost>,
+}
+
+enum Lost {
+    New(usize),
+    Stored(Address),
+}
+
+impl Counts {
+    /// Of the objects of a new file.
+    pub(crate) fn of_new(objects: &[Object]) -> Self {
+        let mut counts = Self { new: vec![0; objects.len()], ..Self::default() };
+        counts.add(objects, &Destination::Object(ObjectId::ROOT), 1);
+        counts.all(objects);
+        counts.find_unlinked(objects);
+        while let Some(lost) = counts.lost.pop() {
+            if let Lost::New(index) = lost {
+                counts.drop_new(objects, index);
+            }
+        }
+        counts
+    }
+
+    /// Of the objects of a file that is edited.
+    ///
+    /// # Errors
+    /// `Malformed` if an object that may have to be taken out cannot be read.
+    pub(crate) fn of_edited(objects: &[Object], session: &Session) -> Result<Self> {
+        let mut counts = Self { new: vec![0; objects.len()], ..Self::default() };
+        counts.all(objects);
+        for object in objects {
+            if let Kind::Group(group) = &object.kind
+                && let Some(stored) = &group.stored
+            {
+                stored.targets.iter().for_each(|target| counts.add_stored(*target, -1));
+            }
+            if let Some(stored) = object.origin.as_ref().and_then(|origin| origin.attributes.as_ref()) {
+                for target in attributes::datatypes(session.context(), &object.attributes)? {
+                    counts.add_stored(target, 1);
+                }
+                stored.datatypes.iter().for_each(|target| counts.add_stored(*target, -1));
+            }
+        }
+        counts.find_unlinked(objects);
+        let loaded: HashMap<Address, &Object> =
+            objects.iter().filter_map(|object| Some((object.origin.as_ref()?.address, object))).collect();
+        while let Some(lost) = counts.lost.pop() {
+            match lost {
+                Lost::New(index) => counts.drop_new(objects, index),
+                Lost::Stored(address) => counts.drop_stored(objects, session, address, &loaded)?,
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Links to the new object with this index.
+    pub(crate) fn of(&self, index: usize) -> u32 {
+        self.new.get(index).copied().unwrap_or(0)
+    }
+
+    /// What has to be added to the count of each object that stays.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (Address, i64)> {
+        let stays = |(at, more): &(Address, i64)| *more != 0 && !self.deleted.contains(at);
+        self.more.iter().map(|(at, more)| (*at, *more)).filter(stays)
+    }
+
+    fn add_stored(&mut self, address: Address, more: i64) {
+        let count = self.more.entry(address).or_default();
+        *count = count.saturating_add(more);
+        if more < 0 {
+            self.lost.push(Lost::Stored(address));
+        }
+    }
+
+    fn add(&mut self, objects: &[Object], to: &Destination, more: i64) {
+        match to {
+            Destination::Stored(address) => self.add_stored(*address, more),
+            Destination::Object(id) => {
+                let origin = objects.get(id.index()).and_then(|object| object.origin.as_ref());
+                match (origin, self.new.get_mut(id.index())) {
+                    (Some(origin), _) => self.add_stored(origin.address, more),
+                    (None, Some(count)) => {
+                        *count = count.saturating_add_signed(i32::try_from(more).unwrap_or(0));
+                        if more < 0 {
+                            self.lost.push(Lost::New(id.index()));
+                        }
+                    }
+                    (None, None) => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts the links of all groups that are in memory, and what datasets are of.
+    fn all(&mut self, objects: &[Object]) {
+        objects.iter().for_each(|object| self.links_of(objects, object, 1));
+    }
+
+    fn links_of(&mut self, objects: &[Object], object: &Object, more: i64) {
+        match &object.kind {
+            Kind::Group(group) => group.members().for_each(|member| self.add(objects, &member.to, more)),
+            Kind::Dataset(dataset) if object.origin.is_none() => {
+                let committed = dataset.committed.map(Destination::Object);
+                committed.iter().for_each(|to| self.add(objects, to, more));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes note of the new objects that nothing leads to.
+    fn find_unlinked(&mut self, objects: &[Object]) {
+        let new = (0..objects.len()).zip(objects).filter(|(_, object)| object.origin.is_none());
+        let unlinked: Vec<Lost> =
+            new.filter(|(index, _)| self.of(*index) == 0).map(|(index, _)| Lost::New(index)).collect();
+        self.lost.extend(unlinked);
+    }
+
+    /// Takes back the links of a new object, if nothing leads to it. It loses its last link only once.
+    fn drop_new(&mut self, objects: &[Object], index: usize) {
+        if let Some(object) = objects.get(index).filter(|_| self.of(index) == 0) {
+            self.links_of(objects, object, -1);
+        }
+    }
+
+    /// Takes an object out of the file, if nothing leads to it any more; what only it leads to goes with it.
+    fn drop_stored(
+        &mut self,
+        objects: &[Object],
+        session: &Session,
+        address: Address,
+        loaded: &HashMap<Address, &Object>,
+    ) -> Result<()> {
+        let context = session.context();
+        let more = self.more.get(&address).copied().unwrap_or(0);
+        let kept = Some(address) == session.extension() || address == session.opened.root;
+        if more >= 0 || kept || self.deleted.contains(&address) {
+            return Ok(());
+        }
+        if i64::from(session.header(address)?.references()).saturating_add(more) > 0 {
+            return Ok(());
+        }
+        self.deleted.insert(address);
+        let stored = Stored::read(context, address)?;
+        let loaded = loaded.get(&address).copied();
+        match loaded {
+            Some(object) if matches!(object.kind, Kind::Group(_)) => self.links_of(objects, object, -1),
+            _ if group::is_group(&stored) => {
+                let group = group::load(context, address)?;
+                group.members().for_each(|member| self.add(objects, &member.to, -1));
+            }
+            _ => {}
+        }
+        for datatype in datatypes(session, address, &stored, loaded)? {
+            self.add_stored(datatype, -1);
+        }
+        Ok(())
+    }
+}
+
+/// The committed datatypes that a dataset and the attributes of an object are of.
+fn datatypes(
+    session: &Session,
+    address: Address,
+    stored: &Stored<'_>,
+    loaded: Option<&Object>,
+) -> Result<Vec<Address>> {
+    let context = session.context();
+    let loaded =
+        loaded.filter(|object| object.origin.as_ref().is_some_and(|origin| origin.attributes.is_some()));
+    let mut found = match loaded {
+        Some(object) => attributes::datatypes(context, &object.attributes)?,
+        None => attributes::datatypes(context, &attributes::load(context, address)?.0)?,
+    };
+    if let Some(message) = stored.find(MessageType::Datatype).filter(|message| message.is_shared()) {
+        let parse = |i| Shared::parse(i, context.sizes);
+        let shared =
+            sciformats_core::fault::locate("shared message", message.offset, stored.body(message), parse)?;
+        if let Shared::Committed(datatype) = shared {
+            found.push(datatype);
+        }
+    }
+    Ok(found)
+}

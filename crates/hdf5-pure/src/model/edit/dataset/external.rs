@@ -1,0 +1,90 @@
+//! Elements in other files: they wait in memory, and are written and synced before the commit.
+//!
+//! These files have no journal. What ends the process while they are written leaves some of the new elements in them.
+
+use std::path::PathBuf;
+
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Error, Result, WriteAt};
+
+use crate::model::open::Opened;
+use crate::model::symbols::Names;
+use crate::spec::message::external_files::ExternalFiles;
+
+/// The other files of a dataset, and what is to be written to them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outer {
+    parts: Vec<Part>,
+    waiting: Vec<(u64, Vec<u8>)>,
+}
+
+/// A part of the elements' bytes, and where it is.
+#[derive(Clone, Debug)]
+struct Part {
+    start: u64,
+    end: u64,
+    offset: u64,
+    path: PathBuf,
+}
+
+impl Outer {
+    /// Finds the files.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if they may not be opened, [`Error::NotFound`] if one is not there.
+    pub(super) fn open(opened: &Opened, files: &ExternalFiles) -> Result<Self> {
+        let names = Names::open(&opened.context, files.heap)?;
+        let mut parts = Vec::new();
+        let mut start = 0u64;
+        for slot in &files.slots {
+            let name = names.get(slot.name)?;
+            let path = opened.outside.find(opened.folder(), name)?;
+            let path =
+                path.ok_or_else(|| Error::not_found("external file", String::from_utf8_lossy(name)))?;
+            let end = slot.size.map_or(u64::MAX, |size| start.saturating_add(size));
+            parts.push(Part { start, end, offset: slot.offset, path });
+            start = end;
+        }
+        Ok(Self { parts, waiting: Vec::new() })
+    }
+
+    /// Takes bytes of elements; `at` counts from the first element.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no file for some of them.
+    pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        let end = at.saturating_add(bytes.len() as u64);
+        if self.parts.last().is_none_or(|part| part.end < end) {
+            return Err(Error::usage("elements", "have no place in the external files of the dataset"));
+        }
+        self.waiting.push((at, bytes.to_vec()));
+        Ok(())
+    }
+
+    /// Writes what was taken.
+    ///
+    /// # Errors
+    /// `Io`; some of the elements may have been written.
+    pub(super) fn write(&mut self) -> Result<()> {
+        for part in &self.parts {
+            let mut file: Option<FileStorage> = None;
+            for (at, bytes) in &self.waiting {
+                let end = at.saturating_add(bytes.len() as u64);
+                let (low, high) = (part.start.max(*at), part.end.min(end));
+                let within =
+                    |position: u64| usize::try_from(position.saturating_sub(*at)).unwrap_or(usize::MAX);
+                let Some(piece) = bytes.get(within(low)..within(high)).filter(|_| low < high) else {
+                    continue;
+                };
+                let file = match &mut file {
+                    Some(file) => file,
+                    none => none.insert(FileStorage::edit(&part.path)?),
+                };
+                file.write_at(part.offset.saturating_add(low.saturating_sub(part.start)), piece)?;
+            }
+            file.map_or(Ok(()), |mut file| file.sync())?;
+        }
+        self.waiting.clear();
+        Ok(())
+    }
+}

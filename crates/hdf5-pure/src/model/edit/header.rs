@@ -1,0 +1,298 @@
+//! The messages of an object that is there, to be changed and put back.
+//!
+//! The header's address never changes, nor does the size of its first chunk. What does not fit there goes to one
+//! continuation in fresh space; continuations of before are given back. Messages that are not known stay as they are.
+
+use sciformats_core::{Error, Result};
+
+use super::space::Use;
+use crate::model::context::Context;
+use crate::model::object::Object;
+use crate::model::write::output::{Output, SIZES};
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{FAIL_ON_WRITE, MARK_IF_UNKNOWN, Message, Version, WAS_UNKNOWN, v1, v2};
+use crate::spec::{Address, put_checksum, put_padding};
+
+/// The header of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    address: Address,
+    /// The prefix as it stands.
+    prefix: Vec<u8>,
+    version: Version,
+    /// Bytes of messages in the first chunk.
+    room: usize,
+    /// Where the header continues: addresses and bytes.
+    continuations: Vec<(Address, u64)>,
+    /// All messages but those that hold the chunks together.
+    messages: Vec<Message>,
+    references: u32,
+}
+
+impl Header {
+    /// Reads the header at `address`.
+    ///
+    /// # Errors
+    /// `Malformed`, or `Unsupported` if it has a message that forbids changes to who does not know it.
+    pub(crate) fn read(context: &Context, address: Address) -> Result<Self> {
+        let object = Object::read(context, address)?;
+        let mut messages = Vec::new();
+        for message in object.messages() {
+            let mut flags = message.flags;
+            if let MessageType::Unknown(number) = message.kind {
+                if flags & FAIL_ON_WRITE != 0 {
+                    return Err(Error::Unsupported {
+                        what: format!(
+                            "header message {number:#x}, which must be understood by who changes the object,"
+                        )
+                        .into(),
+                        feature: None,
+                        offset: Some(message.offset),
+                    });
+                }
+                if flags & MARK_IF_UNKNOWN != 0 {
+                    flags |= WAS_UNKNOWN;
+                }
+            }
+            if matches!(message.kind, MessageType::Nil | MessageType::Continuation) {
+                continue;
+            }
+            messages.push(Message {
+                kind: message.kind,
+                flags,
+                creation_index: message.creation_index.unwrap_or(0),
+                body: object.body(message).to_vec(),
+            });
+        }
+        let references = match object.prefix.version {
+            Version::V1 { references, .. } => references,
+            Version::V2 { .. } => {
+                let count = object.parse(context, MessageType::ReferenceCount, small::reference_count)?;
+                messages.retain(|message| message.kind != MessageType::ReferenceCount);
+                count.unwrap_or(1)
+            }
+        };
+        let prefix = context.read("object header", address, object.prefix.len as u64)?.into_owned();
+        let relative = |offset: u64| Address(offset.saturating_sub(context.base));
+        Ok(Self {
+            address,
+            prefix,
+            version: object.prefix.version,
+            room: usize::try_from(object.prefix.chunk_size).unwrap_or(0),
+            continuations: object.blocks.iter().skip(1).map(|&(at, len)| (relative(at), len)).collect(),
+            messages,
+            references,
+        })
+    }
+
+    /// Whether the header is of version 1, which has no dense attributes.
+    pub(crate) fn is_old(&self) -> bool {
+        matches!(self.version, Version::V1 { .. })
+    }
+
+    /// Whether the order in which attributes are made is kept, and whether it is indexed.
+    pub(crate) fn attribute_order(&self) -> (bool, bool) {
+        match self.version {
+            Version::V1 { .. } => (false, false),
+            Version::V2 { flags, .. } => (flags & v2::TRACKED != 0, flags & v2::INDEXED != 0),
+        }
+    }
+
+    /// Most compact and fewest dense attributes, where the header says so.
+    pub(crate) fn phase_change(&self) -> Option<(u16, u16)> {
+        match self.version {
+            Version::V1 { .. } => None,
+            Version::V2 { phase_change, .. } => phase_change,
+        }
+    }
+
+    /// Hard links to the object, as it counts them.
+    pub(crate) fn references(&self) -> u32 {
+        self.references
+    }
+
+    pub(crate) fn set_references(&mut self, references: u32) {
+        self.references = references;
+    }
+
+    /// The first message of a kind.
+    pub(crate) fn find(&self, kind: MessageType) -> Option<&Message> {
+        self.messages.iter().find(|message| message.kind == kind)
+    }
+
+    /// Gives the first message of a kind another body, or adds one with these flags.
+    pub(crate) fn set(&mut self, kind: MessageType, flags: u8, encode: impl FnOnce(&mut Vec<u8>)) {
+        let message = Message::new(kind, flags, encode);
+        match self.messages.iter_mut().find(|message| message.kind == kind) {
+            Some(old) => old.body = message.body,
+            None => self.messages.push(message),
+        }
+    }
+
+    /// Adds messages at the end.
+    pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Message>) {
+        self.messages.extend(messages);
+    }
+
+    /// Takes out all messages of a kind.
+    pub(crate) fn take(&mut self, kind: MessageType) -> Vec<Message> {
+        let (taken, left) = std::mem::take(&mut self.messages).into_iter().partition(|m| m.kind == kind);
+        self.messages = left;
+        taken
+    }
+
+    /// Makes a header of version 1 one of version 2 in the same place.
+    pub(crate) fn renew(&mut self) {
+        if !self.is_old() {
+            return;
+        }
+        let whole = self.room.saturating_add(v1::PREFIX);
+        // The prefix and the checksum take the same bytes for all sizes that its field can hold.
+        let room = [0usize, 0x100, 0x10000].into_iter().find_map(|size| {
+            let overhead = v2::prefix_size(size).1.saturating_add(4);
+            let room = whole.checked_sub(overhead)?;
+            (v2::prefix_size(room) == v2::prefix_size(size)).then_some(room)
+        });
+        let Some(room) = room else { return };
+        self.room = room;
+        self.version = Version::V2 { flags: 0, times: None, phase_change: None };
+        self.prefix.clear();
+        v2::encode_prefix(&mut self.prefix, 0, room);
+        // Old writers share messages by a form that new headers have as well, and pad bodies, which does no harm.
+    }
+
+    fn flags(&self) -> u8 {
+        match self.version {
+            Version::V1 { .. } => 0,
+            Version::V2 { flags, .. } => flags,
+        }
+    }
+
+    fn size_of(&self, len: usize) -> usize {
+        if self.is_old() { v1::message_size(len) } else { v2::message_size(len, self.flags()) }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>, message: &Message) {
+        if self.is_old() {
+            v1::encode_message(out, message);
+        } else {
+            v2::encode_message(out, message, self.flags());
+        }
+    }
+
+    /// Where all parts of the header are: addresses and bytes.
+    pub(crate) fn places(&self) -> Vec<(Address, u64)> {
+        let tail = if self.is_old() { 0 } else { 4 };
+        let first = self.prefix.len().saturating_add(self.room).saturating_add(tail) as u64;
+        std::iter::once((self.address, first)).chain(self.continuations.iter().copied()).collect()
+    }
+
+    /// Puts the header back.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a message is too long for a header; `Unsupported` if the first chunk has no room for a
+    /// continuation; those of the output. Nothing of the header is written then.
+    pub(crate) fn write(mut self, output: &mut Output) -> Result<()> {
+        let longest = if self.is_old() { 65_528 } else { 65_535 };
+        if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
+            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            return Err(Error::usage(message.kind.name(), problem));
+        }
+        if !self.is_old() && self.references != 1 {
+            let references = self.references;
+            self.messages.push(Message::new(MessageType::ReferenceCount, 0, |out| {
+                small::encode_reference_count(out, references);
+            }));
+        }
+        let sizes = self.messages.iter().map(|message| self.size_of(message.body.len()));
+        let total = sizes.fold(0, usize::saturating_add);
+        let (first, rest) = match total <= self.room {
+            true => (std::mem::take(&mut self.messages), Vec::new()),
+            false => self.split()?,
+        };
+        if self.is_old() && first.len().saturating_add(rest.len()) > 65_000 {
+            return Err(Error::usage("object", "has more messages than an old header counts"));
+        }
+        let more = self.continue_with(output, &rest)?;
+        let chunk = self.first_chunk(&first, more, rest.len());
+        output.write(self.address, &chunk)?;
+        output.flush()
+    }
+
+    /// The messages that stay in the first chunk, and those that do not.
+    fn split(&mut self) -> Result<(Vec<Message>, Vec<Message>)> {
+        let own = self.size_of(usize::from(SIZES.offsets).saturating_add(SIZES.lengths.into()));
+        let mut left = self.room.checked_sub(own).ok_or_else(|| {
+            Error::unsupported("an object header whose first chunk is too small to continue elsewhere")
+        })?;
+        let messages = std::mem::take(&mut self.messages);
+        Ok(messages.into_iter().partition(|message| {
+            let rest = left.checked_sub(self.size_of(message.body.len()));
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        }))
+    }
+
+    /// Writes `messages` to a continuation, if there are any, and gives back those of before.
+    fn continue_with(&mut self, output: &mut Output, messages: &[Message]) -> Result<Option<(Address, u64)>> {
+        let mut out = Vec::new();
+        if !self.is_old() {
+            out.extend(b"OCHK");
+        }
+        messages.iter().for_each(|message| self.encode(&mut out, message));
+        if !self.is_old() {
+            put_checksum(&mut out, 0);
+        }
+        let len = out.len() as u64;
+        let before = std::mem::take(&mut self.continuations);
+        if let [(at, old)] = before[..]
+            && old == len
+            && !messages.is_empty()
+            && output.is_fresh(at, len)
+        {
+            output.write(at, &out)?;
+            return Ok(Some((at, len)));
+        }
+        for (at, len) in before {
+            output.free(at, len, Use::Metadata)?;
+        }
+        if messages.is_empty() { Ok(None) } else { Ok(Some((output.put(&out)?, len))) }
+    }
+
+    /// The first chunk with its prefix; `elsewhere` messages are in the continuation `more`.
+    fn first_chunk(&self, messages: &[Message], more: Option<(Address, u64)>, elsewhere: usize) -> Vec<u8> {
+        let mut body = Vec::new();
+        messages.iter().for_each(|message| self.encode(&mut body, message));
+        let mut count = messages.len().saturating_add(elsewhere);
+        if let Some(place) = more {
+            let message = Message::new(MessageType::Continuation, 0, |out| {
+                small::encode_continuation(out, place, SIZES);
+            });
+            self.encode(&mut body, &message);
+            count = count.saturating_add(1);
+        }
+        // What is left is a message without meaning, or several, as one has at most so many bytes.
+        while let Some(len) = self.room.saturating_sub(body.len()).checked_sub(self.size_of(0)) {
+            // Bodies of old headers are padded to 8 bytes.
+            let len = if self.is_old() { len & !7 } else { len };
+            let message = Message::new(MessageType::Nil, 0, |out| out.resize(len.min(65_528), 0));
+            self.encode(&mut body, &message);
+            count = count.saturating_add(1);
+        }
+        put_padding(&mut body, 0, self.room);
+        let mut out = Vec::new();
+        match self.version {
+            Version::V1 { .. } => {
+                let count = u16::try_from(count).unwrap_or(u16::MAX);
+                let room = u32::try_from(self.room).unwrap_or(u32::MAX);
+                v1::encode_prefix(&mut out, count, self.references, room);
+            }
+            Version::V2 { .. } => out.extend(&self.prefix),
+        }
+        out.extend(body);
+        if !self.is_old() {
+            put_checksum(&mut out, 0);
+        }
+        out
+    }
+}

@@ -1,0 +1,395 @@
+//! Objects of the file that is edited, among those of a [`Tree`].
+
+use sciformats_core::fault::locate;
+use sciformats_core::{Error, Result};
+
+use super::counts::Counts;
+use super::session::{Session, release};
+use super::space::Flush;
+use super::{attributes, dataset, group};
+use crate::model::links;
+use crate::model::object::Object as Stored;
+use crate::model::write::emit::Parts;
+use crate::model::write::group::{Destination, Group};
+use crate::model::write::output::{Output, Target};
+use crate::model::write::tree::{Kind, ObjectId, Origin, Settings, StoredAttributes, Tree};
+use crate::spec::Address;
+use crate::spec::message::attribute::RawAttribute;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::{MessageType, small};
+
+/// Soft links that lead to soft links are followed so often.
+const MAX_LINKS: usize = 16;
+
+impl Tree {
+    /// The tree of a file that is edited.
+    pub(crate) fn edit(session: Session, settings: Settings) -> Result<Self> {
+        let output = Output::new(Target::Edited(session.space.clone()), session.context().base);
+        let root = session.opened.root;
+        let mut tree = Self::with(output, settings, Some(session));
+        tree.import(root)?;
+        Ok(tree)
+    }
+
+    pub(crate) fn session(&self) -> Result<&Session> {
+        self.session.as_ref().ok_or_else(|| Error::usage("object", "is not one of a file that is edited"))
+    }
+
+    /// The object of the file at `address`.
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub(crate) fn import(&mut self, address: Address) -> Result<ObjectId> {
+        if let Some(id) = self.imported.get(&address) {
+            return Ok(*id);
+        }
+        let context = self.session()?.context();
+        let object = Stored::read(context, address)?;
+        let dataset =
+            object.find(MessageType::Layout).is_some() || object.find(MessageType::Dataspace).is_some();
+        let datatype = match dataset || group::is_group(&object) {
+            true => None,
+            false => object.parse(context, MessageType::Datatype, Datatype::parse)?,
+        };
+        let id = self
+            .add(datatype.map_or(Kind::Stored, Kind::Datatype), Some(Origin { address, attributes: None }))?;
+        self.imported.insert(address, id);
+        Ok(id)
+    }
+
+    /// Fails unless the object is a group.
+    pub(crate) fn check_group(&self, id: ObjectId) -> Result<()> {
+        let object = self.object(id)?;
+        let is = match (&object.kind, &object.origin) {
+            (Kind::Group(_), _) => true,
+            (Kind::Stored, Some(origin)) => {
+                group::is_group(&Stored::read(self.session()?.context(), origin.address)?)
+            }
+            _ => false,
+        };
+        if is { Ok(()) } else { Err(Error::usage("object", "is not a group")) }
+    }
+
+    /// Reads the links of a group of the file.
+    pub(crate) fn load_group(&mut self, id: ObjectId) -> Result<()> {
+        let address = self.origin(id)?;
+        let group = group::load(self.session()?.context(), address)?;
+        self.object_mut(id)?.kind = Kind::Group(group);
+        Ok(())
+    }
+
+    fn origin(&self, id: ObjectId) -> Result<Address> {
+        let origin = self.object(id)?.origin.as_ref().map(|origin| origin.address);
+        origin.ok_or_else(|| Error::usage("object", "is a new one"))
+    }
+
+    /// A group whose links are about to change.
+    pub(crate) fn group_to_change(&mut self, id: ObjectId) -> Result<&mut Group> {
+        let group = self.group_mut(id)?;
+        if let Some(stored) = &mut group.stored {
+            stored.changed = true;
+        }
+        Ok(group)
+    }
+
+    /// Where the link `name` of a group leads to, found without reading all of them.
+    pub(crate) fn member(&self, id: ObjectId, name: &[u8]) -> Result<Option<Destination>> {
+        let object = self.object(id)?;
+        match (&object.kind, &object.origin) {
+            (Kind::Group(group), _) => Ok(group.get(name).map(|member| member.to.clone())),
+            (Kind::Stored, Some(origin)) => {
+                let context = self.session()?.context();
+                let object = Stored::read(context, origin.address)?;
+                if !group::is_group(&object) {
+                    return Err(Error::usage("object", "is not a group"));
+                }
+                Ok(links::find(context, &object, name)?.map(|link| group::destination(link.target)))
+            }
+            _ => Err(Error::usage("object", "is not a group")),
+        }
+    }
+
+    /// The object at `path` below `from`, soft links followed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and what reading groups meets.
+    pub(crate) fn find(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
+        self.follow(from, path.as_bytes(), &mut 0)
+    }
+
+    fn follow(&mut self, from: ObjectId, path: &[u8], followed: &mut usize) -> Result<ObjectId> {
+        let mut at = if path.first() == Some(&b'/') { ObjectId::ROOT } else { from };
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
+            at = match self.member(at, name)? {
+                Some(Destination::Object(id)) => id,
+                Some(Destination::Stored(address)) => self.import(address)?,
+                Some(Destination::Soft(target)) => {
+                    *followed = followed.saturating_add(1);
+                    if *followed > MAX_LINKS {
+                        let (declared, limit) = (*followed as u64, MAX_LINKS as u64);
+                        return Err(Error::LimitExceeded { what: "soft links in a row", declared, limit });
+                    }
+                    self.follow(at, target.as_bytes(), followed)?
+                }
+                Some(_) => {
+                    return Err(Error::usage("path", "leads to another file, or is a link of another class"));
+                }
+                None => return Err(Error::not_found("object", String::from_utf8_lossy(path))),
+            };
+        }
+        Ok(at)
+    }
+
+    /// The group that holds the last component of `path`, and that component; the group must exist.
+    pub(crate) fn holder(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
+        let path = path.trim_end_matches('/');
+        let (groups, name) = match path.rsplit_once('/') {
+            None => ("", path),
+            Some(("", name)) => ("/", name),
+            Some((groups, name)) => (groups, name),
+        };
+        Ok((self.find(from, groups)?, name.to_owned()))
+    }
+
+    /// Takes the link at `path` out; an object that no other hard link leads to goes with it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], and as [`find`](Self::find).
+    pub(crate) fn unlink(&mut self, from: ObjectId, path: &str) -> Result<()> {
+        let (group, name) = self.holder(from, path)?;
+        if self.member(group, name.as_bytes())?.is_none() {
+            return Err(Error::not_found("link", path));
+        }
+        self.group_to_change(group)?.remove(name.as_bytes());
+        Ok(())
+    }
+
+    /// Gives the link at `path` another place; groups on the way there that are missing are made.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none.
+    pub(crate) fn move_link(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
+        let (group, name) = self.holder(from, path)?;
+        let Some(destination) = self.member(group, name.as_bytes())? else {
+            return Err(Error::not_found("link", path));
+        };
+        let (new_group, new_name) = self.parent(from, to)?;
+        self.link(new_group, &new_name, destination)?;
+        self.group_to_change(group)?.remove(name.as_bytes());
+        Ok(())
+    }
+
+    /// Reads the attributes of an object of the file; gives the number of the next one.
+    pub(crate) fn load_attributes(&mut self, id: ObjectId) -> Result<Option<u32>> {
+        let Some(origin) = &self.object(id)?.origin else { return Ok(None) };
+        if let Some(stored) = &origin.attributes {
+            return Ok(Some(stored.next));
+        }
+        let context = self.session()?.context();
+        let (found, next) = attributes::load(context, origin.address)?;
+        let datatypes = attributes::datatypes(context, &found)?;
+        let object = self.object_mut(id)?;
+        object.attributes = found;
+        if let Some(origin) = &mut object.origin {
+            origin.attributes = Some(StoredAttributes { next, datatypes, changed: false });
+        }
+        Ok(Some(next))
+    }
+
+    /// Says that the attributes have changed, so many being new.
+    pub(crate) fn attributes_changed(&mut self, id: ObjectId, new: u32) -> Result<()> {
+        let origin = self.object_mut(id)?.origin.as_mut();
+        if let Some(stored) = origin.and_then(|origin| origin.attributes.as_mut()) {
+            stored.next = stored.next.saturating_add(new);
+            stored.changed = true;
+        }
+        Ok(())
+    }
+
+    /// Takes an attribute out.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub(crate) fn remove_attribute(&mut self, id: ObjectId, name: &str) -> Result<()> {
+        self.load_attributes(id)?;
+        let attributes = &mut self.object_mut(id)?.attributes;
+        let found = attributes.iter().position(|attribute| *attribute.name == *name.as_bytes());
+        let index = found.ok_or_else(|| Error::not_found("attribute", name))?;
+        attributes.remove(index);
+        self.attributes_changed(id, 0)
+    }
+
+    /// Gives an attribute another name.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none.
+    pub(crate) fn rename_attribute(&mut self, id: ObjectId, name: &str, to: &str) -> Result<()> {
+        self.load_attributes(id)?;
+        let attributes = &mut self.object_mut(id)?.attributes;
+        if attributes.iter().any(|attribute| *attribute.name == *to.as_bytes()) {
+            return Err(Error::usage("attribute", format!("{to:?} is there already")));
+        }
+        if to.is_empty() || to.contains('\0') || to.len() >= usize::from(u16::MAX) {
+            return Err(Error::usage("attribute", "has a name that is empty, too long or holds a NUL"));
+        }
+        let found = attributes.iter_mut().find(|attribute| *attribute.name == *name.as_bytes());
+        let attribute = found.ok_or_else(|| Error::not_found("attribute", name))?;
+        let renamed = |i| RawAttribute::renamed(i, to.as_bytes());
+        let message = locate("attribute message", 0, &attribute.message, renamed)?;
+        (attribute.name, attribute.message) = (to.as_bytes().into(), message);
+        self.attributes_changed(id, 0)
+    }
+
+    /// Gives an object a comment.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it holds a NUL.
+    pub(crate) fn comment(&mut self, id: ObjectId, text: &str) -> Result<()> {
+        if text.contains('\0') {
+            return Err(Error::usage("comment", "holds a NUL"));
+        }
+        self.object_mut(id)?.comment = Some(text.into());
+        Ok(())
+    }
+
+    /// Reads what writing to a dataset of the file needs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none; what reading it meets.
+    pub(crate) fn load_dataset(&mut self, id: ObjectId) -> Result<()> {
+        if !matches!(self.object(id)?.kind, Kind::Stored) {
+            return self.dataset(id).map(drop);
+        }
+        let address = self.origin(id)?;
+        let session = self.session()?;
+        if Stored::read(session.context(), address)?.find(MessageType::Layout).is_none() {
+            return Err(Error::usage("object", "is not a dataset"));
+        }
+        let dataset = dataset::load(session, address)?;
+        self.object_mut(id)?.kind = Kind::Dataset(Box::new(dataset));
+        Ok(())
+    }
+
+    /// Writes everything that is in memory to the pending state of the file.
+    ///
+    /// # Errors
+    /// Those of the objects and of the output. The pending state is then none that may become the file's.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let counts = Counts::of_edited(&self.objects, self.session()?)?;
+        let parts = self.write_new(&counts)?;
+        self.write_changed(&counts, &parts)?;
+        for (address, more) in counts.changes() {
+            let mut header = self.session()?.header(address)?;
+            let count = i64::from(header.references()).saturating_add(more);
+            header.set_references(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
+            header.write(&mut self.output)?;
+        }
+        for address in &counts.deleted {
+            let extents = self.session()?.extents(|extents| extents.object(*address))?;
+            release(&mut self.output, &extents)?;
+        }
+        for (object, part) in self.objects.iter().zip(&parts) {
+            if object.origin.is_none() && part.is_none() {
+                object.abandon(&mut self.output)?;
+            }
+        }
+        self.forget(&counts, &parts);
+        self.output.flush()
+    }
+
+    /// Writes what has changed of the objects that are there.
+    fn write_changed(&mut self, counts: &Counts, parts: &[Option<Parts>]) -> Result<()> {
+        let places = self.places(parts);
+        let resolve = |id: ObjectId| places.get(id.index()).copied().unwrap_or(Address(0));
+        let Some(session) = &mut self.session else { return Ok(()) };
+        for object in &mut self.objects {
+            if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin)
+                && !counts.deleted.contains(&origin.address)
+            {
+                dataset::settle(
+                    session,
+                    &mut self.output,
+                    &self.settings.registry,
+                    (origin.address, dataset),
+                )?;
+            }
+            let Some(origin) =
+                object.origin.as_ref().filter(|origin| !counts.deleted.contains(&origin.address))
+            else {
+                continue;
+            };
+            let group = match &object.kind {
+                Kind::Group(group) => group.stored.as_ref().filter(|stored| stored.changed).map(|_| group),
+                _ => None,
+            };
+            let stored = origin.attributes.as_ref().filter(|stored| stored.changed);
+            if group.is_none() && stored.is_none() && object.comment.is_none() {
+                continue;
+            }
+            let mut header = session.header(origin.address)?;
+            if let Some(group) = group {
+                group::store(session, &mut self.output, &mut header, group, &resolve)?;
+            }
+            if let Some(stored) = stored {
+                let next = stored.next;
+                attributes::store(session, &mut self.output, &mut header, &object.attributes, next)?;
+            }
+            if let Some(comment) = &object.comment {
+                header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment));
+            }
+            header.write(&mut self.output)?;
+        }
+        Ok(())
+    }
+
+    /// Makes all objects ones of the file, whose content is read when it is needed again.
+    fn forget(&mut self, counts: &Counts, parts: &[Option<Parts>]) {
+        for (index, object) in self.objects.iter_mut().enumerate() {
+            let part = parts.get(index).and_then(Option::as_ref);
+            let address =
+                object.origin.as_ref().map(|origin| origin.address).or(part.map(|part| part.address));
+            object.attributes.clear();
+            object.comment = None;
+            match address.filter(|address| !counts.deleted.contains(address)) {
+                None => {
+                    object.kind = Kind::Gone;
+                    object.origin = None;
+                    address.and_then(|address| self.imported.remove(&address));
+                }
+                Some(address) => {
+                    // A dataset that was there stays in memory with its index.
+                    let kept = matches!(object.kind, Kind::Dataset(_)) && object.origin.is_some();
+                    if !kept && !matches!(object.kind, Kind::Datatype(_)) {
+                        object.kind = Kind::Stored;
+                    }
+                    object.origin = Some(Origin { address, attributes: None });
+                    if let Ok(index) = u32::try_from(index) {
+                        self.imported.insert(address, ObjectId::of(index));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes what was [settled](Self::settle) the file's.
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub(crate) fn commit(&mut self, flush: Flush) -> Result<()> {
+        match &mut self.session {
+            Some(session) => session.commit(&mut self.output, flush),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what is free to the file, if it keeps account of that.
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub(crate) fn keep_free_space(&mut self, flush: Flush) -> Result<()> {
+        match &mut self.session {
+            Some(session) => session.keep_free_space(&mut self.output, flush),
+            None => Ok(()),
+        }
+    }
+}

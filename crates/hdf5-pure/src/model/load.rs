@@ -1,0 +1,108 @@
+//! Datasets of a file as writing knows them.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use sciformats_core::{Error, Result};
+
+use super::chunks::{Bounds, Index, StoredChunk};
+use super::context::Context;
+use super::read::Content;
+use super::write::chunk_index::Stored;
+use super::write::chunks::Chunked;
+use super::write::dataset::{Data, Dataset};
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::fill_value::Fill;
+use crate::spec::message::layout::{IndexKind, Layout};
+
+/// The dataset, none of its chunks known. `k`: half the children of a node of a version 1 B-tree of chunks.
+///
+/// # Errors
+/// What is wrong with the messages about it; `Malformed` if they contradict each other.
+pub(crate) fn dataset(content: Content, k: u16) -> Result<Dataset> {
+    let storage = content.storage?;
+    let size = u64::from(content.datatype.size);
+    let wrong = |problem: &'static str| Err(Error::usage("dataset", problem));
+    if matches!(&storage.fill.value, Fill::Value(value) if value.len() as u64 != size) {
+        return wrong("has a fill value of another size than its elements");
+    }
+    let bytes = content.dataspace.elements().and_then(|n| n.checked_mul(size));
+    if matches!(&storage.layout, Layout::Compact(data) if bytes != Some(data.len() as u64)) {
+        return wrong("has another number of elements than its header holds");
+    }
+    let data = match (storage.layout, storage.external) {
+        (_, Some(files)) => Data::External(files),
+        (Layout::Compact(bytes), _) => Data::Compact(bytes),
+        (Layout::Contiguous { address }, _) => Data::Contiguous(address),
+        (Layout::Virtual(Some(id)), _) => Data::Virtual(id),
+        (Layout::Virtual(None), _) => {
+            return Err(Error::unsupported("writing to a virtual dataset without sources"));
+        }
+        (Layout::Chunked(layout), _) => {
+            let rank = content.dataspace.shape().map_or(0, <[u64]>::len);
+            if layout.dimensions.len() != rank || layout.element_size != size {
+                return wrong("has chunks that do not fit its shape and type");
+            }
+            Data::Chunked(Chunked {
+                overwrites: layout.index == IndexKind::Implicit,
+                implicit: layout.address.filter(|_| layout.index == IndexKind::Implicit),
+                dimensions: layout.dimensions,
+                index: Some(layout.index),
+                wide: layout.wide_sizes,
+                unfiltered_edges: false,
+                stored: BTreeMap::new(),
+                open: BTreeMap::new(),
+                k,
+                left: Vec::new(),
+            })
+        }
+    };
+    Ok(Dataset {
+        datatype: content.datatype,
+        committed: None,
+        dataspace: content.dataspace,
+        fill: storage.fill,
+        pipeline: storage.pipeline,
+        data,
+        edited: None,
+    })
+}
+
+/// The chunks in `bounds`, or all that the index can hold.
+///
+/// # Errors
+/// The first part of the index that cannot be read.
+pub(crate) fn chunks(
+    context: &Context,
+    content: &Content,
+    bounds: Option<&Bounds>,
+) -> Result<Vec<StoredChunk>> {
+    let storage = content.storage()?;
+    let (Layout::Chunked(layout), Dataspace::Simple { dimensions, maximum }) =
+        (&storage.layout, &content.dataspace)
+    else {
+        return Ok(Vec::new());
+    };
+    let filtered = !storage.pipeline.filters.is_empty();
+    let index = Index { context, layout, dimensions, maximum, filtered };
+    let last: Vec<u64> = index.counts().iter().map(|n| n.saturating_sub(1)).collect();
+    let whole = Bounds { first: vec![0; last.len()], last };
+    let mut found = Ok(Vec::new());
+    index.visit(bounds.unwrap_or(&whole), &mut |chunk| match (chunk, &mut found) {
+        (Ok(chunk), Ok(all)) => {
+            all.push(chunk);
+            ControlFlow::Continue(())
+        }
+        (Err(error), _) => {
+            found = Err(error);
+            ControlFlow::Break(())
+        }
+        (Ok(_), Err(_)) => ControlFlow::Break(()),
+    });
+    found
+}
+
+/// A chunk that the file leads to.
+pub(crate) fn stored(chunk: &StoredChunk) -> Stored {
+    Stored { address: chunk.address, size: chunk.size, mask: chunk.filter_mask, live: true }
+}

@@ -1,0 +1,199 @@
+//! Reading what others write.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sciformats_core::{Error, Range, Result, Slab};
+
+use crate::dataset::Dataset;
+use crate::element::Element;
+use crate::file::File;
+use crate::model::open::Options;
+
+/// A structure that is read as it is written may be half old and half new: it is read so often before that is an error.
+const ATTEMPTS: u32 = 100;
+/// The wait between two attempts, which is doubled up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// The new rows of a dataset that another process writes, as they come.
+///
+/// The file need not be there yet, nor the dataset in it. Rows are those along a dimension, the first by default.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// let mut tail = hdf5_pure::swmr::Tail::new("run.h5", "/energy");
+/// while let Some((first, energies)) = tail.wait::<f64>(Duration::from_secs(60))? {
+///     let _ = (first, energies);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    dataset: String,
+    options: Options,
+    axis: usize,
+    next: u64,
+    most: u64,
+    found: Option<Dataset>,
+    trouble: Option<Error>,
+}
+
+impl Tail {
+    /// The dataset `dataset` of the file at `path`, from its first row on. Neither is opened yet.
+    pub fn new(path: impl AsRef<Path>, dataset: &str) -> Self {
+        Self::with_options(path, dataset, &Options::default())
+    }
+
+    /// As [`new`](Self::new), with limits and filters of the caller's.
+    pub fn with_options(path: impl AsRef<Path>, dataset: &str, options: &Options) -> Self {
+        let options = Options { unmapped: true, ..options.clone() };
+        let (path, dataset) = (path.as_ref().into(), dataset.into());
+        Self { path, dataset, options, axis: 0, next: 0, most: u64::MAX, found: None, trouble: None }
+    }
+
+    /// Starts with this row.
+    #[must_use]
+    pub fn from_row(self, row: u64) -> Self {
+        Self { next: row, ..self }
+    }
+
+    /// Follows the dataset along another dimension than its first.
+    #[must_use]
+    pub fn along(self, axis: usize) -> Self {
+        Self { axis, ..self }
+    }
+
+    /// Reads at most so many rows at once, at least one.
+    #[must_use]
+    pub fn at_most(self, rows: u64) -> Self {
+        Self { most: rows.max(1), ..self }
+    }
+
+    /// The row that comes next.
+    pub fn next_row(&self) -> u64 {
+        self.next
+    }
+
+    /// The dataset as it was last seen.
+    pub fn dataset(&self) -> Option<&Dataset> {
+        self.found.as_ref()
+    }
+
+    /// Why there is no dataset yet, if something else than its absence is the reason.
+    pub fn trouble(&self) -> Option<&Error> {
+        self.trouble.as_ref()
+    }
+
+    /// The rows that came since the last call: the number of the first, and their elements. None if there are none.
+    ///
+    /// # Errors
+    /// What keeps a dataset that was there before from being read, after some attempts.
+    pub fn poll<T: Element>(&mut self) -> Result<Option<(u64, Vec<T>)>> {
+        if self.found.is_none() {
+            match self.open() {
+                Ok(dataset) => (self.found, self.trouble) = (Some(dataset), None),
+                Err(error) => {
+                    self.trouble = Some(error).filter(|error| !is_absence(error));
+                    return Ok(None);
+                }
+            }
+            return self.read();
+        }
+        // What is known already needs no look at the file.
+        match self.read()? {
+            None => {
+                self.refresh()?;
+                self.read()
+            }
+            rows => Ok(rows),
+        }
+    }
+
+    /// As [`poll`](Self::poll), until rows come or `timeout` has passed.
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll).
+    pub fn wait<T: Element>(&mut self, timeout: Duration) -> Result<Option<(u64, Vec<T>)>> {
+        let start = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let rows = self.poll()?;
+            if rows.is_some() || start.elapsed() >= timeout {
+                return Ok(rows);
+            }
+            std::thread::sleep(pause.min(timeout.saturating_sub(start.elapsed())));
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn open(&self) -> Result<Dataset> {
+        File::open_with(&self.path, &self.options)?.dataset(&self.dataset)
+    }
+
+    fn refresh(&mut self) -> Result<()> {
+        self.found = Some(attempts(|| self.open())?);
+        Ok(())
+    }
+
+    fn read<T: Element>(&mut self) -> Result<Option<(u64, Vec<T>)>> {
+        let Some(dataset) = &self.found else { return Ok(None) };
+        let shape = dataset.shape().unwrap_or_default();
+        let Some(&length) = shape.get(self.axis) else {
+            return Err(Error::usage("dimension", "is none of the dataset"));
+        };
+        let rows = length.saturating_sub(self.next).min(self.most);
+        if rows == 0 {
+            return Ok(None);
+        }
+        let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
+        if let Some(range) = ranges.get_mut(self.axis) {
+            *range = Range::new(self.next, rows);
+        }
+        let slab = Slab::new(shape, ranges)?;
+        let first = self.next;
+        let values = match dataset.read_slab(&slab) {
+            // The index is read with the elements, and was perhaps being written.
+            Err(error) if is_passing(&error) => attempts(|| {
+                let dataset = self.open()?;
+                let shape = dataset.shape().unwrap_or_default();
+                dataset.read_slab(&Slab::new(shape, slab.ranges().to_vec())?)
+            })?,
+            other => other?,
+        };
+        self.next = self.next.saturating_add(rows);
+        Ok(Some((first, values)))
+    }
+}
+
+/// Tries again for as long as what is read may be half written.
+pub(super) fn attempts<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..ATTEMPTS {
+        match read() {
+            Err(error) if is_passing(&error) => {
+                std::thread::sleep(pause);
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            }
+            other => return other,
+        }
+    }
+    read()
+}
+
+/// Whether another attempt may help.
+fn is_passing(error: &Error) -> bool {
+    matches!(error, Error::Malformed { .. } | Error::Io { .. })
+}
+
+/// Whether there is nothing yet.
+fn is_absence(error: &Error) -> bool {
+    match error {
+        Error::NotFound { .. } => true,
+        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+        _ => false,
+    }
+}

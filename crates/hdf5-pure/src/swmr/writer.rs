@@ -1,0 +1,218 @@
+//! Writing while others read.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use sciformats_core::storage::{Durability, FileStorage};
+use sciformats_core::{Error, Result, Slab};
+
+use crate::editor::lock;
+use crate::model::open::{self, Found, Options};
+use crate::model::swmr::file::LiveFile;
+use crate::model::write::global_heap::GlobalHeap;
+use crate::writer::elements::appended;
+use crate::writer::value::{self, Elsewhere};
+use crate::writer::{Bound, Storage, Store};
+
+/// An existing file whose datasets grow while others read them.
+///
+/// Groups, datasets and attributes are made before, by a [`Writer`](crate::Writer) with [`Bound::V110`] or a later one, or
+/// by another library. Here datasets get elements. A [`flush`](Self::flush) lets readers see them: chunks, then the index
+/// of the chunks, then the new shape, each complete before what leads to it. A process that is killed leaves what the last
+/// flush showed, and marks in the superblock; [`take_over`](Self::take_over) goes on in such a file, and the C library's
+/// `h5clear -s` takes the marks away.
+///
+/// Space that a reader may know is not used again. What is filtered and flushed before its chunk is full is therefore
+/// stored once more with each flush, and version 2 B-trees leave some KiB with each flush behind.
+///
+/// ```
+/// use hdf5_pure::swmr::SwmrWriter;
+/// use hdf5_pure::{File, Writer};
+///
+/// # fn main() -> hdf5_pure::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("run.h5");
+/// let mut file = Writer::create(&path)?;
+/// file.dataset("energy").shape([0]).max_shape([None]).chunks([1024]).create::<f64>()?;
+/// file.finish()?;
+///
+/// let mut run = SwmrWriter::open(&path)?;
+/// for step in 0..3 {
+///     run.dataset("energy")?.append(&[f64::from(step), 0.5])?;
+///     run.flush()?; // now others see it
+/// }
+/// run.close()?;
+/// assert_eq!(File::open(&path)?.dataset("energy")?.read::<f64>()?, [0.0, 0.5, 1.0, 0.5, 2.0, 0.5]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct SwmrWriter {
+    file: LiveFile,
+    heap: GlobalHeap,
+}
+
+impl std::fmt::Debug for SwmrWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SwmrWriter").finish_non_exhaustive()
+    }
+}
+
+impl SwmrWriter {
+    /// Opens the file at `path`, and marks it as one that is written and may be read meanwhile.
+    ///
+    /// # Errors
+    /// `Io`, `Malformed`; [`Error::Usage`] if another writes to it, or was killed as it did; `Unsupported` if its superblock
+    /// is older than version 3.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Options::default())
+    }
+
+    /// As [`open`](Self::open), with limits and filters of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::at(path.as_ref(), options, false)
+    }
+
+    /// As [`open_with`](Self::open_with), whatever marks are in the file. That no other writer is alive, the caller knows.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn take_over(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::at(path.as_ref(), options, true)
+    }
+
+    fn at(path: &Path, options: &Options, take_over: bool) -> Result<Self> {
+        let held = FileStorage::edit(path)?;
+        lock::lock(&held)?;
+        // Those who read take a lock as they open the file, and would be refused: it is let go at the end, when the marks
+        // keep other writers out.
+        let file = LiveFile::over(Box::new(FileStorage::edit(path)?), options, take_over)?;
+        Ok(Self { file, heap: GlobalHeap::new() })
+    }
+
+    /// As [`open_with`](Self::open_with), for a file in a storage.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn in_storage(storage: Box<dyn Storage>, options: &Options) -> Result<Self> {
+        let file = LiveFile::over(storage, options, false)?;
+        Ok(Self { file, heap: GlobalHeap::new() })
+    }
+
+    /// The dataset at `path`, to write to.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; `Unsupported` where readers could not follow: elements of variable length, compact, virtual and
+    /// external storage, chunks in a version 1 B-tree, and some rare ways to store chunks.
+    pub fn dataset(&mut self, path: &str) -> Result<SwmrDataset<'_>> {
+        let opened = &self.file.opened;
+        let address = match open::resolve(opened, opened.root, path.as_bytes(), &mut 0)? {
+            Some(Found::Here(address)) => address,
+            Some(Found::Elsewhere { .. }) => {
+                return Err(Error::unsupported("writing to another file through a link"));
+            }
+            None => return Err(Error::not_found("object", path)),
+        };
+        let number = self.file.series(address)?;
+        value::refuse_indirect(&self.file.get(number)?.dataset.datatype)?;
+        Ok(SwmrDataset { writer: self, number })
+    }
+
+    /// Lets readers see what was written.
+    ///
+    /// # Errors
+    /// `Io`. Readers then see what they saw before, or some of the new elements; a later flush completes it.
+    pub fn flush(&mut self) -> Result<()> {
+        self.flush_with(Durability::Process)
+    }
+
+    /// As [`flush`](Self::flush), and says what the file must survive: with [`Durability::Power`] everything is synced to the
+    /// device four times, in the order in which it is written.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn flush_with(&mut self, durability: Durability) -> Result<()> {
+        self.file.flush(durability)
+    }
+
+    /// Flushes, and takes the marks away. A writer that is dropped is closed too, but does not say what went wrong.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn close(mut self) -> Result<()> {
+        self.file.close(Durability::Process)
+    }
+}
+
+impl Drop for SwmrWriter {
+    fn drop(&mut self) {
+        // Nobody is left who could be told.
+        let _ = self.file.close(Durability::Process);
+    }
+}
+
+/// A dataset of a [`SwmrWriter`].
+#[derive(Debug)]
+pub struct SwmrDataset<'w> {
+    writer: &'w mut SwmrWriter,
+    number: usize,
+}
+
+impl SwmrDataset<'_> {
+    /// Lengths of the dimensions, what is not flushed included.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn shape(&self) -> Result<&[u64]> {
+        Ok(self.writer.file.get(self.number)?.dataset.shape())
+    }
+
+    /// Lets the dataset grow to `shape`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it passes the maximum; `Unsupported` if a dimension shrinks.
+    pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
+        self.writer.file.grow(self.number, shape)?;
+        Ok(self)
+    }
+
+    /// Writes the elements of a part of the dataset, row by row of the part.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
+    pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
+        let datatype = &self.writer.file.get(self.number)?.dataset.datatype;
+        let bytes = match T::as_bytes(values).filter(|_| crate::convert::same(&T::datatype(), datatype)) {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => {
+                let datatype = datatype.clone();
+                let SwmrWriter { file, heap } = &mut *self.writer;
+                let elsewhere = Elsewhere { output: &mut file.output, heap, bound: Bound::LATEST };
+                Cow::Owned(value::convert(elsewhere, values, &datatype)?)
+            }
+        };
+        self.writer.file.write(self.number, slab, &bytes)?;
+        Ok(self)
+    }
+
+    /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
+    ///
+    /// # Errors
+    /// As [`append_along`](Self::append_along).
+    pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
+        self.append_along(0, values)
+    }
+
+    /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not
+    /// grow so far.
+    pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
+        let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
+        self.resize(&shape)?;
+        self.write_slab(&slab, values)
+    }
+}

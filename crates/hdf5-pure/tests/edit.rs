@@ -1,0 +1,265 @@
+//! Files that are edited say what was meant, whatever made them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "support/description.rs"]
+mod description;
+
+use description::{Description, describe};
+use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, Error, File, Result, Storage, Writer};
+
+const BOUNDS: [Bound; 3] = [Bound::Earliest, Bound::V18, Bound::V110];
+
+/// A file with something of everything, in bytes.
+fn file(bound: Bound, track_order: bool) -> Vec<u8> {
+    let options = CreateOptions { bound, track_order, ..CreateOptions::default() };
+    let mut file = Writer::in_memory(&options).unwrap();
+    file.root().attribute("title", "before").unwrap();
+    let u = file.dataset("fields/u").attribute("units", "m/s").write(&[1.5, 2.5, 3.5]).unwrap();
+    file.dataset("fields/chunked")
+        .chunks([3])
+        .max_shape([None])
+        .shape([10])
+        .write(&(0..10).collect::<Vec<i32>>())
+        .unwrap();
+    file.dataset("fields/text").write(&["eins", "zwei"]).unwrap();
+    file.root().hard_link("alias", u).unwrap().soft_link("soft", "/fields/u").unwrap();
+    for i in 0..20 {
+        file.group(&format!("many/g{i:02}")).unwrap().attribute("i", i).unwrap();
+    }
+    for i in 0..20 {
+        file.group("described").unwrap().attribute(&format!("a{i:02}"), i).unwrap();
+    }
+    file.into_bytes().unwrap()
+}
+
+/// Edits bytes in a file of their own; gives what the editor saw pending, and the file afterwards.
+fn edited(bytes: Vec<u8>, edit: impl FnOnce(&mut Editor) -> Result<()>) -> (Description, Vec<u8>) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let mut editor = Editor::open(file.path()).unwrap();
+    edit(&mut editor).unwrap();
+    let pending = describe(&editor.file().unwrap());
+    editor.commit().unwrap();
+    drop(editor);
+    let bytes = std::fs::read(file.path()).unwrap();
+    assert_eq!(describe(&File::from_bytes(bytes.clone()).unwrap()), pending);
+    (pending, bytes)
+}
+
+#[test]
+fn links_and_attributes_of_files_of_every_bound() {
+    for (bound, tracked) in BOUNDS.into_iter().flat_map(|bound| [(bound, false), (bound, true)]) {
+        let bytes = file(bound, tracked);
+        let mut expected = describe(&File::from_bytes(bytes.clone()).unwrap());
+        let (found, _) = edited(bytes, |editor| {
+            editor.root().attribute("title", "after")?.attribute("new", [1u8, 2])?;
+            editor.object("fields/u")?.remove_attribute("units")?.attribute("long_name", "speed")?;
+            editor.object("described")?.rename_attribute("a07", "seven")?.remove_attribute("a08")?;
+            editor.move_link("many/g00", "first")?;
+            editor.unlink("many/g01")?;
+            editor.group("made")?.attribute("x", 3)?.soft_link("s", "/first")?;
+            editor.dataset("made/data").attribute("y", 4).write(&[7i64])?;
+            editor.unlink("alias")
+        });
+        let root = found["/"].clone();
+        assert!(root.contains("new=Ok([1, 2])"), "{bound:?}: {root}");
+        assert!(found["/described"].contains("seven=") && !found["/described"].contains("a08="), "{bound:?}");
+        for gone in ["/", "/described", "/many/g00", "/many/g01", "/alias", "/fields/u"] {
+            expected.remove(gone);
+        }
+        assert!(found["/fields/u"].starts_with("dataset 1"), "{}", found["/fields/u"]);
+        assert!(found["/fields/u"].contains("long_name=") && !found["/fields/u"].contains("units="));
+        for (path, text) in &expected {
+            assert_eq!(found.get(path), Some(text), "{bound:?}: {path}");
+        }
+        assert!(found["/first"].starts_with("group 1 i="));
+        assert_eq!(found["/made/s"], "soft /first");
+        assert!(found["/made/data"].starts_with("dataset 1"));
+        assert_eq!(found.len(), expected.len() + 7, "{bound:?}: {found:#?}");
+    }
+}
+
+#[test]
+fn groups_and_attributes_turn_dense_and_back() {
+    for (bound, tracked) in BOUNDS.into_iter().flat_map(|bound| [(bound, false), (bound, true)]) {
+        let bytes = file(bound, tracked);
+        let (_, bytes) = edited(bytes, |editor| {
+            for i in 0..1000 {
+                editor.group("many")?.soft_link(&format!("s{i}"), &format!("/target {i}"))?;
+                editor.object("fields/u")?.attribute(&format!("a{i}"), i)?;
+            }
+            Ok(())
+        });
+        let read = File::from_bytes(bytes.clone()).unwrap();
+        assert_eq!(read.group("many").unwrap().links().unwrap().len(), 1020);
+        assert_eq!(read.dataset("fields/u").unwrap().attributes().unwrap().len(), 1001);
+        let (_, bytes) = edited(bytes, |editor| {
+            for i in 0..1000 {
+                editor.unlink(&format!("many/s{i}"))?;
+                editor.object("fields/u")?.remove_attribute(&format!("a{i}"))?;
+            }
+            for i in 3..20 {
+                editor.unlink(&format!("many/g{i:02}"))?;
+            }
+            Ok(())
+        });
+        let read = File::from_bytes(bytes).unwrap();
+        let many = read.group("many").unwrap();
+        assert_eq!(many.links().unwrap().len(), 3, "{bound:?}");
+        let u = read.dataset("fields/u").unwrap();
+        assert_eq!(u.attribute("units").unwrap().read::<String>().unwrap(), ["m/s"]);
+        assert_eq!(u.attributes().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn an_attribute_of_any_size_has_a_place() {
+    for bound in BOUNDS {
+        let long: Vec<u32> = (0..50_000).collect();
+        let (_, bytes) = edited(file(bound, false), |editor| {
+            editor.object("fields/u")?.attribute("long", &long)?;
+            editor.root().attribute("long", &long)?;
+            Ok(())
+        });
+        let (_, bytes) = edited(bytes, |editor| editor.object("fields/u")?.attribute("short", 1).map(|_| ()));
+        let read = File::from_bytes(bytes).unwrap();
+        let u = read.dataset("fields/u").unwrap();
+        assert_eq!(u.attribute("long").unwrap().read::<u32>().unwrap(), long, "{bound:?}");
+        assert_eq!(u.attributes().unwrap().len(), 3, "no attribute is lost beside a long one");
+        assert_eq!(read.root().unwrap().attribute("long").unwrap().read::<u32>().unwrap(), long);
+    }
+}
+
+#[test]
+fn soft_links_stay_soft_links() {
+    for bound in BOUNDS {
+        let (found, _) = edited(file(bound, false), |editor| {
+            editor.move_link("soft", "elsewhere/still soft")?;
+            editor.root().soft_link("dangling", "/nowhere")?.external_link("outside", "other.h5", "/x")?;
+            Ok(())
+        });
+        assert_eq!(found["/elsewhere/still soft"], "soft /fields/u", "{bound:?}");
+        assert_eq!(found["/dangling"], "soft /nowhere");
+        assert_eq!(found["/outside"], "external other.h5 /x");
+        assert!(found["/alias"].starts_with("dataset 2"));
+    }
+}
+
+#[test]
+fn what_is_unlinked_gives_its_space_back() {
+    for bound in BOUNDS {
+        let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+        file.dataset("keep").write(&[1, 2, 3]).unwrap();
+        let bytes = file.into_bytes().unwrap();
+        let values: Vec<f64> = (0..100_000).map(f64::from).collect();
+        let (_, large) = edited(bytes.clone(), |editor| {
+            editor.dataset("a/contiguous").write(&values)?;
+            editor.dataset("a/chunked").chunks([1000]).max_shape([None]).write(&values)?;
+            for i in 0..100 {
+                editor.group("a")?.attribute(&format!("{i}"), i)?.group(&format!("g{i}"))?;
+            }
+            Ok(())
+        });
+        assert!(large.len() > 1_600_000);
+        // What takes the place of the root group's links lies at the end, until the next commit has room before it.
+        let (found, small) = edited(large, |editor| {
+            editor.unlink("a")?;
+            editor.commit()?;
+            editor.root().soft_link("b", "keep").map(|_| ())
+        });
+        assert_eq!(found.len(), 3);
+        assert!(small.len() < bytes.len() + 2048, "{bound:?}: {} after, {} before", small.len(), bytes.len());
+    }
+}
+
+#[test]
+fn space_is_used_again_within_a_session() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer = Writer::in_memory(&CreateOptions::default()).unwrap();
+    writer.dataset("keep").write(&[1]).unwrap();
+    std::fs::write(file.path(), writer.into_bytes().unwrap()).unwrap();
+    let mut editor = Editor::open(file.path()).unwrap();
+    let values = vec![7u8; 50_000];
+    for round in 0..20 {
+        editor.dataset("data").write(&values).unwrap();
+        editor.commit().unwrap();
+        editor.unlink("data").unwrap();
+        if round % 2 == 0 {
+            editor.commit().unwrap();
+        }
+    }
+    let len = || file.as_file().metadata().unwrap().len();
+    assert!(len() < 2000 + 2 * 50_000, "{}", len());
+    editor.commit().unwrap();
+    assert!(len() < 2000, "{}", len());
+}
+
+#[test]
+fn an_editor_that_is_dropped_leaves_the_last_commit() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), self::file(Bound::V110, false)).unwrap();
+    let before = describe(&File::open(file.path()).unwrap());
+    let mut editor = Editor::open(file.path()).unwrap();
+    editor.dataset("new").write(&vec![1u8; 100_000]).unwrap();
+    editor.unlink("fields").unwrap();
+    editor.file().unwrap();
+    drop(editor);
+    assert_eq!(describe(&File::open(file.path()).unwrap()), before);
+    let mut editor = Editor::open(file.path()).unwrap();
+    editor.root().attribute("x", 1).unwrap();
+    editor.commit().unwrap();
+    drop(editor);
+    assert_eq!(describe(&File::open(file.path()).unwrap()).len(), before.len());
+}
+
+#[test]
+fn what_cannot_be_done_is_an_error_before_anything_changes() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let bytes = self::file(Bound::V110, false);
+    std::fs::write(file.path(), &bytes).unwrap();
+    let mut editor = Editor::open(file.path()).unwrap();
+    assert!(matches!(editor.unlink("nothing"), Err(Error::NotFound { .. })));
+    assert!(matches!(editor.move_link("fields", "many"), Err(Error::Usage { .. })));
+    assert!(matches!(editor.object("fields/u").unwrap().remove_attribute("x"), Err(Error::NotFound { .. })));
+    assert!(matches!(editor.root().attribute("", 1), Err(Error::Usage { .. })));
+    assert!(matches!(editor.root().soft_link("fields", "x"), Err(Error::Usage { .. })));
+    assert!(editor.dataset("fields/u").write(&[1]).is_err());
+    assert!(editor.dataset("fields/u/below").write(&[1]).is_err());
+    editor.commit().unwrap();
+    drop(editor);
+    assert_eq!(std::fs::read(file.path()).unwrap(), bytes, "not a byte has changed");
+}
+
+#[test]
+fn object_ids_outlive_commits_and_removed_ones_are_refused() {
+    let mut editor = Editor::in_storage(storage(file(Bound::V110, true)), &EditOptions::default()).unwrap();
+    let data = editor.dataset("d").write(&[1]).unwrap();
+    editor.commit().unwrap();
+    editor.attribute(data, "x", 1).unwrap();
+    editor.root().hard_link("again", data).unwrap();
+    editor.unlink("d").unwrap();
+    editor.commit().unwrap();
+    let file = editor.file().unwrap();
+    assert_eq!(file.dataset("again").unwrap().attribute("x").unwrap().read::<i32>().unwrap(), [1]);
+    editor.unlink("again").unwrap();
+    editor.commit().unwrap();
+    assert!(matches!(editor.attribute(data, "x", 2), Err(Error::Usage { .. })));
+}
+
+fn storage(bytes: Vec<u8>) -> Box<dyn Storage> {
+    Box::new(bytes)
+}
+
+#[test]
+fn a_user_block_stays() {
+    let options = CreateOptions { user_block: vec![b'u'; 512], ..CreateOptions::default() };
+    let mut writer = Writer::in_memory(&options).unwrap();
+    writer.dataset("d").write(&[1, 2]).unwrap();
+    let (found, bytes) = edited(writer.into_bytes().unwrap(), |editor| {
+        editor.dataset("e").write(&[3])?;
+        editor.root().attribute("x", 1).map(|_| ())
+    });
+    assert_eq!(found.len(), 3);
+    assert_eq!(bytes[..512], [b'u'; 512]);
+}

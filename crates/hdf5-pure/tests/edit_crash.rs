@@ -1,0 +1,256 @@
+//! Edits that are cut leave the last commit, or the one that was under way.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and prints what it counted"
+)]
+
+#[path = "support/description.rs"]
+mod description;
+#[path = "support/recorder.rs"]
+mod recorder;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use description::{Description, describe};
+use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, Flush, Result, Writer};
+use recorder::Recorder;
+use sciformats_core::Step;
+use sciformats_core::commit::replay::{Cuts, FullDisk, every_cut};
+
+fn file(bound: Bound) -> Vec<u8> {
+    let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+    file.root().attribute("title", "before").unwrap();
+    file.dataset("d").attribute("units", "m/s").write(&[1, 2, 3]).unwrap();
+    file.dataset("c").chunks([4]).max_shape([None]).write(&(0..20).collect::<Vec<i32>>()).unwrap();
+    for i in 0..12 {
+        file.group("many").unwrap().soft_link(&format!("s{i}"), "/d").unwrap();
+        file.group("many").unwrap().attribute(&format!("a{i}"), i).unwrap();
+    }
+    file.into_bytes().unwrap()
+}
+
+/// Edits, in the order in which they are tried; each is one commit.
+type Edit = fn(&mut Editor) -> Result<()>;
+
+const EDITS: [(&str, Edit); 6] = [
+    ("one attribute", |editor| editor.root().attribute("title", "after").map(|_| ())),
+    ("attributes of several objects", |editor| {
+        editor.object("d")?.remove_attribute("units")?.attribute("x", 1)?;
+        for i in 0..5 {
+            editor.object("many")?.remove_attribute(&format!("a{i}"))?;
+        }
+        editor.object("c")?.attribute("long", "text ".repeat(100).as_str()).map(|_| ())
+    }),
+    ("links", |editor| {
+        editor.move_link("many/s3", "moved")?;
+        editor.unlink("many/s4")?;
+        editor.root().soft_link("soft", "/many/s1").map(|_| ())
+    }),
+    ("new objects", |editor| {
+        editor.dataset("new/data").attribute("units", "K").write(&vec![7u8; 3000])?;
+        editor.group("new/group")?.attribute("x", [1, 2, 3]).map(|_| ())
+    }),
+    ("space of before", |editor| editor.dataset("again").write(&[1u8; 700]).map(|_| ())),
+    ("delete", |editor| {
+        editor.unlink("many")?;
+        editor.unlink("c")
+    }),
+];
+
+fn seen(bytes: &[u8]) -> Description {
+    describe(&File::from_bytes(bytes.to_vec()).unwrap())
+}
+
+/// Applies an edit; gives the steps of its commit and the file afterwards.
+fn record(bytes: &[u8], flush: Flush, edit: Edit) -> (Vec<Step<'static>>, Vec<u8>) {
+    let (recorder, steps) = Recorder::new(bytes.to_vec());
+    let mut editor = Editor::in_storage(Box::new(recorder), &EditOptions::default()).unwrap();
+    edit(&mut editor).unwrap();
+    editor.commit_with(flush).unwrap();
+    drop(editor);
+    let steps = std::mem::take(&mut *steps.lock().unwrap());
+    let mut after = bytes.to_vec();
+    sciformats_core::commit::apply(&steps, &mut after).unwrap();
+    (steps, after)
+}
+
+#[test]
+fn every_cut_leaves_the_last_commit_or_the_next() {
+    let mut total = Cuts::default();
+    let mut commits = 0;
+    for bound in [Bound::Earliest, Bound::V18, Bound::V110] {
+        let mut bytes = file(bound);
+        for (name, edit) in EDITS {
+            let (steps, after) = record(&bytes, Flush::Durable, edit);
+            let (old, new) = (seen(&bytes), seen(&after));
+            assert_ne!(old, new);
+            let cuts = every_cut(&bytes, &steps, |cut, cut_file| {
+                let found = seen(cut_file);
+                assert!(found == old || found == new, "{bound:?}, {name}: {cut:?} leaves neither");
+                // The next editor finds the same, and leaves a plain file.
+                let (recorder, steps) = Recorder::new(cut_file.to_vec());
+                let editor = Editor::in_storage(Box::new(recorder), &EditOptions::default()).unwrap();
+                drop(editor);
+                let mut recovered = cut_file.to_vec();
+                sciformats_core::commit::apply(&steps.lock().unwrap(), &mut recovered).unwrap();
+                assert_eq!(seen(&recovered), found, "{bound:?}, {name}: {cut:?}, recovered");
+            });
+            total += cuts;
+            commits += 1;
+            bytes = after;
+        }
+    }
+    println!(
+        "{commits} commits cut at {} prefixes, {} torn writes and {} reorderings: 0 losses",
+        total.prefixes, total.torn, total.reordered
+    );
+    assert!(total.torn > 50 && total.reordered > 50);
+}
+
+#[test]
+fn a_full_disk_leaves_the_last_commit_and_the_commit_can_be_tried_again() {
+    let mut refused = 0;
+    for bound in [Bound::Earliest, Bound::V110] {
+        let bytes = file(bound);
+        let old = seen(&bytes);
+        for (name, edit) in EDITS.iter().filter(|(name, _)| !name.starts_with("space")) {
+            for room in (0..6000).step_by(500) {
+                let disk = Shared::new(bytes.clone(), bytes.len() + room);
+                let mut editor = Editor::in_storage(Box::new(disk.clone()), &EditOptions::default()).unwrap();
+                let done = edit(&mut editor).and_then(|()| editor.commit());
+                if done.is_err() {
+                    refused += 1;
+                    assert_eq!(seen(&disk.bytes()), old, "{bound:?}, {name}, room for {room}");
+                } else {
+                    assert_ne!(seen(&disk.bytes()), old);
+                }
+            }
+        }
+    }
+    println!("{refused} commits refused by a full disk: 0 losses");
+    assert!(refused > 20);
+}
+
+/// A full disk that is looked at from outside.
+#[derive(Clone)]
+struct Shared(std::sync::Arc<std::sync::Mutex<FullDisk>>);
+
+impl Shared {
+    fn new(bytes: Vec<u8>, capacity: usize) -> Self {
+        Self(std::sync::Arc::new(std::sync::Mutex::new(FullDisk { bytes, capacity })))
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().bytes.clone()
+    }
+}
+
+impl hdf5_pure::ReadAt for Shared {
+    fn len(&self) -> u64 {
+        self.0.lock().unwrap().bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<std::borrow::Cow<'_, [u8]>> {
+        Ok(self.0.lock().unwrap().bytes.read_at(offset, len)?.into_owned().into())
+    }
+}
+
+impl sciformats_core::WriteAt for Shared {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.0.lock().unwrap().write_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.0.lock().unwrap().set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The example program that edits until it is killed.
+fn program() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let folder = tests.parent().and_then(Path::parent).unwrap();
+    let path =
+        folder.join("examples").join("edit_until_killed").with_extension(std::env::consts::EXE_EXTENSION);
+    assert!(path.is_file(), "{} is built with the tests", path.display());
+    path
+}
+
+/// Kills the program so long after it was started, or after its first commit; gives the last commit that it reported.
+fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
+    let mut child =
+        Command::new(program()).arg(path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (first, begun) = channel();
+    let reader = std::thread::spawn(move || {
+        let numbers =
+            lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
+        numbers.inspect(|_| first.send(()).unwrap_or_default()).max()
+    });
+    if awaited {
+        begun.recv_timeout(Duration::from_secs(120)).expect("the program commits nothing");
+    }
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap().unwrap_or(0)
+}
+
+#[test]
+fn killed_editors_lose_nothing_that_was_committed() {
+    const KILLS: u64 = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    let (mut reported, mut journals) = (0, 0);
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    for bound in [Bound::Earliest, Bound::V110] {
+        let path = folder.path().join(format!("{bound:?}.h5"));
+        std::fs::write(&path, file(bound)).unwrap();
+        let mut last = 0;
+        for round in 0..KILLS / 2 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let committed = kill_one(&path, Duration::from_micros(random % 8000), round % 2 == 0);
+            let bytes = std::fs::read(&path).unwrap();
+            journals += u64::from(sciformats_core::commit::journal::is_interrupted(&bytes[..]).unwrap());
+            let found = check(&File::from_bytes(bytes).unwrap());
+            assert!(found >= committed.max(last), "kill {round}: {committed} reported, {found} found");
+            reported += committed.saturating_sub(last);
+            last = found;
+        }
+    }
+    println!(
+        "{KILLS} kills in {:.1} s, {journals} within a journal: {reported} commits reported, 0 lost",
+        start.elapsed().as_secs_f64()
+    );
+    assert!(reported > 0);
+}
+
+/// The number of the last commit, whose every part must be there.
+fn check(file: &File) -> u64 {
+    describe(file);
+    let root = file.root().unwrap();
+    let Ok(attribute) = root.attribute("commit") else { return 0 };
+    let n = attribute.read::<u64>().unwrap()[0];
+    let links = file.group("log").unwrap();
+    // The program keeps the last ten datasets, each with its own number in every element and in an attribute.
+    for i in n.saturating_sub(9).max(1)..=n {
+        let dataset = links.dataset(&format!("d{i}")).unwrap();
+        assert!(dataset.read::<u64>().unwrap().iter().all(|&value| value == i));
+        assert_eq!(dataset.attribute("number").unwrap().read::<u64>().unwrap(), [i]);
+    }
+    assert_eq!(links.links().unwrap().len() as u64, n.min(10));
+    n
+}

@@ -1,0 +1,167 @@
+//! Files of other writers are edited: what is not touched stays as it was. Damaged ones are refused, or edited, but never
+//! a panic.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "support/description.rs"]
+mod description;
+#[path = "support/exercise.rs"]
+mod exercise;
+#[path = "support/recorder.rs"]
+mod recorder;
+
+use std::path::{Path, PathBuf};
+
+use description::describe;
+use hdf5_pure::{EditOptions, Editor, Error, File, Met, Result};
+use recorder::Recorder;
+use sciformats_core::commit::apply;
+
+fn fixtures(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(folder);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h5"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 5, "the fixtures are there");
+    files
+}
+
+fn editor(bytes: Vec<u8>) -> Result<(Editor, recorder::Steps)> {
+    let (recorder, steps) = Recorder::new(bytes);
+    let options = EditOptions { reading: exercise::options(), ..EditOptions::default() };
+    Ok((Editor::in_storage(Box::new(recorder), &options)?, steps))
+}
+
+/// All paths to objects, and to links that are none.
+fn paths(file: &File) -> (Vec<String>, Vec<String>) {
+    let (mut objects, mut links) = (Vec::new(), Vec::new());
+    for visited in file.walk() {
+        let Ok(path) = String::from_utf8(visited.path) else { continue };
+        if path == "/" {
+            continue;
+        }
+        match visited.what {
+            Met::Object(_) => objects.push(path),
+            _ => links.push(path),
+        }
+    }
+    (objects, links)
+}
+
+#[test]
+fn everything_of_every_fixture_can_be_touched_and_nothing_else_changes() {
+    let mut touched = 0;
+    for path in fixtures(".") {
+        let bytes = std::fs::read(&path).unwrap();
+        let before = File::from_bytes(bytes.clone()).unwrap();
+        let (objects, _) = paths(&before);
+        let expected = describe(&before);
+        let (mut editor, steps) = editor(bytes.clone()).unwrap();
+        for object in &objects {
+            editor.object(object).unwrap().attribute("touched", 17u8).unwrap();
+            touched += 1;
+        }
+        editor.group("a new group").unwrap().attribute("x", 1).unwrap();
+        editor.dataset("a new dataset").write(&[1.5]).unwrap();
+        editor.commit().unwrap();
+        for object in &objects {
+            editor.object(object).unwrap().remove_attribute("touched").unwrap();
+        }
+        editor.unlink("a new group").unwrap();
+        editor.unlink("a new dataset").unwrap();
+        editor.commit().unwrap();
+        drop(editor);
+        let mut after = bytes;
+        apply(&steps.lock().unwrap(), &mut after).unwrap();
+        let found = describe(&File::from_bytes(after).unwrap());
+        for (at, text) in &expected {
+            assert_eq!(found.get(at), Some(text), "{}: {at}", path.display());
+        }
+        assert_eq!(found.len(), expected.len(), "{}", path.display());
+    }
+    assert!(touched > 100, "{touched} objects");
+}
+
+#[test]
+fn every_object_of_every_fixture_can_be_taken_out() {
+    for path in fixtures(".") {
+        let bytes = std::fs::read(&path).unwrap();
+        let (mut editor, steps) = editor(bytes.clone()).unwrap();
+        let (objects, links) = paths(&editor.file().unwrap());
+        let top = |path: &&String| path.matches('/').count() == 1;
+        for link in objects.iter().chain(&links).filter(top) {
+            editor.unlink(link).unwrap();
+        }
+        editor.commit().unwrap();
+        editor.dataset("new").write(&vec![3u8; 10_000]).unwrap();
+        editor.commit().unwrap();
+        drop(editor);
+        let mut after = bytes.clone();
+        apply(&steps.lock().unwrap(), &mut after).unwrap();
+        let file = File::from_bytes(after).unwrap();
+        assert_eq!(file.root().unwrap().links().unwrap().len(), 1, "{}", path.display());
+        assert_eq!(file.dataset("new").unwrap().read::<u8>().unwrap(), [3; 10_000]);
+    }
+}
+
+/// Does a little of everything; whatever fails is an error.
+fn exercise_editor(editor: &mut Editor) -> Result<()> {
+    let (objects, links) = paths(&editor.file()?);
+    for object in &objects {
+        if let Ok(mut object) = editor.object(object) {
+            let _ = object.attribute("touched", 1);
+        }
+    }
+    let _ = editor.dataset("a new dataset").write(&[1.5]);
+    editor.commit()?;
+    for link in objects.iter().chain(&links).take(5) {
+        let _ = editor.unlink(link);
+    }
+    editor.commit()
+}
+
+#[test]
+fn hostile_files_are_refused_or_edited() {
+    let mut refused = 0;
+    for path in fixtures("hostile") {
+        let done =
+            editor(std::fs::read(&path).unwrap()).and_then(|(mut editor, _)| exercise_editor(&mut editor));
+        refused += u32::from(done.is_err());
+        assert!(!matches!(done, Err(Error::Io { .. })), "{}: {done:?}", path.display());
+    }
+    assert!(refused > 5, "{refused} files were refused");
+}
+
+#[test]
+fn damaged_files_are_refused_or_edited() {
+    let files: Vec<Vec<u8>> = fixtures(".").iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    let mut below = |n: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random >> 1).unwrap_or(0) % n
+    };
+    let (mut edited, mut refused) = (0, 0);
+    for number in 0..600 {
+        let mut bytes = files[number % files.len()].clone();
+        for _ in 0..1 + below(4) {
+            let at = below(bytes.len());
+            bytes[at] = [0, 1, 0x80, 0xff, below(256) as u8][below(5)];
+        }
+        let Ok((mut editor, steps)) = editor(bytes.clone()) else { continue };
+        match exercise_editor(&mut editor) {
+            Ok(()) => edited += 1,
+            Err(_) => refused += 1,
+        }
+        drop(editor);
+        apply(&steps.lock().unwrap(), &mut bytes).unwrap();
+        if let Ok(file) = File::from_storage(bytes, &exercise::options()) {
+            exercise::exercise(&file);
+        }
+    }
+    assert!(edited > 100 && refused > 5, "{edited} edited, {refused} refused");
+}

@@ -1,0 +1,170 @@
+"""Files that h5py makes are edited by our side, read by h5py, edited by h5py, edited by our side again, and read once more.
+
+    hdf5_edit_conform.py PROGRAM DIR   where PROGRAM understands `edit FILE` and `edit-again FILE`
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+
+LIBVERS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
+
+
+def create(path, low, keys):
+    with h5py.File(path, "w", libver=(low, "latest"), **keys) as file:
+        file.attrs["title"] = "made by h5py"
+        data = file.create_dataset("data", data=np.arange(10.0))
+        data.attrs["units"] = "m/s"
+        data.attrs["a"] = [1, 2, 3]
+        file.create_dataset("chunked", data=np.arange(50_000), chunks=(1000,), maxshape=(None,), compression="gzip")
+        file.create_dataset("grid", data=np.arange(600).reshape(20, 30), chunks=(7, 9), shuffle=True, compression="lzf")
+        file.create_dataset("vlen", data=["eins", "zwei", "drei"], dtype=h5py.string_dtype())
+        file["named"] = np.dtype("<i4")
+        file.create_dataset("typed", data=np.arange(5), dtype=file["named"])
+        file.create_dataset("typed_too", data=np.arange(5), dtype=file["named"])
+        file.create_dataset("refs", data=[data.ref], dtype=h5py.ref_dtype)
+        group = file.create_group("group")
+        group.create_dataset("x", data=[1, 2])
+        group.create_group("y")
+        file["soft"] = h5py.SoftLink("/data")
+        file["gone"] = h5py.ExternalLink("no.h5", "/x")
+        for i in range(150):
+            file.create_group(f"big/g{i:03}")
+        for i in range(10):
+            file.create_group(f"ten/t{i}")
+        file.create_group("described").attrs.update({f"a{i:02}": i for i in range(50)})
+        file.create_group("plain")
+
+
+def texts(values):
+    return [value.decode() if isinstance(value, bytes) else value for value in values]
+
+
+def first(file):
+    """What every state holds after the first edits."""
+    assert file.attrs["title"] == "edited" and list(file.attrs["numbers"]) == [1.5, -2.0] and file.attrs["größe"] == 3
+    assert len(file.attrs) == 3, dict(file.attrs)
+    data = file["data"]
+    assert (data[:] == np.arange(10.0)).all() and list(data.attrs["b"]) == [1, 2, 3]
+    assert (file["grid"][:] == np.arange(600).reshape(20, 30)).all()
+    assert texts(file["vlen"][:]) == ["eins", "zwei", "drei"]
+    assert (file["typed_too"][:] == np.arange(5)).all() and file["named"].dtype == np.dtype("<i4")
+    assert "typed" not in file and "chunked" not in file and "soft" not in file
+    assert h5py.h5o.get_info(file["named"].id).rc == 2, "links to the committed datatype"
+    assert file[file["refs"][0]] == data
+    assert list(file["group"]) == ["y"] and list(file["moved/deep/x"]) == [1, 2]
+    assert file.get("still soft", getlink=True).path == "/data"
+    assert file.get("outside", getlink=True).filename == "other.h5" and file.get("gone", getlink=True).path == "/x"
+    assert sorted(file["ten"]) == ["t7", "t8", "t9"]
+    assert dict(file["described"].attrs) == {"a48": 48, "a49": 49}
+    assert file[file["new"].attrs["to"]] == data
+    new = file["new/chunked"]
+    assert (new[:] == np.arange(2400).reshape(60, 40)).all() and new.maxshape == (None, 40)
+    assert texts(file["new/strings"][:]) == ["eins", "", "drei"]
+    big = file["big"]
+    assert all(f"g{i:03}" in big for i in range(50, 150)) and "g049" not in big
+    assert all(big.get(f"s{i}", getlink=True).path == "/data" for i in range(200))
+    file.visititems(lambda name, item: (dict(item.attrs), item[()] if isinstance(item, h5py.Dataset) else None) and None)
+
+
+def after_first(file):
+    first(file)
+    assert (file["data"].attrs["long"] == np.arange(25_000)).all() and set(file["data"].attrs) == {"b", "long"}
+    assert file["alias"] == file["data"] and h5py.h5o.get_info(file["data"].id).rc == 2
+    assert dict(file["plain"].attrs) == {f"n{i}": i for i in range(60)}
+    assert list(file["new/plain"]) == [7, 8, 9] and file["new/plain"].attrs["units"] == "K"
+    assert len(file["big"]) == 300
+
+
+def theirs(file):
+    """What h5py does to the file."""
+    del file["alias"]
+    del file["new/plain"]
+    file.create_dataset("after", data=np.array([4, 5, 6], "i4")).attrs["x"] = "by h5py"
+    file["plain"].attrs["p"] = 1
+    for i in range(30):
+        file.create_group(f"big/p{i}")
+    file["new/chunked"].resize((70, 40))
+    file["new/chunked"][60:] = 5
+    file["new/chunked"].resize((60, 40))
+
+
+def after_again(file):
+    first(file)
+    assert "after" not in file and "alias" not in file and h5py.h5o.get_info(file["data"].id).rc == 1
+    assert set(file["data"].attrs) == {"b"}
+    assert dict(file["plain"].attrs) == {"n58": 58, "n59": 59, "p": 1}
+    assert len(file["big"]) == 300 and all(f"p{i}" in file["new"] for i in range(30))
+    assert (file["last"][:] == 1).all() and file["last"].shape == (5000,)
+
+
+def ours(program, verb, path):
+    done = subprocess.run([program, verb, path], capture_output=True, text=True)
+    assert done.returncode == 0, f"{verb}: {done.stderr.strip()}"
+
+
+def scenario(program, path, low, keys):
+    create(path, low, keys)
+    ours(program, "edit", path)
+    with h5py.File(path) as file:
+        after_first(file)
+    with h5py.File(path, "r+", libver=(low, "latest")) as file:
+        after_first(file)
+        theirs(file)
+    ours(program, "edit-again", path)
+    with h5py.File(path) as file:
+        after_again(file)
+    with h5py.File(path, "r+", libver=(low, "latest")) as file:
+        # The library reads everything that it needs for writing too.
+        file.create_dataset("more", data=np.zeros(10_000))
+        del file["more"]
+        after_again(file)
+    with h5py.File(path) as file:
+        after_again(file)
+
+
+def locking(program, path):
+    """Who has the file open keeps the other out."""
+    create(path, "latest", {})
+    with h5py.File(path):
+        done = subprocess.run([program, "edit", path], capture_output=True, text=True)
+        assert done.returncode != 0 and "locked" in done.stderr, done.stderr
+        unlocked = subprocess.run(
+            [program, "edit", path], capture_output=True, text=True, env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"}
+        )
+        assert unlocked.returncode == 0, unlocked.stderr
+
+
+def cases():
+    for low in LIBVERS:
+        yield f"libver {low}", low, {}
+        yield f"libver {low}, order kept", low, {"track_order": True}
+    for strategy, persist in [("fsm", True), ("page", True), ("page", False), ("aggregate", False), ("none", False)]:
+        keys = {"fs_strategy": strategy, "fs_persist": persist, "fs_page_size": 4096}
+        yield f"space {strategy}{', kept' if persist else ''}", "v110", keys
+    yield "user block", "latest", {"userblock_size": 1024}
+
+
+def main():
+    program, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+    def check(case, run):
+        try:
+            run()
+            line = {"case": f"edit: {case}", "ok": True}
+        except Exception as error:  # a failed case is a line, whatever failed
+            line = {"case": f"edit: {case}", "ok": False, "why": f"{type(error).__name__}: {error}"}
+        print(json.dumps(line), flush=True)
+
+    for number, (case, low, keys) in enumerate(cases()):
+        path = os.path.join(folder, f"{number:02}.h5")
+        check(case, lambda path=path, low=low, keys=keys: scenario(program, path, low, keys))
+    check("file locking", lambda: locking(program, os.path.join(folder, "locking.h5")))
+
+
+if __name__ == "__main__":
+    main()
