@@ -7,8 +7,16 @@ use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder};
 
-/// Examples that other tasks run, with arguments. Every other example runs without any, and quickly.
-const RUN_ELSEWHERE: &[&str] = &["conformance"];
+/// Examples that other tasks and tests run, with arguments. Every other example runs without any, and quickly.
+const RUN_ELSEWHERE: &[&str] = &[
+    "appends_until_killed",
+    "conformance",
+    "edit_until_killed",
+    "fills_a_part",
+    "keeps_creating",
+    "rows_until_killed",
+    "until_killed",
+];
 
 /// The verb. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(args: Args) -> Result {
@@ -24,6 +32,8 @@ pub(crate) fn test() -> Result<Counts> {
     let mut counts = Counts::default();
     let mut told = Vec::new();
     for features in ["--all-features", "--no-default-features"] {
+        // Tests start examples as processes of their own.
+        run(cargo().args(["build", "--workspace", "--examples", features]))?;
         let mut command = cargo();
         command.args(["test", "--workspace", "--tests", "--no-fail-fast", features, "--", "--show-output"]);
         let (of_these, lines) = harness(&mut command)?;

@@ -9,59 +9,28 @@
     clippy::print_stdout
 )]
 
-use std::path::Path;
+#[path = "../examples/until_killed/text.rs"]
+mod text;
+
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use asdf_core::{Asdf, Document, NewArray, StreamWriter};
+use text::text;
 
 const ROUNDS: u64 = 12;
-const FILE: &str = "ASDF_KILLED_WRITER_FILE";
 
-fn text(n: u64) -> String {
-    format!("state {n} ").repeat(1 + (n % 40) as usize)
-}
-
-/// Updates without end: a number, a text that follows from it, and now and then another array.
-fn write(path: &Path) {
-    let mut document = Document::open(path).unwrap();
-    loop {
-        let n = document.tree().get_as::<u64>("n").unwrap() + 1;
-        document.set("n", &n).unwrap();
-        document.set("text", &text(n)).unwrap();
-        if n.is_multiple_of(7) {
-            let array = NewArray::new(&vec![n; 300], &[300]).unwrap();
-            document.set_array(&format!("arrays/a{n}"), array).unwrap();
-        }
-        document.update().unwrap();
-    }
-}
-
-fn append(path: &Path) {
-    let mut writer = StreamWriter::append_to(path).unwrap();
-    loop {
-        let row = writer.rows();
-        writer.append(&[row; 300]).unwrap();
-    }
-}
-
-/// Not a test of its own: the process that is killed. Without the variable it has nothing to do.
-#[test]
-fn killed_writer() {
-    if let Some(path) = std::env::var_os(FILE) {
-        let path = Path::new(&path);
-        if path.ends_with("stream.asdf") { append(path) } else { write(path) }
-    }
+/// The example that writes until it is killed; cargo builds it with the tests.
+fn until_killed() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let place = test.parent().and_then(Path::parent).unwrap().join("examples");
+    place.join(format!("until_killed{}", std::env::consts::EXE_SUFFIX))
 }
 
 fn killed(path: &Path, round: u64) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed_writer"])
-        .env(FILE, path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child =
+        Command::new(until_killed()).arg(path).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // Not before it has begun to write.
     let before = std::fs::metadata(path).unwrap().modified().unwrap();
     let start = Instant::now();

@@ -11,50 +11,24 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use common::{check, options, write_frame};
-use gsd_rs::storage::Durability;
+use common::{check, example, options};
 use gsd_rs::{Reader, Version, Writer};
 
-const PATH: &str = "GSD_TEST_FILE_TO_APPEND_TO";
 const KILLS: usize = 200;
 /// Kills after which a new file is begun, so that checking every frame stays quick.
 const PER_FILE: usize = 20;
 
-/// The process that is killed: appends, and prints the number of committed frames after each flush.
-#[test]
-fn append_until_killed() {
-    // Without a file it was not the test below that started this, and there is nothing to do.
-    let Some(path) = std::env::var_os(PATH) else { return };
-    let mut writer = Writer::append(&path).unwrap();
-    writer.set_durability(Durability::Process);
-    writer.set_buffer(256);
-    let mut out = std::io::stdout();
-    for round in 0.. {
-        for _ in 0..=round % 3 {
-            write_frame(&mut writer).unwrap();
-        }
-        writer.flush().unwrap();
-        writeln!(out, "committed {}", writer.committed()).unwrap();
-        if round % 50 == 49 {
-            // Closing and opening is part of what may be interrupted.
-            drop(writer);
-            writer = Writer::append(&path).unwrap();
-        }
-    }
-}
-
-/// Kills such a process this long after it was started or, with `awaited`, after its first commit. Gives the number of
+/// Kills a process that appends this long after it was started or, with `awaited`, after its first commit. Gives the number of
 /// frames that it last reported.
 fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "append_until_killed", "--nocapture", "--test-threads=1"])
-        .env(PATH, path)
+    let mut child = Command::new(example("appends_until_killed"))
+        .arg(path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn of_any_lengths() {
-        let data: Vec<u8> = (0..700u32).map(|i| (i * i >> 3) as u8).collect();
+        let data: Vec<u8> = (0..700u32).map(|i| ((i * i) >> 3) as u8).collect();
         let messages: Vec<&[u8]> = (0..300).map(|i| &data[i..(i * 37) % 400 + i]).collect();
         let expected: Vec<[u8; 16]> = messages.iter().map(|message| md5(message)).collect();
         assert_eq!(sums(&messages), expected);

@@ -1,37 +1,26 @@
 //! What the tests share: storages that record, and frames whose content follows from their number.
-#![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "every test program uses a part of it")]
+
+mod frames;
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use gsd_rs::{CreateOptions, Element, Reader, Result, Version, Writer};
 use sciformats_core::commit::SECTOR;
 use sciformats_core::{ReadAt, Step, WriteAt};
 
+pub(crate) use self::frames::{chunks_in, name, values, write_frame};
+
+/// An example; cargo builds them with the tests.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let place = test.parent().and_then(Path::parent).unwrap().join("examples");
+    place.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
 pub(crate) fn options() -> CreateOptions {
     CreateOptions::new("test", "none", Version::new(1, 2))
-}
-
-/// The number of chunks in a frame: 1 to 9, so that frames end at all kinds of places.
-pub(crate) fn chunks_in(frame: u64) -> u64 {
-    1 + frame * 7 % 9
-}
-
-/// The name of a frame's chunk. Ids are given in the order of first use, so those of a frame are not ascending.
-pub(crate) fn name(frame: u64, chunk: u64) -> String {
-    format!("chunk/{}", (chunk * 5 + frame) % 9)
-}
-
-/// 0 to 4 rows of 2.
-pub(crate) fn values(frame: u64, chunk: u64) -> Vec<u32> {
-    (0..(frame + chunk) % 5 * 2).map(|i| (frame * 1000 + chunk * 10 + i) as u32).collect()
-}
-
-pub(crate) fn write_frame<S: ReadAt + WriteAt>(writer: &mut Writer<S>) -> Result<()> {
-    let frame = writer.frames();
-    for chunk in 0..chunks_in(frame) {
-        writer.write(&name(frame, chunk), 2, &values(frame, chunk))?;
-    }
-    writer.end_frame()
 }
 
 /// Checks every frame of a file against the formula, and that nothing else is there. Returns their number.

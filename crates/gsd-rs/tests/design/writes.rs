@@ -2,21 +2,6 @@
 
 use super::*;
 
-const REGION: &str = "GSD_TEST_REGION";
-
-/// Fills one quarter of the region that the environment describes; does nothing where it describes none.
-#[test]
-fn fill_a_part() {
-    let Ok(text) = std::env::var(REGION) else { return };
-    let (numbers, path) = text.split_once(' ').unwrap();
-    let numbers: Vec<u64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
-    let [part, location, n, m] = numbers[..] else { panic!("{text}") };
-    let region = Region { location, n, m: m as u32, element: ElementType::F64 };
-    let rows = n / 4;
-    let values: Vec<f64> = (part * rows * m..(part + 1) * rows * m).map(|i| i as f64).collect();
-    RegionWriter::open(path, region).unwrap().write(part * rows, &values).unwrap();
-}
-
 #[test]
 fn write_a_single_data_chunk_from_multiple_processes() {
     let dir = tempfile::tempdir().unwrap();
@@ -28,10 +13,8 @@ fn write_a_single_data_chunk_from_multiple_processes() {
     let children: Vec<_> = (0..4)
         .map(|part| {
             let Region { location, n, m, .. } = region;
-            Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "writes::fill_a_part"])
-                .env(REGION, format!("{part},{location},{n},{m} {}", path.display()))
-                .output()
+            let numbers = [part, location, n, u64::from(m)].map(|number| number.to_string());
+            Command::new(example("fills_a_part")).arg(&path).args(numbers).output()
         })
         .collect();
     assert!(children.into_iter().all(|child| child.unwrap().status.success()));

@@ -1,0 +1,4 @@
+/// The text that belongs to a number.
+pub(crate) fn text(n: u64) -> String {
+    format!("state {n} ").repeat(usize::try_from(1 + n % 40).unwrap_or(1))
+}
