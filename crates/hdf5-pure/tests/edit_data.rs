@@ -1,0 +1,460 @@
+//! Elements and extents of datasets of existing files: against a plain model, and cut at every step of a commit.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "support/recorded.rs"]
+mod recorded;
+
+use hdf5_pure::{
+    Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File,
+    Options, Outside, Range, Slab, Writer,
+};
+use recorded::Recorded;
+use sciformats_core::commit::replay::{self, Cuts};
+
+/// A dataset as it should be.
+#[derive(Clone, Debug, PartialEq)]
+struct Model {
+    shape: Vec<u64>,
+    values: Vec<i32>,
+    fill: i32,
+}
+
+impl Model {
+    fn indices(slab: &Slab) -> Vec<usize> {
+        slab.runs().flat_map(|run| (0..run.len).map(move |i| (run.from + i * run.step) as usize)).collect()
+    }
+
+    fn write(&mut self, slab: &Slab, values: &[i32]) {
+        Self::indices(slab).into_iter().zip(values).for_each(|(at, &value)| self.values[at] = value);
+    }
+
+    fn resize(&mut self, shape: &[u64]) {
+        let kept: Vec<Range> =
+            shape.iter().zip(&self.shape).map(|(&a, &b)| Range::new(0, a.min(b))).collect();
+        let mut new = vec![self.fill; shape.iter().product::<u64>() as usize];
+        let from = Self::indices(&Slab::new(&self.shape, kept.clone()).unwrap());
+        let to = Self::indices(&Slab::new(shape, kept).unwrap());
+        from.into_iter().zip(to).for_each(|(from, to)| new[to] = self.values[from]);
+        (self.shape, self.values) = (shape.to_vec(), new);
+    }
+}
+
+type Make = for<'a> fn(DatasetBuilder<'a>) -> DatasetBuilder<'a>;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n.max(1)
+    }
+
+    fn slab(&mut self, shape: &[u64]) -> Slab {
+        let ranges: Vec<Range> = shape
+            .iter()
+            .map(|&n| {
+                let start = self.below(n);
+                let step = 1 + self.below(3);
+                Range::new(start, 1 + self.below((n - start).div_ceil(step))).by(step)
+            })
+            .collect();
+        Slab::new(shape, ranges).unwrap()
+    }
+
+    fn values(&mut self, n: u64) -> Vec<i32> {
+        (0..n).map(|_| self.below(1000) as i32).collect()
+    }
+}
+
+fn file(
+    bound: Bound,
+    make: impl FnOnce(DatasetBuilder<'_>) -> DatasetBuilder<'_>,
+    model: Option<&Model>,
+) -> Vec<u8> {
+    let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+    file.dataset("beside/x").write(&[1u8, 2, 3]).unwrap();
+    let builder = make(file.dataset("g/d"));
+    let mut dataset = builder.create::<i32>().unwrap();
+    if let Some(model) = model {
+        dataset.write_all(&model.values).unwrap();
+    }
+    file.root().attribute("title", "text").unwrap();
+    file.into_bytes().unwrap()
+}
+
+fn found(file: &[u8], fill: i32) -> Model {
+    let file = File::from_bytes(file.to_vec()).unwrap();
+    assert_eq!(file.dataset("beside/x").unwrap().read::<u8>().unwrap(), [1, 2, 3]);
+    let dataset = file.dataset("g/d").unwrap();
+    Model { shape: dataset.shape().unwrap().to_vec(), values: dataset.read().unwrap(), fill }
+}
+
+/// One edit of the dataset and of the model.
+fn edit(dataset: &mut DatasetWriter<'_>, model: &mut Model, most: &[u64], random: &mut Random) {
+    let grows = !most.is_empty();
+    match random.below(if grows { 5 } else { 2 }) {
+        0 if !model.shape.contains(&0) => {
+            let slab = random.slab(&model.shape);
+            let values = random.values(slab.len());
+            dataset.write_slab(&slab, &values).unwrap();
+            model.write(&slab, &values);
+        }
+        1 if !model.shape.contains(&0) => {
+            let points: Vec<Vec<u64>> =
+                (0..3).map(|_| model.shape.iter().map(|&n| random.below(n)).collect()).collect();
+            let values = random.values(3);
+            dataset.write_points(&points, &values).unwrap();
+            for (point, value) in points.iter().zip(values) {
+                let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
+                model.write(&Slab::new(&model.shape, ranges).unwrap(), &[value]);
+            }
+        }
+        2 if model.shape[0] + 2 <= most[0] && model.shape[1] > 0 => {
+            let values = random.values(2 * model.shape[1]);
+            dataset.append(&values).unwrap();
+            let mut shape = model.shape.clone();
+            shape[0] += 2;
+            model.resize(&shape);
+            let ranges = vec![Range::new(shape[0] - 2, 2), Range::all(shape[1])];
+            model.write(&Slab::new(&shape, ranges).unwrap(), &values);
+        }
+        3 | 4 => {
+            let shape: Vec<u64> = most.iter().map(|&most| random.below(most + 1)).collect();
+            dataset.resize(&shape).unwrap();
+            model.resize(&shape);
+        }
+        _ => {}
+    }
+    assert_eq!(dataset.shape().unwrap(), model.shape);
+}
+
+/// Edits and commits in turn, and compares what the file holds with the model.
+fn compare(
+    bound: Bound,
+    most: &[u64],
+    fill: i32,
+    make: impl Fn(DatasetBuilder<'_>) -> DatasetBuilder<'_>,
+    seed: u64,
+) -> u64 {
+    let shape = vec![9, 10];
+    let mut random = Random(seed);
+    let mut model = Model { values: random.values(90), shape, fill };
+    let written = random.below(4) > 0;
+    if !written {
+        model.values = vec![fill; 90];
+    }
+    let recorded =
+        Recorded::new(file(bound, |dataset| make(dataset.shape([9, 10])), Some(&model).filter(|_| written)));
+    let mut commits = 0;
+    for _ in 0..2 {
+        let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+        for _ in 0..4 {
+            for _ in 0..random.below(4) {
+                let mut dataset = editor.open_dataset("g/d").unwrap();
+                edit(&mut dataset, &mut model, most, &mut random);
+            }
+            editor.commit().unwrap();
+            commits += 1;
+            assert_eq!(found(&recorded.bytes(), fill), model);
+        }
+        // What is not committed is lost with the editor.
+        let mut lost = model.clone();
+        edit(&mut editor.open_dataset("g/d").unwrap(), &mut lost, most, &mut random);
+        drop(editor);
+        assert_eq!(found(&recorded.bytes(), fill), model);
+    }
+    commits
+}
+
+#[test]
+fn datasets_of_every_layout_change_as_a_plain_array_does() {
+    let mut commits = 0;
+    for (number, bound) in [Bound::Earliest, Bound::V18, Bound::V110, Bound::V200].into_iter().enumerate() {
+        for seed in 1..4 {
+            let seed = seed * 77 + number as u64;
+            let flat: [Make; 3] = [|d| d.compact(), |d| d.contiguous(), |d| d.contiguous().fill(5)];
+            for (fill, make) in [0, 0, 5].into_iter().zip(flat) {
+                commits += compare(bound, &[], fill, make, seed);
+            }
+            for filtered in [false, true] {
+                let made: [Make; 2] =
+                    [|d| d.chunks([4, 3]).fill(-9), |d| d.chunks([4, 3]).fill(-9).shuffle().fletcher32()];
+                let make = made[usize::from(filtered)];
+                commits += compare(bound, &[14, 12], -9, |d| make(d).max_shape([Some(14), Some(12)]), seed);
+                commits += compare(bound, &[15, 12], -9, |d| make(d).max_shape([None, Some(12)]), seed);
+                commits += compare(bound, &[15, 15], -9, |d| make(d).max_shape([None, None]), seed);
+            }
+        }
+    }
+    for seed in 500..506 {
+        fn fixed(d: DatasetBuilder<'_>, index: ChunkIndex) -> DatasetBuilder<'_> {
+            d.max_shape([Some(14), Some(12)]).chunks([4, 3]).index(index)
+        }
+        commits += compare(Bound::V110, &[14, 12], 0, |d| fixed(d, ChunkIndex::Implicit), seed);
+        commits += compare(Bound::V110, &[14, 12], 0, |d| fixed(d, ChunkIndex::BtreeV2).shuffle(), seed);
+        commits += compare(Bound::V110, &[9, 10], 0, |d| d.chunks([9, 10]).index(ChunkIndex::Single), seed);
+        commits += compare(Bound::V110, &[9, 10], 3, |d| d.chunks([9, 10]).fletcher32().fill(3), seed);
+    }
+    println!("{commits} commits of slabs, points, appends and new shapes hold what a plain array does");
+}
+
+/// Cuts the commit that `change` makes everywhere, and expects the old dataset or the new one.
+fn cut(initial: &[u8], change: impl Fn(&mut Editor)) -> Cuts {
+    let recorded = Recorded::new(initial.to_vec());
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    change(&mut editor);
+    editor.commit().unwrap();
+    drop(editor);
+    let steps = recorded.take_steps();
+    let (before, after) = (found(initial, 0), found(&recorded.bytes(), 0));
+    assert_ne!(before, after);
+    let mut seen = [0, 0];
+    let cuts = replay::every_cut(initial, &steps, |cut, file| {
+        let now = found(file, 0);
+        assert!(now == before || now == after, "{cut:?}");
+        seen[usize::from(now == after)] += 1;
+        // Who edits next finishes it or takes it back.
+        let left = Recorded::new(file.to_vec());
+        let mut editor = Editor::in_storage(Box::new(left.clone()), &EditOptions::default()).unwrap();
+        editor.root().attribute("next", 1).unwrap();
+        editor.commit().unwrap();
+        assert_eq!(found(&left.bytes(), 0), now, "{cut:?}, recovered");
+    });
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+    cuts
+}
+
+fn columns() -> Model {
+    Model { shape: vec![6, 40], values: (0..240).collect(), fill: 0 }
+}
+
+#[test]
+fn a_cut_commit_leaves_the_old_elements_or_the_new_ones() {
+    let model = columns();
+    let append = |editor: &mut Editor| {
+        editor.open_dataset("g/d").unwrap().append(&[7; 80]).unwrap();
+    };
+    let slab = |editor: &mut Editor| {
+        let slab = Slab::new(&[6, 40], [(1..5).into(), Range::new(3, 9).by(4)]).unwrap();
+        editor.open_dataset("g/d").unwrap().write_slab(&slab, &[-1; 36]).unwrap();
+    };
+    let shrink = |editor: &mut Editor| {
+        editor.open_dataset("g/d").unwrap().resize(&[5, 31]).unwrap();
+    };
+    let mut all = Cuts::default();
+    for bound in [Bound::Earliest, Bound::V110] {
+        for filtered in [false, true] {
+            let chunked = file(
+                bound,
+                |d| {
+                    let d = d.shape([6, 40]).max_shape([None, Some(40)]).chunks([4, 16]);
+                    if filtered { d.shuffle().fletcher32() } else { d }
+                },
+                Some(&model),
+            );
+            let mut of = Cuts::default();
+            of += cut(&chunked, append);
+            of += cut(&chunked, slab);
+            of += cut(&chunked, shrink);
+            println!("chunks, {bound:?}, filters {filtered}: {of:?}, 0 losses");
+            all += of;
+        }
+        let flat: [(&str, Make); 2] = [("in one piece", |d| d.contiguous()), ("compact", |d| d.compact())];
+        for (name, flat) in flat {
+            let flat = file(bound, |d: DatasetBuilder<'_>| flat(d.shape([6, 40])), Some(&model));
+            let of = cut(&flat, slab);
+            println!("{name}, {bound:?}: {of:?}, 0 losses");
+            all += of;
+        }
+    }
+    println!("{} cuts of commits of elements, 0 losses", all.total());
+    assert!(all.prefixes > 50 && all.torn > 10 && all.reordered > 50, "{all:?}");
+}
+
+#[test]
+fn a_full_disk_leaves_extent_and_elements_of_the_last_commit() {
+    let initial = file(Bound::V110, |d| d.shape([0, 40]).max_shape([None, Some(40)]).chunks([4, 16]), None);
+    let mut refused = 0;
+    for room in (0..12_000).step_by(400) {
+        let disk = Recorded::with_room(initial.clone(), initial.len() as u64 + room);
+        let mut rows = 0;
+        for _ in 0..12 {
+            let mut editor = Editor::in_storage(Box::new(disk.clone()), &EditOptions::default()).unwrap();
+            let values: Vec<i32> = (rows * 40..(rows + 2) * 40).collect();
+            let appended = editor.open_dataset("g/d").unwrap().append(&values).map(drop);
+            if appended.and_then(|()| editor.commit()).is_err() {
+                refused += 1;
+                break;
+            }
+            rows += 2;
+        }
+        let left = found(&disk.bytes(), 0);
+        assert_eq!((left.shape, left.values), (vec![rows as u64, 40], (0..rows * 40).collect()));
+    }
+    assert!(refused > 10, "{refused}");
+}
+
+#[test]
+fn rewritten_chunks_take_the_place_of_freed_ones() {
+    let model = columns();
+    let layouts: [Make; 2] =
+        [|d| d.max_shape([None, Some(40)]).chunks([4, 16]).shuffle(), |d| d.contiguous()];
+    for make in layouts {
+        let recorded =
+            Recorded::new(file(Bound::V110, |d: DatasetBuilder<'_>| make(d.shape([6, 40])), Some(&model)));
+        let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+        let mut sizes = Vec::new();
+        for round in 0..30 {
+            editor.open_dataset("g/d").unwrap().write_all(&[round; 240]).unwrap();
+            editor.commit().unwrap();
+            sizes.push(recorded.bytes().len());
+        }
+        assert!(sizes[29] <= sizes[3], "{sizes:?}");
+        assert_eq!(found(&recorded.bytes(), 0).values, [29; 240]);
+    }
+}
+
+#[test]
+fn many_small_appends_are_one_commit() {
+    let recorded =
+        Recorded::new(file(Bound::V110, |d| d.shape([0]).max_shape([None]).chunks([1000]).shuffle(), None));
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    let mut dataset = editor.open_dataset("g/d").unwrap();
+    for row in 0..20_000 {
+        dataset.append(&[row, row]).unwrap();
+    }
+    editor.commit().unwrap();
+    let steps = recorded.take_steps();
+    let expected: Vec<i32> = (0..20_000).flat_map(|row| [row, row]).collect();
+    assert_eq!(found(&recorded.bytes(), 0).values, expected);
+    assert!(steps.len() < 200, "{} steps", steps.len());
+}
+
+#[test]
+fn elements_that_lead_elsewhere() {
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    file.dataset("names").shape([2]).max_shape([None]).write(&["one", "two"]).unwrap();
+    file.dataset("fixed")
+        .datatype(hdf5_pure::Datatype::fixed_string(5))
+        .shape([2])
+        .write(&["a", "b"])
+        .unwrap();
+    file.dataset("lists").shape([1]).max_shape([None]).chunks([2]).write(&[vec![1, 2, 3]]).unwrap();
+    let target = file.dataset("target").write(&[1.5]).unwrap();
+    let reference = file.reference(target).unwrap();
+    file.dataset("references").write(&[reference, hdf5_pure::Reference::default()]).unwrap();
+    let recorded = Recorded::new(file.into_bytes().unwrap());
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    editor.open_dataset("names").unwrap().append(&["three", "a longer one"]).unwrap();
+    editor.open_dataset("names").unwrap().write_points(&[vec![0]], &["zero"]).unwrap();
+    editor.open_dataset("fixed").unwrap().write_points(&[vec![1]], &["two"]).unwrap();
+    let refused = editor.open_dataset("fixed").unwrap().write_points(&[vec![1]], &["too long"]).map(drop);
+    assert!(matches!(refused, Err(Error::Usage { .. })));
+    editor.open_dataset("lists").unwrap().append(&[vec![4], Vec::new(), vec![5, 6]]).unwrap();
+    let id = editor.id("target").unwrap();
+    let reference = editor.reference(id).unwrap();
+    editor.open_dataset("references").unwrap().write_points(&[vec![1]], &[reference]).unwrap();
+    editor.commit().unwrap();
+    let file = File::from_bytes(recorded.bytes()).unwrap();
+    let strings = |name: &str| file.dataset(name).unwrap().read::<String>().unwrap();
+    assert_eq!(strings("names"), ["zero", "two", "three", "a longer one"]);
+    assert_eq!(strings("fixed"), ["a", "two"]);
+    let lists: Vec<Vec<i32>> = file.dataset("lists").unwrap().read().unwrap();
+    assert_eq!(lists, [vec![1, 2, 3], vec![4], vec![], vec![5, 6]]);
+    let references = file.dataset("references").unwrap();
+    let raw = references.read_raw(&references.all().unwrap()).unwrap();
+    assert_eq!(raw[..8], raw[8..]);
+}
+
+#[test]
+fn what_does_not_fit_changes_nothing() {
+    let model = columns();
+    let bytes =
+        file(Bound::V110, |d| d.shape([6, 40]).max_shape([Some(9), Some(40)]).chunks([4, 16]), Some(&model));
+    let recorded = Recorded::new(bytes);
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    let mut dataset = editor.open_dataset("g/d").unwrap();
+    let usage =
+        |result: hdf5_pure::Result<&mut DatasetWriter<'_>>| matches!(result, Err(Error::Usage { .. }));
+    assert!(usage(dataset.resize(&[10, 40])), "the maximum");
+    assert!(usage(dataset.resize(&[6])));
+    assert!(usage(dataset.append(&[1; 39])));
+    assert!(usage(dataset.append(&[1; 4 * 40])), "the maximum");
+    assert!(usage(dataset.write_points(&[vec![0, 0], vec![6, 0]], &[1, 1])), "outside");
+    assert!(usage(
+        dataset.write_slab(&Slab::new(&[5, 40], vec![Range::all(5), Range::all(40)]).unwrap(), &[1; 200])
+    ));
+    assert!(usage(dataset.write_all(&[1; 239])));
+    editor.commit().unwrap();
+    assert_eq!(found(&recorded.bytes(), 0), model);
+    assert!(matches!(editor.open_dataset("g/none"), Err(Error::NotFound { .. })));
+    assert!(editor.open_dataset("g").is_err());
+    let mut flat = editor.open_dataset("beside/x").unwrap();
+    assert!(usage(flat.resize(&[4])), "only chunks grow");
+}
+
+#[test]
+fn two_dimensions_without_a_maximum_grow() {
+    let bytes = file(Bound::V110, |d| d.shape([0, 0]).max_shape([None, None]).chunks([4, 4]), None);
+    let recorded = Recorded::new(bytes);
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+    let mut model = Model { shape: vec![0, 0], values: Vec::new(), fill: 0 };
+    let mut dataset = editor.open_dataset("g/d").unwrap();
+    dataset.resize(&[1, 1]).unwrap();
+    model.resize(&[1, 1]);
+    for round in 1..12u64 {
+        for axis in [0, 1] {
+            let other = model.shape[1 - axis];
+            let values: Vec<i32> = (0..other).map(|i| (round * 100 + i) as i32).collect();
+            dataset.append_along(axis, &values).unwrap();
+            let mut shape = model.shape.clone();
+            shape[axis] += 1;
+            model.resize(&shape);
+            let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
+            ranges[axis] = Range::new(shape[axis] - 1, 1);
+            model.write(&Slab::new(&shape, ranges).unwrap(), &values);
+        }
+    }
+    editor.commit().unwrap();
+    assert_eq!(found(&recorded.bytes(), 0), model);
+}
+
+#[test]
+fn elements_in_other_files_change_as_far_as_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("whole.h5");
+    let numbers = |range: std::ops::Range<i32>| -> Vec<u8> { range.flat_map(i32::to_le_bytes).collect() };
+    std::fs::write(folder.path().join("a.raw"), [&[9; 4][..], &numbers(0..10)].concat()).unwrap();
+    std::fs::write(folder.path().join("b.raw"), numbers(10..20)).unwrap();
+    let mut file = Writer::create(&path).unwrap();
+    let parts = [("a.raw", 4, Some(40)), ("b.raw", 0, Some(40))];
+    file.dataset("d").shape([20]).external(parts).create::<i32>().unwrap();
+    file.finish().unwrap();
+
+    let mut editor = Editor::open(&path).unwrap();
+    assert!(matches!(editor.open_dataset("d"), Err(Error::Usage { .. })), "no other file may be opened");
+    drop(editor);
+    let reading = Options { outside: Outside::SameFolder, ..Options::default() };
+    let read = || File::open_with(&path, &reading).unwrap().dataset("d").unwrap().read::<i32>().unwrap();
+    let options = EditOptions { reading: reading.clone(), ..EditOptions::default() };
+    let mut editor = Editor::open_with(&path, &options).unwrap();
+    let slab = Slab::new(&[20], [(8..12).into()]).unwrap();
+    editor.open_dataset("d").unwrap().write_slab(&slab, &[-8, -9, -10, -11]).unwrap();
+    assert_eq!(read(), (0..20).collect::<Vec<_>>(), "nothing is written before the commit");
+    editor.commit().unwrap();
+    let expected: Vec<i32> = (0..20).map(|n| if (8..12).contains(&n) { -n } else { n }).collect();
+    assert_eq!(read(), expected);
+    assert_eq!(std::fs::read(folder.path().join("a.raw")).unwrap()[..4], [9; 4]);
+}

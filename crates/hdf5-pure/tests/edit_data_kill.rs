@@ -1,0 +1,108 @@
+//! A process that appends to datasets is killed at random moments, again and again. Nothing that it reported as committed
+//! may be missing afterwards, and what belongs together must agree.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use hdf5_pure::{Bound, CreateOptions, File, Writer};
+
+const KILLS: usize = 200;
+/// Kills after which a new file is begun.
+const PER_FILE: usize = 20;
+
+/// The example program, which is built with the tests.
+fn program() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    own.parent().and_then(Path::parent).unwrap().join("examples").join("rows_until_killed")
+}
+
+/// Kills the program this long after it was started or, with `awaited`, after its first commit. Gives the number of rows
+/// that it last reported.
+fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
+    let mut child = Command::new(program())
+        .arg(path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the example rows_until_killed is built with the tests");
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (first, begun) = channel();
+    let reader = std::thread::spawn(move || {
+        let lines = lines.map_while(Result::ok);
+        let numbers = lines.filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
+        numbers.inspect(|_| first.send(()).unwrap_or_default()).max()
+    });
+    if awaited {
+        begun.recv_timeout(Duration::from_secs(60)).expect("the process commits nothing");
+    }
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap().unwrap_or(0)
+}
+
+fn create(path: &Path, round: usize) {
+    let bound = if round.is_multiple_of(2) { Bound::V110 } else { Bound::Earliest };
+    let mut file = Writer::create_with(path, &CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+    let rows = file.dataset("rows").shape([0, 4]).max_shape([None, Some(4)]).chunks([8, 3]);
+    let rows = if round.is_multiple_of(4) { rows.shuffle().fletcher32() } else { rows };
+    rows.create::<u64>().unwrap();
+    file.dataset("flat").write(&[0u64; 600]).unwrap();
+    file.finish().unwrap();
+}
+
+/// The rows that the file holds; all of it must agree.
+fn check(path: &Path) -> u64 {
+    let file = File::open(path).unwrap();
+    let dataset = file.dataset("rows").unwrap();
+    let rows = dataset.shape().unwrap()[0];
+    let expected: Vec<u64> = (0..rows).flat_map(|row| (0..4).map(move |column| row * 7 + column)).collect();
+    assert_eq!(dataset.read::<u64>().unwrap(), expected);
+    assert_eq!(file.dataset("flat").unwrap().read::<u64>().unwrap(), [rows; 600]);
+    rows
+}
+
+#[test]
+fn killed_200_times_without_losing_a_committed_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    let (mut acknowledged, mut beyond, mut rows) = (0, 0, 0);
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    for round in 0..KILLS {
+        let path = folder.path().join(format!("{}.h5", round / PER_FILE));
+        if round % PER_FILE == 0 {
+            create(&path, round / PER_FILE);
+            rows = 0;
+        }
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        // Half of them may be killed while they open the file.
+        let awaited = round % 2 == 0;
+        let committed = kill_one(&path, Duration::from_micros(random % 10_000), awaited);
+        assert!(committed > rows || !awaited, "kill {round}: nothing was reported");
+        let found = check(&path);
+        assert!(found >= committed, "kill {round}: {committed} rows were committed, {found} are there");
+        assert!(found >= rows, "kill {round}: rows of an earlier process are lost");
+        acknowledged += committed.saturating_sub(rows);
+        beyond += found - committed.max(rows);
+        rows = found;
+    }
+    println!(
+        "{KILLS} kills in {:.1} s: {acknowledged} rows reported as committed, 0 lost; {beyond} more were complete",
+        start.elapsed().as_secs_f64()
+    );
+}
