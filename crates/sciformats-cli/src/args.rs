@@ -75,6 +75,18 @@ pub(crate) enum Command {
                             indices drop their dimension."
     )]
     Cat(Cat),
+    /// Draw an array: on the terminal, or into a PNG or SVG file
+    #[command(after_help = "Examples:\n  sciformats plot run.h5 /fields/u\n  \
+                            sciformats plot run.h5 /fields/u --slice '0, :, ::2' -o u.png\n  \
+                            sciformats plot run.gsd /log/energy --kind histogram\n\nArrays may be of any size: of a \
+                            line the lowest and highest value of each column are drawn, of an image the mean of each \
+                            pixel.")]
+    Plot(crate::commands::plot::args::Plot),
+    /// Look through a file on the terminal: its tree, attributes, statistics, tables and pictures
+    #[command(
+        after_help = "Example:\n  sciformats view run.h5\n\nThe key `?` tells what the others do; `q` quits."
+    )]
+    View(View),
     /// Print the attributes of an object, or a scalar of the tree
     #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
     Attrs(Object),
@@ -89,7 +101,8 @@ pub(crate) enum Command {
                             `*` stands for any characters and `?` for one.")]
     Diff(Diff),
     /// Read everything and tell every fault
-    #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify --json data/*.ra")]
+    #[command(after_help = "Examples:\n  sciformats verify run.gsd\n  sciformats verify data/\n  \
+                            sciformats verify --json data/*.ra\n\nOf a folder all scientific files in it are read.")]
     Verify(Files),
     /// Show the structures in a file with offsets and field values
     #[command(after_help = "Examples:\n  sciformats inspect a.ra\n  sciformats inspect run.gsd --at 0x1500")]
@@ -154,6 +167,12 @@ pub(crate) struct InOut {
     /// The file to write [default: beside the other, with a name that follows from its name]
     #[arg(value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// The file
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

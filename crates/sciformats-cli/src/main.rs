@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod failure;
+mod figure;
+mod gather;
 mod look;
 mod session;
 

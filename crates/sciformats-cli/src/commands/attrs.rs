@@ -28,7 +28,7 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
         }
     }
     let mut answer = Answer::Yes;
-    let mut table = Table::new([Align::Left; 4]);
+    let mut table = Table::new([Align::Left; 4]).fitted();
     for attribute in file.source().attributes(id).map_err(fail)? {
         let attribute = attribute.map_err(fail)?;
         if !matches!(&attribute.value, Ok(value) if value.data.is_ok()) {
@@ -52,22 +52,12 @@ pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
 /// an encoding.
 pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
     let name = Cell::new(PLAIN, lead).and(TITLE, look::safe(&attribute.name.shown()));
-    let value = match &attribute.value {
-        Ok(value) => value,
-        Err(error) => {
-            let error = Cell::new(WRONG, look::safe(&error.to_string()));
-            return vec![name, Cell::default(), Cell::default(), error];
-        }
+    let text = match brief_value(attribute, meaning) {
+        Ok(text) => Cell::new(PLAIN, look::safe(&text)),
+        Err(error) => Cell::new(WRONG, look::safe(&error)),
     };
-    let text = match &value.data {
-        Ok(_) if meaning.is_some() => {
-            Cell::new(PLAIN, look::safe(&look::clipped(meaning.unwrap_or_default(), SHOWN)))
-        }
-        Ok(bytes) => {
-            let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
-            Cell::new(PLAIN, look::safe(&brief(Decoder::new(&value.element, bytes), scalar)))
-        }
-        Err(error) => Cell::new(WRONG, look::safe(&error.to_string())),
+    let Ok(value) = &attribute.value else {
+        return vec![name, Cell::default(), Cell::default(), text];
     };
     let element = look::clipped(&value.element.to_string(), 32);
     vec![
@@ -76,6 +66,17 @@ pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> V
         Cell::new(SHAPE, look::shape(value.shape.as_deref())),
         text,
     ]
+}
+
+/// The value of an attribute in a line, or why it cannot be told.
+pub(super) fn brief_value(attribute: &Attribute, meaning: Option<&str>) -> Result<String, String> {
+    let value = attribute.value.as_ref().map_err(ToString::to_string)?;
+    let bytes = value.data.as_ref().map_err(ToString::to_string)?;
+    if let Some(meaning) = meaning {
+        return Ok(look::clipped(meaning, SHOWN));
+    }
+    let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
+    Ok(brief(Decoder::new(&value.element, bytes), scalar))
 }
 
 /// As many elements as fit a line; only those are decoded.

@@ -217,7 +217,7 @@ fn summed_up(out: &mut impl Write, summaries: &[Summary]) -> Outcome<()> {
     }
     writeln!(out, "  {FAINT}arrays by name{FAINT:#}")?;
     let columns = [Align::Left, Align::Right, Align::Left, Align::Left, Align::Right];
-    let mut table = Table::new(columns).indented(4);
+    let mut table = Table::new(columns).indented(4).fitted();
     for summary in summaries {
         let count = format!("{} ×", look::grouped(summary.arrays));
         let row = vec![

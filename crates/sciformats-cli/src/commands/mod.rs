@@ -11,12 +11,14 @@ mod inspect;
 mod json;
 mod ls;
 mod manifest;
+pub(crate) mod plot;
 mod shell;
 mod verify;
+mod view;
 
 use std::path::{Path, PathBuf};
 
-use sciformats::File;
+use sciformats::{File, Format};
 
 use crate::args::Command;
 use crate::failure::{Answer, Failure, Outcome, complain, explain};
@@ -36,11 +38,43 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),
         Command::Edit(args) => edit::run(args, session),
+        Command::Plot(args) => plot::run(args, session),
+        Command::View(args) => view::run(args, session),
         Command::Convert(args) => convert::run(args, session),
         Command::Repack(args) => convert::repack(args, session),
         Command::Completions { shell } => shell::completions(*shell, session),
         Command::Man { dir } => shell::man(dir),
     }
+}
+
+/// Folders in folders that are looked into; links may lead in a circle.
+const FOLDERS: usize = 32;
+
+/// The files that are meant: of a folder that is no file itself, those in it and in folders in it that are scientific
+/// files, or go by such a name. What cannot be listed is a file that cannot be read.
+fn expanded(paths: &[PathBuf]) -> Vec<PathBuf> {
+    fn folder(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+        let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let Ok(mut entries) = entries else { return found.push(path.into()) };
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for path in entries.iter().map(std::fs::DirEntry::path) {
+            match Format::of_path(&path) {
+                Ok(Some(_)) => found.push(path),
+                _ if path.is_dir() && depth < FOLDERS => folder(&path, depth + 1, found),
+                _ if path.is_file() && Format::expected_of(&path).is_some() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() && !matches!(Format::of_path(path), Ok(Some(_))) {
+            folder(path, 0, &mut found);
+        } else {
+            found.push(path.clone());
+        }
+    }
+    found
 }
 
 /// Carries out `one` for each file that can be opened and complains about the others. The answer is no if one is no.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sciformats::source::Finding;
-use sciformats::{Blame, File, verify};
+use sciformats::{Blame, Error, File, verify};
 
 use super::json::JsonObject;
 use crate::args::Files;
@@ -16,7 +16,7 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut answer = Answer::Yes;
     let mut unreadable = false;
-    for path in &args.files {
+    for path in &super::expanded(&args.files) {
         let sound = match session.try_open(path) {
             Ok(file) => one(&mut out, path, &file, session)?,
             // A file that is damaged where it begins is a file that was verified.
@@ -64,6 +64,7 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
         if let Some(offset) = finding.error.offset() {
             object.value("offset", offset);
         }
+        object.value("blame", blame(&finding.error));
         object.value("error", error.as_str());
         return writeln!(out, "{}", object.finish());
     }
@@ -72,6 +73,17 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
     let (file, within, error) = (look::safe(&file), look::safe(within), look::safe(&error));
     let space = if within.is_empty() { "" } else { " " };
     writeln!(out, "{TITLE}{file}{TITLE:#}{space}{within}: {WRONG}{error}{WRONG:#}")
+}
+
+/// Who is to blame, in a word.
+fn blame(error: &Error) -> &'static str {
+    match error.blame() {
+        Blame::Machine => "machine",
+        Blame::File => "file",
+        Blame::Library => "program",
+        Blame::Limit => "limit",
+        Blame::Caller => "caller",
+    }
 }
 
 /// The last line of a file: what was read, or nothing if it could not be opened.

@@ -4,6 +4,7 @@ mod progress;
 mod table;
 
 use std::borrow::Cow;
+use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Style};
 
@@ -90,6 +91,28 @@ pub(crate) fn clipped(text: &str, width: usize) -> String {
         return text.into();
     }
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The columns and rows of the terminal on stdout; elsewhere those that `COLUMNS` and `LINES` say, or 80 and 24.
+pub(crate) fn screen() -> (usize, usize) {
+    if std::io::stdout().is_terminal()
+        && let Ok((columns, rows)) = ratatui::crossterm::terminal::size()
+        && columns > 0
+        && rows > 0
+    {
+        return (columns.into(), rows.into());
+    }
+    let said = |name: &str, otherwise: usize| {
+        let number = std::env::var(name).ok().and_then(|text| text.parse::<u16>().ok());
+        number.filter(|&number| number > 0).map_or(otherwise, usize::from)
+    };
+    (said("COLUMNS", 80), said("LINES", 24))
+}
+
+/// The columns of the terminal on stdout, or what `COLUMNS` says of another output; there is no limit otherwise.
+pub(crate) fn line() -> Option<usize> {
+    let told = std::io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some();
+    told.then(|| screen().0)
 }
 
 /// A count and its noun: `1 group`, `3 groups`.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Rows that are aligned with each other; longer lists are aligned block by block.
 const BLOCK: usize = 256;
@@ -40,6 +40,30 @@ impl Cell {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
+    /// The cell in at most `width` columns, the last of them `…` if there were more.
+    fn clipped(&self, width: usize) -> Self {
+        let mut room = width.saturating_sub(1);
+        let mut parts = Vec::new();
+        for (style, text) in &self.0 {
+            let fits = |room: &mut usize, c: char| {
+                let width = c.width().unwrap_or(0);
+                let fits = width <= *room;
+                *room = if fits { *room - width } else { 0 };
+                fits
+            };
+            let kept: String = text.chars().take_while(|&c| fits(&mut room, c)).collect();
+            let whole = kept.len() == text.len();
+            parts.push((*style, kept));
+            if !whole {
+                break;
+            }
+        }
+        if let Some((_, last)) = parts.last_mut().filter(|_| width > 0) {
+            last.push('…');
+        }
+        Self(parts)
+    }
+
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for (style, text) in &self.0 {
             if *style == Style::new() {
@@ -58,15 +82,22 @@ pub(crate) struct Table {
     aligns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
     indent: usize,
+    /// Columns of characters that a row may take.
+    room: usize,
 }
 
 impl Table {
     pub(crate) fn new(aligns: impl Into<Vec<Align>>) -> Self {
-        Self { aligns: aligns.into(), rows: Vec::new(), indent: 0 }
+        Self { aligns: aligns.into(), rows: Vec::new(), indent: 0, room: usize::MAX }
     }
 
     pub(crate) fn indented(self, indent: usize) -> Self {
         Self { indent, ..self }
+    }
+
+    /// Rows end where the terminal ends, if there is one.
+    pub(crate) fn fitted(self) -> Self {
+        Self { room: super::line().unwrap_or(usize::MAX), ..self }
     }
 
     /// Adds a row; it may have fewer cells than there are columns.
@@ -78,10 +109,11 @@ impl Table {
     /// Writes the rows that wait.
     pub(crate) fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
         let mut widths = vec![0; self.aligns.len()];
+        let widest = WIDEST.min(self.room / 2);
         for row in &self.rows {
             // The last cell of a row needs no room beside it.
             for (cell, width) in row.iter().rev().skip(1).rev().zip(&mut widths) {
-                *width = (*width).max(cell.width().min(WIDEST));
+                *width = (*width).max(cell.width().min(widest));
             }
         }
         for row in &self.rows {
@@ -89,12 +121,12 @@ impl Table {
             if let Some(width) = row.len().checked_sub(1).and_then(|last| widths.get_mut(last)) {
                 let right = self.aligns.get(row.len() - 1) == Some(&Align::Right);
                 if right {
-                    *width = (*width).max(row.last().map_or(0, Cell::width).min(WIDEST));
+                    *width = (*width).max(row.last().map_or(0, Cell::width).min(widest));
                 }
             }
         }
         for row in std::mem::take(&mut self.rows) {
-            write_row(out, &row, (&widths, &self.aligns), self.indent)?;
+            write_row(out, &row, (&widths, &self.aligns), (self.indent, self.room))?;
         }
         Ok(())
     }
@@ -104,17 +136,27 @@ fn write_row(
     out: &mut impl Write,
     row: &[Cell],
     (widths, aligns): (&[usize], &[Align]),
-    indent: usize,
+    (indent, room): (usize, usize),
 ) -> io::Result<()> {
     // Spaces are written only once something follows them: no line ends with one.
-    let mut spaces = indent;
+    let (mut spaces, mut used) = (indent, 0usize);
     for (i, cell) in row.iter().enumerate() {
         let width = cell.width();
         let fill = widths.get(i).copied().unwrap_or(0).saturating_sub(width);
         let right = aligns.get(i) == Some(&Align::Right);
         if width > 0 {
-            write!(out, "{:1$}", "", spaces + if right { fill } else { 0 })?;
+            let before = spaces + if right { fill } else { 0 };
+            let left = room.saturating_sub(used.saturating_add(before));
+            if left == 0 {
+                break;
+            }
+            write!(out, "{:1$}", "", before)?;
+            if width > left {
+                cell.clipped(left).write(out)?;
+                break;
+            }
             cell.write(out)?;
+            used += before + width;
             spaces = if right { 0 } else { fill };
         } else {
             spaces += fill;
@@ -145,6 +187,23 @@ mod tests {
         table.flush(&mut out).unwrap();
         let expected = "a            1  x\n日本       100\nlong name       y\nonly\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn rows_end_where_the_terminal_ends() {
+        for room in [1, 2, 7, 12, 14, 30] {
+            let mut table = Table { room, ..Table::new([Align::Left, Align::Right, Align::Left]) };
+            let mut out = Vec::new();
+            table.row(&mut out, vec![cell("a name"), cell("1"), cell("x")]).unwrap();
+            table.row(&mut out, vec![cell("other"), cell("20"), cell("日本語")]).unwrap();
+            table.flush(&mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.width() <= room), "{room}: {text}");
+            let cut = text.lines().filter(|line| line.ends_with('…')).count();
+            // Columns that are not begun leave no mark.
+            assert_eq!(cut > 0, matches!(room, 1 | 2 | 14), "{room}: {text}");
+            assert_eq!(text.lines().count(), 2);
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ const THRESHOLD: u64 = 1000;
 const EDGE: u64 = 3;
 /// Digits after the point, as in NumPy; the other formats have them all.
 const DIGITS: usize = 8;
-/// Characters of a line.
+/// Characters of a line, unless the terminal has fewer.
 const LINE: usize = 80;
 /// Elements that are aligned with each other when all are printed.
 const BLOCK: usize = 4096;
@@ -127,6 +127,8 @@ struct Lines {
     /// Characters after the decimal point, of the number that has most of them.
     fraction: usize,
     column: usize,
+    /// Characters of a line.
+    line: usize,
     /// Spaces after the last number that are written once something follows them on its line.
     owed: usize,
 }
@@ -150,6 +152,7 @@ impl Lines {
             width: 0,
             fraction: 0,
             column: 0,
+            line: look::line().unwrap_or(LINE).min(LINE),
             owed: 0,
         }
     }
@@ -172,7 +175,7 @@ impl Lines {
             }
         }
         let widest = waiting.iter().map(|text| text.width()).max().unwrap_or(0);
-        self.width = self.width.max(widest.min(LINE / 2));
+        self.width = self.width.max(widest.min(self.line / 2));
         waiting.iter().try_for_each(|text| self.element(out, text))
     }
 
@@ -209,7 +212,7 @@ impl Lines {
         let left_out = self.kept.get(axis).and_then(|kept| kept.1) == self.at.get(axis).copied();
         if opening == 0 {
             let dots = if left_out { 4 } else { 0 };
-            if self.column + 1 + dots + self.width > LINE {
+            if self.column + 1 + dots + self.width > self.line {
                 write!(out, "\n{:dimensions$}", "")?;
                 self.column = dimensions;
             } else {
@@ -247,7 +250,7 @@ fn table(
     summarised: bool,
     out: &mut impl Write,
 ) -> Printed {
-    let mut table = Table::new(vec![Align::Right; names.len()]);
+    let mut table = Table::new(vec![Align::Right; names.len()]).fitted();
     table.row(out, names.iter().map(|name| Cell::new(TITLE, name)).collect())?;
     for (i, (start, count)) in kept(count, summarised).into_iter().enumerate() {
         if i > 0 {

@@ -1,0 +1,221 @@
+//! The members of a group, and of the groups in it.
+
+use std::io::Write;
+use std::path::Path;
+
+use sciformats::source::{Listed, Run, Runs, Source};
+use sciformats::walk::{Seen, join};
+use sciformats::{Error, File, Object, ObjectId, Target};
+
+use super::List;
+use super::cells::{self, describe, described, wrong};
+use super::shorten::{Line, Shortened};
+use crate::commands::attrs;
+use crate::failure::Outcome;
+use crate::look::{self, Cell, FAINT, GROUP, LINK, PLAIN};
+
+/// Where a row stands in the tree of its file.
+#[derive(Clone, Copy)]
+pub(super) struct Position<'a> {
+    pub(super) file: &'a Path,
+    /// The lines that lead down to it: `│   └── `.
+    pub(super) lead: &'a str,
+    pub(super) path: &'a str,
+    pub(super) name: &'a str,
+    /// Whether it stands for several that are alike.
+    pub(super) several: bool,
+}
+
+/// Members of a group, line by line.
+type Members<'a> = Box<dyn Iterator<Item = Result<Run, Error>> + 'a>;
+
+/// A walk through one file, depth first.
+pub(super) struct Walk<'a> {
+    pub(super) path: &'a Path,
+    pub(super) file: &'a File,
+    pub(super) seen: Seen,
+    /// Whether what is listed at present stands for several groups that are alike.
+    pub(super) several: bool,
+}
+
+impl<W: Write> List<'_, W> {
+    /// Lists the members of a group, and of the groups in it.
+    pub(super) fn group(
+        &mut self,
+        walk: &mut Walk<'_>,
+        (at, id): (&str, ObjectId),
+        lead: &str,
+        depth: usize,
+    ) -> Outcome<()> {
+        let file = walk.file;
+        let deep = file.limits().depth("levels of groups", depth);
+        let members = match deep.and_then(|()| self.runs(file.source(), id)) {
+            Ok(members) => members,
+            Err(error) => return self.broken(walk.path, (at, lead), &error),
+        };
+        let all = self.args.all || self.session.json;
+        let mut members = Shortened::new(members, all).peekable();
+        while let Some(member) = members.next() {
+            let last = members.peek().is_none();
+            let (branch, below) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            let branch = format!("{lead}{branch}");
+            match member {
+                Ok(Line::Run(run)) => {
+                    self.member(walk, (at, &branch, &format!("{lead}{below}")), run, depth)?;
+                }
+                Ok(Line::LeftOut(members)) => {
+                    let left_out = format!("… {} more; --all lists them", look::grouped(members));
+                    self.table.row(&mut self.out, vec![Cell::new(FAINT, branch + &left_out)])?;
+                }
+                Err(error) => self.broken(walk.path, (at, &branch), &error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The members of a group. Those that are alike are one line for people, and one each for programs.
+    fn runs<'s>(&self, source: &'s dyn Source, group: ObjectId) -> Result<Members<'s>, Error> {
+        if !self.session.json {
+            return Ok(Box::new(Runs::new(source, group)?));
+        }
+        let alone = |listed: Listed| Run { first: listed.member, last: None, count: 1 };
+        Ok(Box::new(source.listing(group)?.map(move |listed| listed.map(alone))))
+    }
+
+    /// Lists one member, or several that are alike; `lead` stands before its name and `below` before those of its
+    /// members.
+    fn member(
+        &mut self,
+        walk: &mut Walk<'_>,
+        (at, lead, below): (&str, &str, &str),
+        Run { first, last, .. }: Run,
+        depth: usize,
+    ) -> Outcome<()> {
+        let path = join(at, &first.name);
+        let several = walk.several || last.is_some();
+        let name = match &last {
+            Some(last) => format!("{}…{}", first.name.shown(), last.shown()).into(),
+            None => first.name.shown(),
+        };
+        let position = Position { file: walk.path, lead, path: &path, name: &name, several };
+        let id = match first.target {
+            Target::Object(id) => id,
+            Target::Soft(target) => return self.link(&position, "softlink", &[("target", &target.shown())]),
+            Target::External { file, target } => {
+                return self.link(
+                    &position,
+                    "extlink",
+                    &[("file", &file.shown()), ("target", &target.shown())],
+                );
+            }
+            Target::User(class) => return self.link(&position, "userlink", &[("class", &class.to_string())]),
+            Target::Damaged(error) => return self.damaged(&position, &error),
+        };
+        let source = walk.file.source();
+        if let Some(first) = walk.seen.first(source, id, &path) {
+            let first = first.to_owned();
+            return self.link(&position, "hardlink", &[("target", &first)]);
+        }
+        let object = match source.object(id) {
+            Ok(object) => object,
+            Err(error) => return self.damaged(&position, &error),
+        };
+        self.object(&position, &object)?;
+        self.attributes(source, &Position { lead: below, ..position }, id)?;
+        if matches!(object, Object::Group) && self.args.recursive {
+            let outside = std::mem::replace(&mut walk.several, several);
+            self.group(walk, (&path, id), below, depth + 1)?;
+            walk.several = outside;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, at: &Position<'_>, object: &Object) -> Outcome<()> {
+        if self.session.json {
+            return self.json(at.file, at.path, |line| describe(line, object));
+        }
+        let lead = Cell::new(FAINT, at.lead);
+        let name = look::safe(at.name);
+        let row = match object {
+            Object::Group => vec![lead.and(GROUP, name).and(FAINT, "/")],
+            Object::Array(info) => {
+                let mut row = vec![lead.and(PLAIN, name)];
+                row.extend(cells::array(info, self.args.long, at.several));
+                row
+            }
+            other => vec![lead.and(PLAIN, name), described(other)],
+        };
+        Ok(self.table.row(&mut self.out, row)?)
+    }
+
+    fn link(&mut self, at: &Position<'_>, kind: &str, parts: &[(&str, &str)]) -> Outcome<()> {
+        if self.session.json {
+            return self.json(at.file, at.path, |line| {
+                line.value("kind", kind);
+                for (key, value) in parts {
+                    line.value(key, *value);
+                }
+            });
+        }
+        let arrow = match kind {
+            "hardlink" => " = ",
+            "userlink" => " → class ",
+            _ => " → ",
+        };
+        let target = parts.iter().map(|(_, value)| *value).collect::<Vec<_>>().join(" : ");
+        let name = Cell::new(FAINT, at.lead).and(LINK, look::safe(at.name)).and(FAINT, arrow);
+        Ok(self.table.row(&mut self.out, vec![name.and(PLAIN, look::safe(&target))])?)
+    }
+
+    fn damaged(&mut self, at: &Position<'_>, error: &Error) -> Outcome<()> {
+        if self.session.json {
+            return self.json(at.file, at.path, |line| {
+                line.value("kind", "unknown").value("error", error.to_string());
+            });
+        }
+        let name = Cell::new(FAINT, at.lead).and(PLAIN, look::safe(at.name));
+        Ok(self.table.row(&mut self.out, vec![name, wrong(error)])?)
+    }
+
+    /// A group that cannot be listed, or not to its end.
+    fn broken(&mut self, file: &Path, (path, lead): (&str, &str), error: &Error) -> Outcome<()> {
+        if self.session.json {
+            return self.json(file, path, |line| {
+                line.value("kind", "group").value("error", error.to_string());
+            });
+        }
+        Ok(self.table.row(&mut self.out, vec![Cell::new(FAINT, lead).and(FAINT, "…"), wrong(error)])?)
+    }
+
+    pub(super) fn attributes(&mut self, source: &dyn Source, at: &Position<'_>, id: ObjectId) -> Outcome<()> {
+        if !self.args.attrs {
+            return Ok(());
+        }
+        let attributes = match source.attributes(id) {
+            Ok(attributes) => attributes,
+            Err(error) => return self.damaged(&Position { name: "@", ..*at }, &error),
+        };
+        for attribute in attributes {
+            match attribute {
+                Ok(attribute) if self.session.json => {
+                    let meaning = source.attribute_json(id, &attribute);
+                    self.json(at.file, at.path, |line| {
+                        attrs::describe(line, &attribute, meaning.as_deref());
+                    })?;
+                }
+                Ok(attribute) => {
+                    let lead = format!("{}@", at.lead);
+                    let meaning = source.attribute_json(id, &attribute);
+                    let mut row = attrs::row(&attribute, &lead, meaning.as_deref());
+                    if let Some(value) = row.pop() {
+                        row.extend(vec![Cell::default(); if self.args.long { 2 } else { 1 }]);
+                        row.push(value);
+                    }
+                    self.table.row(&mut self.out, row)?;
+                }
+                Err(error) => self.damaged(&Position { name: "@", ..*at }, &error)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! A picture as JSON: the numbers that it is drawn of.
+
+use sciformats::Value;
+
+use crate::commands::json::JsonObject;
+use crate::figure::sample::Line;
+use crate::figure::{Axis, Body, Figure};
+
+/// One JSON object: what is drawn, and the axes.
+pub(super) fn figure(figure: &Figure) -> String {
+    let mut object = JsonObject::new();
+    let kind = match figure.body {
+        Body::Lines(_) => "line",
+        Body::Image { .. } => "image",
+        Body::Bars(_) => "histogram",
+    };
+    object.value("kind", kind).value("title", figure.title.as_str());
+    object.raw("x", &axis(&figure.x)).raw("y", &axis(&figure.y));
+    match &figure.body {
+        Body::Lines(lines) => {
+            let left_out: u64 = lines.iter().map(|line| line.left_out).sum();
+            object.raw("lines", &list(lines.iter().map(line))).value("not_finite", left_out);
+        }
+        Body::Image { grid, values } => {
+            object.raw("values", &axis(values)).value("not_finite", grid.left_out);
+            let rows = grid.values.chunks(grid.columns.max(1)).map(|row| numbers(row.iter().copied()));
+            object.raw("image", &list(rows));
+        }
+        Body::Bars(bars) => {
+            let counts = bars.counts.iter().map(|&count| count.into()).collect();
+            object.value("counts", Value::List(counts)).value("not_finite", bars.left_out);
+        }
+    }
+    object.finish()
+}
+
+fn axis(axis: &Axis) -> String {
+    let mut object = JsonObject::new();
+    object.value("label", axis.label.as_str()).value("low", axis.low).value("high", axis.high).finish()
+}
+
+fn line(line: &Line) -> String {
+    let mut object = JsonObject::new();
+    object.value("name", line.name.as_str());
+    object.raw("x", &numbers(line.bins().map(|bin| bin.x)));
+    object.raw("first", &numbers(line.bins().map(|bin| bin.first)));
+    object.raw("low", &numbers(line.bins().map(|bin| bin.low)));
+    object.raw("high", &numbers(line.bins().map(|bin| bin.high)));
+    object.raw("last", &numbers(line.bins().map(|bin| bin.last))).finish()
+}
+
+fn numbers(values: impl Iterator<Item = f64>) -> String {
+    Value::List(values.map(Value::from).collect()).to_json()
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}

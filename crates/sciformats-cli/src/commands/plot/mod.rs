@@ -1,0 +1,127 @@
+//! `plot`: a picture of an array, on the terminal or in a file.
+
+pub(crate) mod args;
+mod json;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use self::args::{Plot, Target};
+use crate::failure::{Answer, Failure, Outcome};
+use crate::figure::canvas::Size;
+use crate::figure::raster::Raster;
+use crate::figure::screen::Depth;
+use crate::figure::svg::Svg;
+use crate::figure::{Figure, paper, terminal};
+use crate::gather::{Room, Subject};
+use crate::look::{self, FAINT, TITLE, WELL};
+use crate::session::Session;
+
+/// Bars of a histogram in a file, unless it was said how many.
+const BARS: usize = 60;
+/// The highest picture on a terminal: more rows than these do not help to see.
+const ROWS: usize = 40;
+
+pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
+    let path = &args.object.file;
+    let target = args.target().map_err(Failure::Usage)?;
+    if let Some((output, _)) = &target
+        && output.exists()
+        && !args.force
+    {
+        let text = format!("{}: is there already (--force takes its place)", output.display());
+        return Err(Failure::Usage(text));
+    }
+    let file = session.open(path)?;
+    let fail = |error| Failure::of(path, &error);
+    let array = file.array(&args.object.path).map_err(fail)?;
+    let subject = Subject::new((&file, &args.object.path, &array), args.slice.as_deref(), args.kind);
+    let mut subject = subject.map_err(fail)?;
+    subject.field = args.field.as_deref();
+    let kind = args.kind.unwrap_or_else(|| subject.kind());
+    let (size, depth) = (screen(), Depth::of_stdout());
+    let room = match &target {
+        Some(_) => on_paper(args.size),
+        None => on_terminal(size, depth),
+    };
+    let picture = session
+        .watched("reading", &[&file], || subject.figure(kind, room, args.bins.map(|bins| bins as usize)));
+    let figure = picture.map_err(fail)?;
+    if session.json {
+        let mut out = session.text();
+        writeln!(out, "{}", json::figure(&figure))?;
+        out.flush()?;
+    }
+    match target {
+        Some((output, target)) => save(&figure, (output, target), args, session)?,
+        None if session.json => {}
+        None => {
+            let mut out = session.text();
+            terminal::draw(&figure, size, depth).write(&mut out, depth)?;
+            out.flush()?;
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+/// The characters that a picture gets. One row stays for the prompt.
+fn screen() -> (usize, usize) {
+    let (width, height) = look::screen();
+    (width, height.saturating_sub(1).clamp(8, ROWS))
+}
+
+/// What there is room for on a terminal.
+pub(super) fn on_terminal((width, height): (usize, usize), depth: Depth) -> Room {
+    let (columns, rows) = terminal::room(width, height);
+    // A shade is drawn two columns wide, as characters are higher than wide; half blocks are two rows.
+    let image = if depth == Depth::None { (columns / 2, rows) } else { (columns, rows * 2) };
+    Room { line: columns * 2, image, bars: columns }
+}
+
+fn on_paper(size: Size) -> Room {
+    let (columns, rows) = paper::room(size);
+    Room { line: columns, image: (columns, rows), bars: BARS }
+}
+
+/// Writes a picture into a file, which appears when it is complete.
+fn save(figure: &Figure, (output, target): (&Path, Target), args: &Plot, session: &Session) -> Outcome<()> {
+    let bytes = match target {
+        Target::Svg => {
+            let mut svg = Svg::new(args.size);
+            paper::draw(figure, args.size, &mut svg);
+            svg.finish()
+        }
+        Target::Png => {
+            let mut raster = Raster::new(args.size);
+            paper::draw(figure, args.size, &mut raster);
+            raster.finish()
+        }
+    };
+    replace(output, &bytes)?;
+    if !session.quiet && !session.json {
+        let (path, size) = (output.display().to_string(), look::size(bytes.len() as u64));
+        let mut out = session.text();
+        writeln!(
+            out,
+            "{TITLE}{}{TITLE:#}: {WELL}written{WELL:#}  {FAINT}{size}{FAINT:#}",
+            look::safe(&path)
+        )?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn replace(output: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file; the mask of the process takes away what it must.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.persist(output).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,395 @@
+//! What the browser shows at present, and what keys do to it.
+
+use std::sync::Arc;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use sciformats::{Array, File, Name, Result};
+
+use super::details::{Details, details};
+use super::table::{Corner, extent};
+use super::tree::{Leads, Tree};
+use super::work::{Answer, Part, Size, Task, Work};
+use crate::commands::plot::on_terminal;
+use crate::figure::Figure;
+use crate::figure::sample::Statistics;
+use crate::figure::screen::Depth;
+use crate::gather::{Kind, Subject};
+
+/// Which side keys go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Focus {
+    Tree,
+    Object,
+}
+
+/// What is shown of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Show {
+    Details,
+    Table,
+    Picture,
+    Bars,
+}
+
+/// What is being typed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Prompt {
+    pub(super) purpose: Purpose,
+    pub(super) text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Search,
+    Slice,
+}
+
+/// A picture that was asked for, and made if it is ready.
+#[derive(Debug)]
+pub(super) struct Picture {
+    pub(super) of: (Part, Kind, Size),
+    pub(super) made: Option<Result<Figure, String>>,
+}
+
+/// The browser.
+#[derive(Debug)]
+pub(super) struct Browser {
+    pub(super) file: Arc<File>,
+    pub(super) title: String,
+    pub(super) depth: Depth,
+    pub(super) tree: Tree,
+    pub(super) work: Work,
+    pub(super) focus: Focus,
+    pub(super) show: Show,
+    pub(super) prompt: Option<Prompt>,
+    pub(super) message: String,
+    pub(super) help: bool,
+    pub(super) done: bool,
+    /// The object that is selected.
+    pub(super) details: Details,
+    /// First line of the details on the screen.
+    pub(super) scrolled: usize,
+    /// The slice that was typed.
+    slice: Option<String>,
+    /// Indices of the dimensions before the last two.
+    leading: Vec<u64>,
+    pub(super) corner: Corner,
+    pub(super) statistics: Option<(Part, Option<Result<Statistics, String>>)>,
+    pub(super) picture: Option<Picture>,
+    hits: (String, Vec<Vec<Name>>, usize),
+    /// Lines of the tree, and rows and columns of the table, that there was room for.
+    pub(super) page: (usize, (u64, u64)),
+}
+
+impl Browser {
+    /// A browser that begins at an object.
+    pub(super) fn new(file: Arc<File>, title: String, depth: Depth) -> Result<Self> {
+        let tree = Tree::new(&file)?;
+        let details = details(&file, &tree.path(0), tree.line(0).map(|line| &line.leads));
+        let mut browser = Self {
+            work: Work::new(Arc::clone(&file)),
+            file,
+            title,
+            depth,
+            tree,
+            focus: Focus::Tree,
+            show: Show::Table,
+            prompt: None,
+            message: String::new(),
+            help: false,
+            done: false,
+            details,
+            scrolled: 0,
+            slice: None,
+            leading: Vec::new(),
+            corner: Corner::default(),
+            statistics: None,
+            picture: None,
+            hits: (String::new(), Vec::new(), 0),
+            page: (1, (1, 1)),
+        };
+        browser.select();
+        Ok(browser)
+    }
+
+    /// The part of the selected array that is shown; `None` if no array is selected.
+    pub(super) fn part(&self) -> Option<Part> {
+        self.details.shape.as_ref()?;
+        let leading = || self.leading.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let slice = self.slice.clone().or_else(|| (!self.leading.is_empty()).then(leading));
+        Some(Part { path: self.details.path.clone(), slice })
+    }
+
+    /// Does something with the part of the array that is shown.
+    pub(super) fn with_part<T>(&self, work: impl FnOnce(&Subject<'_>) -> Result<T>) -> Option<Result<T>> {
+        let part = self.part()?;
+        let array: Array<'_> = match self.file.array(&part.path) {
+            Ok(array) => array,
+            Err(error) => return Some(Err(error)),
+        };
+        // All dimensions that are not named are there to be seen.
+        let all = Some(part.slice.as_deref().unwrap_or("..."));
+        Some(Subject::new((&self.file, &part.path, &array), all, None).and_then(|subject| work(&subject)))
+    }
+
+    /// Takes up what has become ready.
+    pub(super) fn take_up(&mut self) {
+        while let Some(answer) = self.work.answer() {
+            match answer {
+                Answer::Statistics(part, found) => self.statistics = Some((part, Some(found))),
+                Answer::Picture(part, kind, made) => {
+                    if let Some(picture) = &mut self.picture
+                        && picture.of.0 == part
+                        && picture.of.1 == kind
+                    {
+                        picture.made = Some(made);
+                    }
+                }
+                Answer::Hits(text, hits) => {
+                    self.hits = (text, hits, 0);
+                    self.hit(0);
+                }
+            }
+        }
+    }
+
+    /// Has statistics and a picture made of what is shown, unless they are there. `size` is the room for the picture.
+    pub(super) fn order(&mut self, size: Size) {
+        let Some(part) = self.part().filter(|_| self.details.is_number) else { return };
+        let room = on_terminal(size, self.depth);
+        if self.statistics.as_ref().is_none_or(|(of, _)| *of != part) {
+            self.statistics = Some((part.clone(), None));
+            self.work.begin(Task::Statistics(part.clone()), room);
+        }
+        let kind = match self.show {
+            Show::Details | Show::Table => return,
+            Show::Bars => Kind::Histogram,
+            Show::Picture => match self.with_part(|subject| Ok(subject.kind())) {
+                Some(Ok(kind)) => kind,
+                _ => Kind::Line,
+            },
+        };
+        let of = (part, kind, size);
+        if self.picture.as_ref().is_none_or(|picture| picture.of != of) {
+            self.work.begin(Task::Picture(of.0.clone(), of.1, of.2), room);
+            self.picture = Some(Picture { of, made: None });
+        }
+    }
+
+    /// Looks at the line that is selected now.
+    fn select(&mut self) {
+        let path = self.tree.path(self.tree.selected);
+        let leads = self.tree.line(self.tree.selected).map(|line| &line.leads);
+        self.details = details(&self.file, &path, leads);
+        let dimensions = self.details.shape.as_ref().map_or(0, Vec::len);
+        self.leading = vec![0; dimensions.saturating_sub(2)];
+        self.slice = None;
+        self.corner = Corner::default();
+        self.scrolled = 0;
+        self.statistics = None;
+        self.picture = None;
+    }
+
+    /// What a key does.
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if control && matches!(key.code, KeyCode::Char('c' | 'q')) {
+            self.done = true;
+            return;
+        }
+        if std::mem::take(&mut self.help) {
+            return;
+        }
+        self.message.clear();
+        if self.prompt.is_some() {
+            return self.typed(key.code);
+        }
+        match key.code {
+            KeyCode::Char('q') => self.done = true,
+            KeyCode::Char('?') => self.help = true,
+            KeyCode::Char('/') => self.ask(Purpose::Search, String::new()),
+            KeyCode::Char('n') => self.hit(1),
+            KeyCode::Char('N') => self.hit(-1),
+            KeyCode::Char('s') if self.details.shape.is_some() => {
+                let text = self.part().and_then(|part| part.slice).unwrap_or_default();
+                self.ask(Purpose::Slice, text);
+            }
+            KeyCode::Char('a') => self.show = Show::Details,
+            KeyCode::Char('t') => self.show = Show::Table,
+            KeyCode::Char('p') => self.show = Show::Picture,
+            KeyCode::Char('b') => self.show = Show::Bars,
+            KeyCode::Char('[') => self.lead(false),
+            KeyCode::Char(']') => self.lead(true),
+            KeyCode::Tab => {
+                self.focus = if self.focus == Focus::Tree { Focus::Object } else { Focus::Tree };
+            }
+            KeyCode::Esc => self.focus = Focus::Tree,
+            other if self.focus == Focus::Tree => self.walk(other),
+            other => self.page(other),
+        }
+    }
+
+    fn ask(&mut self, purpose: Purpose, text: String) {
+        self.prompt = Some(Prompt { purpose, text });
+    }
+
+    fn typed(&mut self, code: KeyCode) {
+        let Some(prompt) = &mut self.prompt else { return };
+        match code {
+            KeyCode::Char(character) => prompt.text.push(character),
+            KeyCode::Backspace => {
+                prompt.text.pop();
+            }
+            KeyCode::Esc => self.prompt = None,
+            KeyCode::Enter => {
+                let Some(Prompt { purpose, text }) = self.prompt.take() else { return };
+                match purpose {
+                    Purpose::Search if text.is_empty() => {}
+                    Purpose::Search => {
+                        self.message = format!("searching {text} …");
+                        self.work.begin(Task::Search(text), on_terminal((1, 1), self.depth));
+                    }
+                    Purpose::Slice => self.cut(text),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows another part of the array, if there is such a part.
+    fn cut(&mut self, text: String) {
+        let before = self.slice.take();
+        self.slice = (!text.trim().is_empty()).then_some(text);
+        match self.with_part(|subject| Ok(subject.selection.shape().len())) {
+            Some(Err(error)) => {
+                self.message = error.to_string();
+                self.slice = before;
+            }
+            _ => self.corner = Corner::default(),
+        }
+    }
+
+    /// Moves along the last of the dimensions before the last two, and from its end along the one before it.
+    fn lead(&mut self, forth: bool) {
+        if self.slice.is_some() {
+            self.message = "a slice is shown: s and Enter take it back".into();
+            return;
+        }
+        let shape = self.details.shape.clone().unwrap_or_default();
+        for (index, length) in self.leading.iter_mut().zip(shape).rev() {
+            if forth {
+                *index = if *index + 1 < length { *index + 1 } else { 0 };
+            } else {
+                *index = index.checked_sub(1).unwrap_or(length.saturating_sub(1));
+            }
+            let carried = if forth { *index == 0 } else { *index + 1 == length };
+            if !carried {
+                break;
+            }
+        }
+    }
+
+    /// Keys that move through the tree.
+    fn walk(&mut self, code: KeyCode) {
+        let before = self.tree.selected;
+        let page = isize::try_from(self.page.0).unwrap_or(1).max(1);
+        match code {
+            KeyCode::Up | KeyCode::Char('k') => self.tree.step(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.tree.step(1),
+            KeyCode::PageUp => self.tree.step(-page),
+            KeyCode::PageDown => self.tree.step(page),
+            KeyCode::Home | KeyCode::Char('g') => self.tree.step(isize::MIN),
+            KeyCode::End | KeyCode::Char('G') => self.tree.step(isize::MAX),
+            KeyCode::Right | KeyCode::Char('l') | KeyCode::Enter => self.enter(code == KeyCode::Enter),
+            KeyCode::Left | KeyCode::Char('h') => {
+                let open = self.tree.line(before).is_some_and(|line| line.open);
+                match self.tree.parent(before) {
+                    _ if open => self.tree.close(before),
+                    Some(parent) => self.tree.selected = parent,
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+        if self.tree.selected != before {
+            self.select();
+        }
+    }
+
+    /// Opens the group that is selected, or goes over to the array.
+    fn enter(&mut self, toggle: bool) {
+        let at = self.tree.selected;
+        let open = self.tree.line(at).is_some_and(|line| line.open);
+        if self.details.shape.is_some() {
+            self.focus = Focus::Object;
+        } else if open && toggle {
+            self.tree.close(at);
+        } else if let Err(error) = self.open(at) {
+            self.message = error.to_string();
+        }
+    }
+
+    fn open(&mut self, at: usize) -> Result<()> {
+        let file = Arc::clone(&self.file);
+        let group = self.tree.known(&file, at).is_some_and(|known| known.kind == sciformats::Kind::Group);
+        match self.tree.line(at).map(|line| line.leads.clone()) {
+            Some(Leads::To(_)) if group => self.tree.open(&file, at),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keys that move through the details or the table.
+    fn page(&mut self, code: KeyCode) {
+        let (rows, columns) = self.page.1;
+        if self.show == Show::Details || self.details.shape.is_none() {
+            let by = if matches!(code, KeyCode::PageUp | KeyCode::PageDown) { rows.max(1) } else { 1 };
+            let by = usize::try_from(by).unwrap_or(1);
+            match code {
+                KeyCode::Up | KeyCode::PageUp | KeyCode::Char('k') => {
+                    self.scrolled = self.scrolled.saturating_sub(by);
+                }
+                KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j') => {
+                    self.scrolled = (self.scrolled + by).min(self.details.lines.len().saturating_sub(1));
+                }
+                _ => {}
+            }
+            return;
+        }
+        let Some(Ok((height, width))) = self.with_part(|subject| Ok(extent(subject))) else { return };
+        let (lowest, rightmost) = (height.saturating_sub(rows), width.saturating_sub(columns));
+        let Corner { row, column } = self.corner;
+        let (row, column) = match code {
+            KeyCode::Up | KeyCode::Char('k') => (row.saturating_sub(1), column),
+            KeyCode::Down | KeyCode::Char('j') => (row + 1, column),
+            KeyCode::PageUp => (row.saturating_sub(rows.max(1)), column),
+            KeyCode::PageDown => (row.saturating_add(rows.max(1)), column),
+            KeyCode::Home | KeyCode::Char('g') => (0, 0),
+            KeyCode::End | KeyCode::Char('G') => (lowest, column),
+            KeyCode::Left | KeyCode::Char('h') => (row, column.saturating_sub(1)),
+            KeyCode::Right | KeyCode::Char('l') => (row, column + 1),
+            _ => (row, column),
+        };
+        self.corner = Corner { row: row.min(lowest), column: column.min(rightmost) };
+    }
+
+    /// Goes to another object that was found.
+    fn hit(&mut self, by: isize) {
+        let (text, hits, at) = &mut self.hits;
+        if hits.is_empty() {
+            self.message = if text.is_empty() { "/ searches".into() } else { format!("{text} is not found") };
+            return;
+        }
+        let count = isize::try_from(hits.len()).unwrap_or(isize::MAX);
+        *at = isize::try_from(*at).unwrap_or(0).saturating_add(by).rem_euclid(count).unsigned_abs();
+        let names = hits.get(*at).cloned().unwrap_or_default();
+        let place = format!("{text}: {} of {}", *at + 1, hits.len());
+        let file = Arc::clone(&self.file);
+        self.message = match self.tree.reveal(&file, &names) {
+            Ok(true) => place,
+            Ok(false) => format!("{place} is gone"),
+            Err(error) => error.to_string(),
+        };
+        self.focus = Focus::Tree;
+        self.select();
+    }
+}

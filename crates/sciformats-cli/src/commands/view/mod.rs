@@ -1,0 +1,65 @@
+//! `view`: a browser for the terminal. The tree of a file is on the left; on the right are the attributes, statistics
+//! and values of what is selected, as a table or a picture.
+//!
+//! What takes long is done by threads of their own, and only what is on the screen is read: files may have any number of
+//! objects, and arrays may be larger than memory.
+
+mod browser;
+mod details;
+mod draw;
+mod table;
+mod tree;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use self::browser::Browser;
+use crate::args::View;
+use crate::failure::{Answer, Failure, Outcome};
+use crate::figure::screen::Depth;
+use crate::look;
+use crate::session::Session;
+
+/// How soon what has become ready is shown.
+const SOON: Duration = Duration::from_millis(30);
+/// How long nothing happens while nobody does anything.
+const LONG: Duration = Duration::from_secs(3600);
+
+pub(super) fn run(args: &View, session: &Session) -> Outcome {
+    if session.json || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        let text = "view is for people at a terminal: `ls`, `cat` and `plot` print".to_owned();
+        return Err(Failure::Usage(text));
+    }
+    let file = Arc::new(session.open(&args.file)?);
+    let title = look::safe(&args.file.display().to_string()).into_owned();
+    let browser = Browser::new(file, title, Depth::of_stdout());
+    let mut browser = browser.map_err(|error| Failure::of(&args.file, &error))?;
+    let mut terminal = ratatui::try_init()?;
+    let ended = events(&mut terminal, &mut browser);
+    ratatui::try_restore()?;
+    ended?;
+    Ok(Answer::Yes)
+}
+
+fn events(terminal: &mut DefaultTerminal, browser: &mut Browser) -> io::Result<()> {
+    while !browser.done {
+        browser.take_up();
+        terminal.draw(|frame| draw::draw(browser, frame))?;
+        let wait = if browser.work.is_busy() { SOON } else { LONG };
+        if event::poll(wait)?
+            && let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+        {
+            browser.key(key);
+        }
+    }
+    Ok(())
+}

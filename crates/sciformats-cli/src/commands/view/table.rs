@@ -1,0 +1,161 @@
+//! The part of an array that is on the screen, as a table: rows are indices of the one dimension, columns those of the
+//! other, or the fields of compounds.
+
+use std::ops::ControlFlow;
+
+use sciformats::{Datum, ElementType, Result};
+use unicode_width::UnicodeWidthStr;
+
+use crate::gather::Subject;
+use crate::look;
+
+/// The widest that a column gets.
+const WIDEST: usize = 24;
+
+/// The upper left element on the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Corner {
+    pub(super) row: u64,
+    pub(super) column: u64,
+}
+
+/// Texts in rows and columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cells {
+    /// What stands above each column.
+    pub(super) heads: Vec<String>,
+    /// What stands before each row, and its texts.
+    pub(super) rows: Vec<(String, Vec<String>)>,
+}
+
+/// Rows and columns of a part, as far as there are.
+pub(super) fn extent(subject: &Subject<'_>) -> (u64, u64) {
+    let shape = subject.selection.shape();
+    let fields = fields(subject).map(|fields| fields as u64);
+    match shape.as_slice() {
+        [] => (1, fields.unwrap_or(1)),
+        [rows] => (*rows, fields.unwrap_or(1)),
+        [rows, columns, ..] => (*rows, *columns),
+    }
+}
+
+/// The number of fields that have columns of their own.
+fn fields(subject: &Subject<'_>) -> Option<usize> {
+    match subject.array.element() {
+        ElementType::Compound(fields) if subject.selection.shape().len() < 2 => Some(fields.len()),
+        _ => None,
+    }
+}
+
+/// Reads the elements from `corner` on, at most that many rows and columns.
+pub(super) fn read(subject: &Subject<'_>, corner: Corner, (rows, columns): (u64, u64)) -> Result<Cells> {
+    let (height, width) = extent(subject);
+    let rows = rows.min(height.saturating_sub(corner.row));
+    let columns = columns.min(width.saturating_sub(corner.column));
+    let axes = subject.selection.axes();
+    let index = |axis: usize, at: u64| match axes.get(axis) {
+        Some(axis) => (i128::from(axis.first) + i128::from(axis.step) * i128::from(at)).to_string(),
+        None => String::new(),
+    };
+    let mut heads: Vec<String> = (corner.column..corner.column + columns).map(|at| index(1, at)).collect();
+    let within = match axes.len() {
+        0 => Vec::new(),
+        1 => vec![(corner.row, rows)],
+        _ => vec![(corner.row, rows), (corner.column, columns)],
+    };
+    let mut cells: Vec<String> = Vec::new();
+    let (skip, take) = (usize::try_from(corner.column).unwrap_or(usize::MAX), columns as usize);
+    if rows > 0 && columns > 0 {
+        let part = subject.selection.part(&within)?;
+        subject.array.for_each(&part, &mut |datum| {
+            match datum {
+                Datum::Record(fields) if axes.len() < 2 => {
+                    heads =
+                        fields.iter().skip(skip).take(take).map(|(name, _)| shown(&name.shown())).collect();
+                    cells.extend(fields.iter().skip(skip).take(take).map(|(_, datum)| cell(datum)));
+                }
+                other => cells.push(cell(&other)),
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    let rows = cells.chunks(take.max(1)).zip(corner.row..);
+    let rows = rows.map(|(cells, at)| (index(0, at), cells.to_vec())).collect();
+    Ok(Cells { heads, rows })
+}
+
+fn cell(datum: &Datum<'_>) -> String {
+    match datum {
+        Datum::Float(value, _) if value.is_finite() => {
+            let text = datum.to_string();
+            // As many digits as a column has room for.
+            if text.width() > 12 { format!("{value:.6e}") } else { text }
+        }
+        other => shown(&other.to_string()),
+    }
+}
+
+fn shown(text: &str) -> String {
+    look::clipped(&look::safe(text), WIDEST)
+}
+
+impl Cells {
+    /// The width of each column.
+    pub(super) fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.heads.iter().map(|head| head.width()).collect();
+        for (_, cells) in &self.rows {
+            for (cell, width) in cells.iter().zip(&mut widths) {
+                *width = (*width).max(cell.width());
+            }
+        }
+        widths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, MemoryArray, array, texts};
+    use sciformats::{ArrayInfo, File, Format};
+
+    use super::*;
+
+    fn table(array: MemoryArray, slice: Option<&str>, corner: Corner, most: (u64, u64)) -> Cells {
+        let file = File::from(Memory::single(Format::Hdf5, array));
+        let array = file.array("/").unwrap();
+        let subject = Subject::new((&file, "/", &array), slice, None).unwrap();
+        read(&subject, corner, most).unwrap()
+    }
+
+    #[test]
+    fn a_window_of_an_array() {
+        let values: Vec<i32> = (0..20).collect();
+        let corner = Corner { row: 2, column: 3 };
+        let cells = table(array(&[4, 5], &values), None, corner, (10, 10));
+        assert_eq!(cells.heads, ["3", "4"]);
+        assert_eq!(cells.rows[1], ("3".into(), vec!["18".into(), "19".into()]));
+        assert_eq!(cells.widths(), [2, 2]);
+        let cells = table(array(&[4, 5], &values), Some("::-1, 0"), Corner::default(), (2, 2));
+        assert_eq!(cells.rows, [("3".into(), vec!["15".into()]), ("2".into(), vec!["10".into()])]);
+        // Of three dimensions the last two.
+        let cells = table(array(&[5, 2, 2], &values), None, Corner::default(), (9, 9));
+        assert_eq!((cells.rows.len(), cells.heads.len()), (2, 2));
+    }
+
+    #[test]
+    fn scalars_texts_and_compounds() {
+        let cells = table(texts(&[], &["a\nb"]), None, Corner::default(), (3, 3));
+        assert_eq!(cells.rows, [(String::new(), vec!["a\\nb".into()])]);
+        let element =
+            ElementType::Compound(vec![("id".into(), ElementType::UInt(1)), ("x".into(), ElementType::F32)]);
+        let mut bytes = vec![7];
+        bytes.extend(0.5f32.to_le_bytes());
+        let cells =
+            table(MemoryArray { info: ArrayInfo::new(element, [1]), bytes }, None, Corner::default(), (3, 3));
+        assert_eq!(
+            (cells.heads, cells.rows[0].1.clone()),
+            (vec!["id".into(), "x".into()], vec!["7".into(), "0.5".into()])
+        );
+        let none = table(array::<u8>(&[0, 3], &[]), None, Corner::default(), (3, 3));
+        assert!(none.rows.is_empty());
+    }
+}

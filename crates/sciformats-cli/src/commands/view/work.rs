@@ -1,0 +1,234 @@
+//! Work that may take long, done by a thread of its own: statistics, pictures, searches. A newer task of a kind ends the
+//! older one.
+
+use std::collections::HashMap;
+use std::mem::Discriminant;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use sciformats::walk::{Found, breadth_first};
+use sciformats::{File, Name, Target};
+
+use crate::figure::Figure;
+use crate::figure::sample::Statistics;
+use crate::gather::{Kind, Room, Subject};
+
+/// Objects that a search finds at most.
+const HITS: usize = 1000;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Task {
+    Statistics(Part),
+    Picture(Part, Kind, Size),
+    Search(String),
+}
+
+/// The characters that a picture is made for.
+pub(super) type Size = (usize, usize);
+
+/// A part of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Part {
+    pub(super) path: String,
+    pub(super) slice: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Statistics(Part, Result<Statistics, String>),
+    Picture(Part, Kind, Result<Figure, String>),
+    /// The names that lead to each object that was found.
+    Hits(String, Vec<Vec<Name>>),
+}
+
+/// Threads at work, and what comes from them.
+#[derive(Debug)]
+pub(super) struct Work {
+    file: Arc<File>,
+    send: Sender<(u64, Answer)>,
+    answers: Receiver<(u64, Answer)>,
+    /// The task of each kind that is under way.
+    running: HashMap<Discriminant<Task>, Running>,
+    /// The number of the next task.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Running {
+    number: u64,
+    task: Task,
+    /// Ends it when it becomes true.
+    stop: Arc<AtomicBool>,
+}
+
+impl Work {
+    pub(super) fn new(file: Arc<File>) -> Self {
+        let (send, answers) = channel();
+        Self { file, send, answers, running: HashMap::new(), next: 0 }
+    }
+
+    /// Whether something is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Begins a task; `room` is what its picture has room for.
+    pub(super) fn begin(&mut self, task: Task, room: Room) {
+        let kind = std::mem::discriminant(&task);
+        if self.running.get(&kind).is_some_and(|running| running.task == task) {
+            return;
+        }
+        let (number, stop) = (self.next, Arc::new(AtomicBool::new(false)));
+        self.next += 1;
+        let running = Running { number, task: task.clone(), stop: Arc::clone(&stop) };
+        if let Some(before) = self.running.insert(kind, running) {
+            before.stop.store(true, Ordering::Relaxed);
+        }
+        let (file, send) = (Arc::clone(&self.file), self.send.clone());
+        std::thread::spawn(move || {
+            // Nobody may be left to hear it.
+            let _ = send.send((number, carry_out(&file, &task, room, &stop)));
+        });
+    }
+
+    /// The next answer to a task that nothing newer has taken the place of.
+    pub(super) fn answer(&mut self) -> Option<Answer> {
+        while let Ok((number, answer)) = self.answers.try_recv() {
+            let before = self.running.len();
+            self.running.retain(|_, running| running.number != number);
+            if self.running.len() < before {
+                return Some(answer);
+            }
+        }
+        None
+    }
+}
+
+fn carry_out(file: &File, task: &Task, room: Room, stop: &AtomicBool) -> Answer {
+    match task {
+        Task::Statistics(part) => {
+            let found = with(file, part, None, stop, measured);
+            Answer::Statistics(part.clone(), found)
+        }
+        Task::Picture(part, kind, _) => {
+            let found = with(file, part, Some(*kind), stop, |subject| subject.figure(*kind, room, None));
+            Answer::Picture(part.clone(), *kind, found)
+        }
+        Task::Search(text) => Answer::Hits(text.clone(), search(file, text, stop)),
+    }
+}
+
+fn measured(subject: &Subject<'_>) -> sciformats::Result<Statistics> {
+    subject.statistics()
+}
+
+fn with<T>(
+    file: &File,
+    part: &Part,
+    kind: Option<Kind>,
+    stop: &AtomicBool,
+    work: impl FnOnce(&Subject<'_>) -> sciformats::Result<T>,
+) -> Result<T, String> {
+    let array = file.array(&part.path).map_err(|error| error.to_string())?;
+    let subject = Subject::new((file, &part.path, &array), part.slice.as_deref(), kind);
+    let subject = subject.map_err(|error| error.to_string())?.until(stop);
+    work(&subject).map_err(|error| error.to_string())
+}
+
+/// The objects whose names hold the text, whatever the case of its letters.
+fn search(file: &File, text: &str, stop: &AtomicBool) -> Vec<Vec<Name>> {
+    let wanted = text.to_lowercase();
+    let source = file.source();
+    let mut hits = Vec::new();
+    let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        if stop.load(Ordering::Relaxed) || hits.len() >= HITS {
+            return ControlFlow::Break(());
+        }
+        let last = entry.path.rsplit('/').next().unwrap_or_default();
+        let whole = source.slashes_in_names();
+        let held = if whole { &entry.path } else { last };
+        if held.to_lowercase().contains(&wanted) && !matches!(entry.what, Found::Unlisted(_)) {
+            hits.extend(names(file, &entry.path));
+        }
+        ControlFlow::Continue(())
+    });
+    hits
+}
+
+/// The names that lead to a path, where a name may hold slashes.
+fn names(file: &File, path: &str) -> Option<Vec<Name>> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let mut names = Vec::new();
+    let mut group = file.source().root();
+    let mut rest = parts.as_slice();
+    while !rest.is_empty() {
+        let longest = if file.source().slashes_in_names() { rest.len() } else { 1 };
+        let found = (1..=longest).find_map(|count| {
+            let name = Name::from_shown(&rest.get(..count)?.join("/"));
+            let target = file.source().member(group, &name).ok()??;
+            Some((count, name, target))
+        });
+        let (count, name, target) = found?;
+        names.push(name);
+        rest = rest.get(count..).unwrap_or_default();
+        match target {
+            Target::Object(id) => group = id,
+            // A link that is not followed is the last.
+            _ if rest.is_empty() => {}
+            _ => return None,
+        }
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::Format;
+    use sciformats::memory::{Memory, array};
+
+    use super::*;
+
+    fn names_of(names: &[&str]) -> Vec<Name> {
+        names.iter().map(|name| Name::from(*name)).collect()
+    }
+
+    #[test]
+    fn names_with_and_without_slashes_are_found() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gsd/hoomd-single.gsd");
+        let file = sciformats::open(path).unwrap();
+        let stop = AtomicBool::new(false);
+        let hits = search(&file, "POSITION", &stop);
+        assert_eq!((hits.len(), &hits[0]), (3, &names_of(&["frames", "0", "particles/position"])));
+        assert_eq!(search(&file, "frames/1", &stop)[0], names_of(&["frames", "1"]));
+        assert!(search(&file, "nothing", &stop).is_empty());
+        stop.store(true, Ordering::Relaxed);
+        assert!(search(&file, "position", &stop).is_empty());
+    }
+
+    #[test]
+    fn the_newest_task_is_answered() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        memory.array(root, "x", array::<f32>(&[2], &[1.0, 3.0]));
+        let mut work = Work::new(Arc::new(File::from(memory)));
+        let room = Room { line: 8, image: (8, 8), bars: 8 };
+        let part = |path: &str| Part { path: path.into(), slice: None };
+        work.begin(Task::Statistics(part("/none")), room);
+        work.begin(Task::Statistics(part("/x")), room);
+        work.begin(Task::Picture(part("/x"), Kind::Line, (8, 8)), room);
+        let mut answers = Vec::new();
+        while work.is_busy() {
+            match work.answer() {
+                Some(Answer::Statistics(part, found)) => answers.push((part.path, found.unwrap().mean())),
+                Some(Answer::Picture(part, _, found)) => answers.push((part.path, found.unwrap().y.high)),
+                Some(Answer::Hits(..)) | None => std::thread::yield_now(),
+            }
+        }
+        answers.sort_by(|a, b| a.1.total_cmp(&b.1));
+        assert_eq!(answers, [("/x".to_owned(), 2.0), ("/x".to_owned(), 3.0)]);
+    }
+}

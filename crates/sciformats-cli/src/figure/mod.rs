@@ -1,0 +1,80 @@
+//! Pictures of arrays: what is to be seen, and how it is drawn on a terminal and into files. Nothing here knows a file
+//! format.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`sample`] | takes up any number of values and keeps as many as a picture has room for |
+//! | [`ticks`] | where an axis has marks, and what is written there |
+//! | [`palette`] | colours |
+//! | [`screen`], [`terminal`] | pictures of characters |
+//! | [`canvas`], [`paper`] | the same picture for files, on any canvas |
+//! | [`raster`], [`svg`] | the two canvases: pixels, and shapes |
+
+pub(crate) mod canvas;
+pub(crate) mod palette;
+pub(crate) mod paper;
+pub(crate) mod raster;
+pub(crate) mod sample;
+pub(crate) mod screen;
+pub(crate) mod svg;
+pub(crate) mod terminal;
+pub(crate) mod ticks;
+
+use sample::{Bars, Grid, Line};
+
+/// What an axis says: the numbers at its ends, and their meaning.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) label: String,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Axis {
+    /// Where a value lies: 0 at the low end, 1 at the high one.
+    pub(crate) fn position(&self, value: f64) -> f64 {
+        // Halves, as the difference of two large numbers may be infinite.
+        let span = self.high / 2.0 - self.low / 2.0;
+        if span == 0.0 { 0.5 } else { (value / 2.0 - self.low / 2.0) / span }
+    }
+
+    /// The same axis, with a span where both ends were one.
+    pub(crate) fn widened(self) -> Self {
+        let Self { label, low, high } = self;
+        match (low.is_finite() && high.is_finite(), low < high) {
+            (false, _) => Self { label, low: 0.0, high: 1.0 },
+            (true, true) => Self { label, low, high },
+            (true, false) => {
+                let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
+                Self { label, low: low - room, high: low + room }
+            }
+        }
+    }
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    /// What it shows.
+    pub(crate) title: String,
+    /// What else there is to say: values that are not shown.
+    pub(crate) note: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) body: Body,
+}
+
+/// What is to be seen.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// Values along x.
+    Lines(Vec<Line>),
+    /// Values over x and y as colours; the first row is at the low end of y, which is the upper one.
+    Image {
+        grid: Grid,
+        /// What the colours mean.
+        values: Axis,
+    },
+    /// How often there are values.
+    Bars(Bars),
+}

@@ -1,0 +1,167 @@
+//! Where an axis has marks, and what is written there.
+
+use super::Axis;
+
+/// A mark: its value and its text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    pub(crate) text: String,
+}
+
+/// At most `most` marks at round numbers within the axis, in ascending order; one at least, if the axis has an extent.
+pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
+    let (low, high) = (axis.low.min(axis.high), axis.low.max(axis.high));
+    let span = high - low;
+    if !(span > 0.0 && span.is_finite()) || most == 0 {
+        return Vec::new();
+    }
+    let mut step = rounded_up(span / most as f64);
+    // Rounding may leave one mark too many at the ends; numbers that are hardly any have no marks between them.
+    for _ in 0..4 {
+        let first = (low / step).ceil();
+        let last = (high / step + 1e-9).floor();
+        let count = last - first + 1.0;
+        if count <= most as f64 && step.is_normal() {
+            let values = (0..count.max(0.0) as usize).map(|i| (first + i as f64) * step);
+            return labelled(values.collect(), step);
+        }
+        step = rounded_up(step * 1.1);
+    }
+    Vec::new()
+}
+
+/// The next number up that is 1, 2 or 5 times a power of ten.
+fn rounded_up(value: f64) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    let digit = value / power;
+    let round = [1.0, 2.0, 5.0].into_iter().find(|round| digit <= round * (1.0 + 1e-9)).unwrap_or(10.0);
+    // Powers below one are more exact as a quotient: 1/10 for 0.1.
+    if power < 1.0 { round / (1.0 / power).round() } else { round * power }
+}
+
+/// Marks with as many digits as tell them apart.
+fn labelled(values: Vec<f64>, step: f64) -> Vec<Tick> {
+    let largest = values.iter().fold(0f64, |most, value| most.max(value.abs()));
+    let plain = largest < 1e6 && step >= 1e-5;
+    let decimals = if plain { decimals(step) } else { 0 };
+    let significant = (largest / step).max(1.0).log10().ceil() as usize;
+    values
+        .into_iter()
+        .map(|value| {
+            let value = if value.abs() < step / 2.0 { 0.0 } else { value };
+            let text = match plain {
+                true => format!("{value:.decimals$}"),
+                false if value == 0.0 => "0".into(),
+                false => scientific(value, significant),
+            };
+            Tick { value, text }
+        })
+        .collect()
+}
+
+/// Digits after the point that a multiple of `step` needs.
+fn decimals(step: f64) -> usize {
+    (0..12)
+        .find(|&digits| {
+            let scaled = step * 10f64.powi(digits);
+            (scaled - scaled.round()).abs() < 1e-6 * scaled.max(1.0)
+        })
+        .unwrap_or(12) as usize
+}
+
+fn scientific(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$e}");
+    match text.split_once('e') {
+        Some((number, power)) if number.contains('.') => {
+            format!("{}e{power}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+/// A number in as few characters as show it to four digits.
+pub(crate) fn brief(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() {
+        return if value.is_nan() { "nan".into() } else { if value > 0.0 { "inf" } else { "-inf" }.into() };
+    }
+    if !(1e-4..1e6).contains(&value.abs()) {
+        return scientific(value, 3);
+    }
+    let whole = value.abs().log10().floor() as i32;
+    let digits = (3 - whole).clamp(0, 8) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(low: f64, high: f64, most: usize) -> String {
+        let axis = Axis { label: String::new(), low, high };
+        let ticks = ticks(&axis, most);
+        assert!(ticks.len() <= most);
+        assert!(ticks.iter().all(|tick| (-1e-9..=1.0 + 1e-9).contains(&axis.position(tick.value))));
+        ticks.into_iter().map(|tick| tick.text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn round_numbers() {
+        assert_eq!(texts(0.0, 10.0, 6), "0 2 4 6 8 10");
+        assert_eq!(texts(0.0, 1.0, 6), "0.0 0.2 0.4 0.6 0.8 1.0");
+        assert_eq!(texts(-1.0, 1.0, 5), "-1.0 -0.5 0.0 0.5 1.0");
+        assert_eq!(texts(0.0, 999.0, 3), "0 500");
+        assert_eq!(texts(10.0, 0.0, 3), "0 5 10");
+        assert_eq!(texts(1e-9, 4e-9, 4), "1e-9 2e-9 3e-9 4e-9");
+        assert_eq!(texts(0.0, 3e8, 4), "0 1e8 2e8 3e8");
+        assert_eq!(texts(101_325.0, 101_326.0, 3), "101325.0 101325.5 101326.0");
+        assert_eq!(texts(1e9, 1e9 + 3.0, 4), "1e9 1.000000001e9 1.000000002e9 1.000000003e9");
+        assert_eq!(texts(5.0, 5.0, 4), "");
+        assert_eq!(texts(0.0, f64::INFINITY, 4), "");
+        assert_eq!(texts(0.0, 1.0, 0), "");
+    }
+
+    #[test]
+    fn any_numbers_have_an_end() {
+        let numbers = [
+            0.0,
+            5e-324,
+            1e-310,
+            2.3e-308,
+            1e-300,
+            1.0,
+            1.0 + f64::EPSILON,
+            1e16,
+            1e16 + 2.0,
+            1e300,
+            f64::MAX,
+        ];
+        for low in numbers.iter().flat_map(|&number| [number, -number]) {
+            for high in numbers.iter().flat_map(|&number| [number, -number]) {
+                for most in [1, 2, 7] {
+                    let found = ticks(&Axis { label: String::new(), low, high }, most);
+                    assert!(found.len() <= most && found.iter().all(|tick| tick.value.is_finite()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_in_brief() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0 / 3.0, "0.3333"),
+            (-12.5, "-12.5"),
+            (1234.56, "1235"),
+            (1.5e9, "1.5e9"),
+            (2e-7, "2e-7"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(brief(value), text);
+        }
+    }
+}

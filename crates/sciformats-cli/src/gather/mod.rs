@@ -1,0 +1,259 @@
+//! From an array to a picture of it: which part, what kind of picture, and its numbers a few megabytes at a time.
+
+mod labels;
+mod numbers;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sciformats::{Array, Error, File, Result, SelectedAxis, Selection};
+
+pub(crate) use numbers::{Numbers, is_number};
+
+use self::labels::{Dimension, of_dimension, of_values};
+use crate::figure::palette;
+use crate::figure::sample::{Bars, Line, Mean, Statistics};
+use crate::figure::{Axis, Body, Figure};
+use crate::look;
+
+/// Lines that can be told apart in one picture.
+const LINES: u64 = 7;
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// Values along one dimension; of two, a line for each index of the last one
+    Line,
+    /// Values over two dimensions, as colours
+    Image,
+    /// How often there are values
+    Histogram,
+}
+
+/// What a picture has room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Places along a line.
+    pub(crate) line: usize,
+    /// Columns and rows of an image.
+    pub(crate) image: (usize, usize),
+    /// Bars.
+    pub(crate) bars: usize,
+}
+
+/// A part of an array that is to be drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) path: &'a str,
+    pub(crate) array: &'a Array<'a>,
+    pub(crate) selection: Selection,
+    /// The selection as text, if it is not the whole array.
+    pub(crate) slice: Option<String>,
+    pub(crate) field: Option<&'a str>,
+    /// Ends the reading when it becomes true, as if by an error.
+    stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Subject<'a> {
+    /// The part that `slice` names. Without one, the first entries of all dimensions but the last two, unless all
+    /// values are wanted.
+    pub(crate) fn new(
+        (file, path, array): (&'a File, &'a str, &'a Array<'a>),
+        slice: Option<&str>,
+        kind: Option<Kind>,
+    ) -> Result<Self> {
+        let shape =
+            array.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
+        let more = shape.len().saturating_sub(2);
+        let slice = match slice {
+            Some(slice) => Some(slice.to_owned()),
+            None if more > 0 && kind != Some(Kind::Histogram) => Some(vec!["0"; more].join(", ")),
+            None => None,
+        };
+        let selection = match &slice {
+            Some(slice) => Selection::parse(slice, shape)?,
+            None => Selection::all(shape)?,
+        };
+        Ok(Self { file, path, array, selection, slice, field: None, stop: None })
+    }
+
+    /// The same part; reading it ends when `stop` becomes true.
+    pub(crate) fn until(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    /// The kind of picture that suits the part.
+    pub(crate) fn kind(&self) -> Kind {
+        if self.selection.shape().len() >= 2 { Kind::Image } else { Kind::Line }
+    }
+
+    /// Its picture. `bars` is the number of bars of a histogram, if it was said.
+    pub(crate) fn figure(&self, kind: Kind, room: Room, bars: Option<usize>) -> Result<Figure> {
+        if self.selection.shape().contains(&0) {
+            return Err(Error::usage("array", "has no elements there"));
+        }
+        let numbers = Numbers::new(self.array.element(), self.field)?;
+        let axes = self.selection.axes();
+        match (kind, axes.as_slice()) {
+            (Kind::Histogram, _) => self.histogram(&numbers, bars, room.bars),
+            (_, []) => Err(Error::usage("array", "has a single value there, of which there is no picture")),
+            (Kind::Line, [along]) => self.lines(&numbers, (along, None), room.line),
+            (Kind::Line, [along, each]) if each.count <= LINES => {
+                self.lines(&numbers, (along, Some(each)), room.line)
+            }
+            (Kind::Line, _) => Err(Error::usage(
+                "array",
+                format!(
+                    "is more than {LINES} lines there: choose some with a slice, or another kind of picture"
+                ),
+            )),
+            (Kind::Image, [down, across]) => self.image(&numbers, (down, across), room.image),
+            (Kind::Image, axes) => {
+                let problem =
+                    format!("has {} there: an image has 2", look::count(axes.len() as u64, "dimension"));
+                Err(Error::usage("array", problem))
+            }
+        }
+    }
+
+    /// What can be said of all its numbers.
+    pub(crate) fn statistics(&self) -> Result<Statistics> {
+        let numbers = Numbers::new(self.array.element(), self.field)?;
+        let mut statistics = Statistics::default();
+        self.for_each(&numbers, &mut |values| values.iter().for_each(|&value| statistics.add(value)))?;
+        Ok(statistics)
+    }
+
+    fn for_each(&self, numbers: &Numbers, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
+        let mut values = Vec::new();
+        self.array.for_each_piece(&self.selection, &mut |bytes| {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::io("read", std::io::ErrorKind::Interrupted.into()));
+            }
+            values.clear();
+            numbers.append(bytes, &mut values)?;
+            visit(&values);
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    fn title(&self) -> String {
+        let slice = self.slice.as_ref().map(|slice| format!("[{}]", slice.trim_matches(['[', ']'])));
+        let field = self.field.map(|field| format!(" {field}")).unwrap_or_default();
+        let name = self.file.path().and_then(|path| path.file_name()).filter(|_| self.path == "/");
+        let name = name.map_or_else(|| self.path.into(), |name| name.to_string_lossy());
+        look::safe(&format!("{name}{}{field}", slice.unwrap_or_default())).into_owned()
+    }
+
+    fn values_label(&self) -> String {
+        let label = match self.field {
+            Some(field) => field.to_owned(),
+            None => of_values(self.file, self.path, self.array),
+        };
+        look::safe(&label).into_owned()
+    }
+
+    fn finish(&self, (x, y): (Axis, Axis), body: Body, left_out: u64) -> Figure {
+        let note = match left_out {
+            0 => String::new(),
+            n => format!("{} {} not finite", look::count(n, "value"), if n == 1 { "is" } else { "are" }),
+        };
+        Figure { title: self.title(), note, x, y, body }
+    }
+
+    fn lines(
+        &self,
+        numbers: &Numbers,
+        (along, each): (&SelectedAxis, Option<&SelectedAxis>),
+        room: usize,
+    ) -> Result<Figure> {
+        let dimension = of_dimension(self.file, self.array, along);
+        let ends = (dimension.at(along, 0), dimension.at(along, along.count.saturating_sub(1)));
+        let count = each.map_or(1, |each| each.count);
+        let named = each.map(|each| of_dimension(self.file, self.array, each));
+        let mut lines: Vec<Line> = (0..count)
+            .map(|i| {
+                let name = each.zip(named.as_ref()).map(|(each, named)| named.at(each, i).to_string());
+                Line::new(name.unwrap_or_default(), ends, room)
+            })
+            .collect();
+        let mut next = 0u64;
+        self.for_each(numbers, &mut |values| {
+            for &value in values {
+                let (index, line) = (next / count, next % count);
+                if let Some(line) = usize::try_from(line).ok().and_then(|line| lines.get_mut(line)) {
+                    line.add(dimension.at(along, index), value);
+                }
+                next += 1;
+            }
+        })?;
+        let range = lines.iter().map(Line::range);
+        let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let left_out = lines.iter().map(|line| line.left_out).sum();
+        let x = Axis { label: safe_label(&dimension), low: ends.0, high: ends.1 };
+        let x = if ends.0 > ends.1 { x } else { x.widened() };
+        let y = Axis { label: self.values_label(), low, high }.widened();
+        Ok(self.finish((x, y), Body::Lines(lines), left_out))
+    }
+
+    fn image(
+        &self,
+        numbers: &Numbers,
+        (down, across): (&SelectedAxis, &SelectedAxis),
+        room: (usize, usize),
+    ) -> Result<Figure> {
+        let mut mean = Mean::new((down.count, across.count), fitted((down.count, across.count), room));
+        self.for_each(numbers, &mut |values| mean.add_all(values))?;
+        let grid = mean.finish();
+        let left_out = grid.left_out;
+        let (low, high) = grid.range();
+        let values = Axis { label: self.values_label(), low, high }.widened();
+        let axis = |axis: &SelectedAxis| {
+            let dimension = of_dimension(self.file, self.array, axis).evenly();
+            let (first, last) = (dimension.at(axis, 0), dimension.at(axis, axis.count - 1));
+            // Fields reach half a step beyond their middles.
+            let steps = axis.count.saturating_sub(1) as f64;
+            let half = if steps == 0.0 { 0.5 } else { (last - first) / steps / 2.0 };
+            Axis { label: safe_label(&dimension), low: first - half, high: last + half }
+        };
+        Ok(self.finish((axis(across), axis(down)), Body::Image { grid, values }, left_out))
+    }
+
+    fn histogram(&self, numbers: &Numbers, asked: Option<usize>, room: usize) -> Result<Figure> {
+        let statistics = self.statistics()?;
+        let (mut low, mut high, mut count) = (statistics.low, statistics.high, asked.unwrap_or(room));
+        if statistics.count == 0 {
+            (low, high) = (0.0, 1.0);
+        } else if numbers.are_whole() && asked.is_none() && high - low < room as f64 {
+            // A bar for each number.
+            count = (high - low) as usize + 1;
+            (low, high) = (low - 0.5, high + 0.5);
+        } else if low == high {
+            Axis { low, high, .. } = Axis { label: String::new(), low, high }.widened();
+        }
+        let mut bars = Bars::new((low, high), count);
+        self.for_each(numbers, &mut |values| values.iter().for_each(|&value| bars.add(value)))?;
+        let x = Axis { label: self.values_label(), low, high };
+        let y = Axis { label: "count".into(), low: 0.0, high: bars.most().max(1) as f64 };
+        Ok(self.finish((x, y), Body::Bars(bars), statistics.left_out))
+    }
+}
+
+fn safe_label(dimension: &Dimension) -> String {
+    look::safe(&dimension.label).into_owned()
+}
+
+/// Rows and columns of a picture with room for `columns` and `rows`: as wide to its height as the array, unless it would
+/// be a thin line.
+fn fitted((down, across): (u64, u64), (columns, rows): (usize, usize)) -> (usize, usize) {
+    let shrink = (down as f64 / rows as f64).max(across as f64 / columns as f64);
+    let fit = |count: u64, most: usize| {
+        let fields = (count as f64 / shrink).round() as usize;
+        if shrink <= 1.0 || fields < most / 5 { most } else { fields.clamp(1, most) }
+    };
+    (fit(down, rows), fit(across, columns))
+}
+
+// Each has a colour of its own.
+const _: () = assert!(LINES as usize <= palette::LINE_COLOURS);

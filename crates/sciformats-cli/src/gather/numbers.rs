@@ -1,0 +1,166 @@
+//! Elements as numbers that can be drawn: rounded to binary64 where they must be, complex ones by their magnitude.
+
+use sciformats::{Datum, Decoder, ElementType, Error, Name, Result};
+
+/// How the elements of a type become numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers {
+    element: ElementType,
+    /// The field that is taken of a compound.
+    field: Option<Name>,
+}
+
+impl Numbers {
+    /// Numbers of elements of a type, or of a field of compounds.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if they are no numbers, or if a field has to be named.
+    pub(crate) fn new(element: &ElementType, field: Option<&str>) -> Result<Self> {
+        let problem = |text: String| Err(Error::usage("array", text));
+        let (one, field) = match (element, field) {
+            (ElementType::Compound(fields), Some(wanted)) => {
+                match fields.iter().find(|(name, _)| name.shown() == wanted) {
+                    Some((name, one)) => (one, Some(name.clone())),
+                    None => return problem(format!("has no field {wanted}; there are {}", names(fields))),
+                }
+            }
+            (ElementType::Compound(fields), None) => {
+                return problem(format!("holds compounds: name one of their fields, {}", names(fields)));
+            }
+            (_, Some(_)) => {
+                return problem(format!("holds elements of type {element}, which have no fields"));
+            }
+            (plain, None) => (plain, None),
+        };
+        if !is_number(one) {
+            return problem(format!("holds elements of type {one}, which are no numbers"));
+        }
+        Ok(Self { element: element.clone(), field })
+    }
+
+    /// Appends the numbers in canonical bytes.
+    pub(crate) fn append(&self, bytes: &[u8], out: &mut Vec<f64>) -> Result<()> {
+        use ElementType as T;
+        let base = match &self.element {
+            T::Enum { base, .. } => base,
+            other => other,
+        };
+        match base {
+            T::Int(1) => out.extend(bytes.iter().map(|&byte| f64::from(byte.cast_signed()))),
+            T::UInt(1) | T::Bool => out.extend(bytes.iter().map(|&byte| f64::from(byte))),
+            T::Int(2) => out.extend(words(bytes).map(|word| f64::from(i16::from_le_bytes(word)))),
+            T::UInt(2) => out.extend(words(bytes).map(|word| f64::from(u16::from_le_bytes(word)))),
+            T::Int(4) => out.extend(words(bytes).map(|word| f64::from(i32::from_le_bytes(word)))),
+            T::UInt(4) => out.extend(words(bytes).map(|word| f64::from(u32::from_le_bytes(word)))),
+            T::Int(8) => out.extend(words(bytes).map(|word| i64::from_le_bytes(word) as f64)),
+            T::UInt(8) => out.extend(words(bytes).map(|word| u64::from_le_bytes(word) as f64)),
+            T::F32 => out.extend(words(bytes).map(|word| f64::from(f32::from_le_bytes(word)))),
+            T::F64 | T::FloatOther => out.extend(words(bytes).map(f64::from_le_bytes)),
+            _ => {
+                for datum in Decoder::new(&self.element, bytes) {
+                    out.push(self.one(&datum?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&self, datum: &Datum<'_>) -> f64 {
+        match datum {
+            Datum::Record(fields) => {
+                let field = fields.iter().find(|(name, _)| Some(*name) == self.field.as_ref());
+                field.map_or(f64::NAN, |(_, datum)| self.one(datum))
+            }
+            Datum::Complex(real, imaginary, _) => real.hypot(*imaginary),
+            other => other.to_f64().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Whether the numbers are whole ones.
+    pub(crate) fn are_whole(&self) -> bool {
+        fn whole(element: &ElementType) -> bool {
+            use ElementType as T;
+            match element {
+                T::Enum { base, .. } => whole(base),
+                other => matches!(other, T::Int(_) | T::UInt(_) | T::Bool | T::Bits(_)),
+            }
+        }
+        match (&self.element, &self.field) {
+            (ElementType::Compound(fields), Some(field)) => {
+                fields.iter().find(|(name, _)| name == field).is_some_and(|(_, one)| whole(one))
+            }
+            (plain, _) => whole(plain),
+        }
+    }
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    bytes.as_chunks().0.iter().copied()
+}
+
+/// Whether elements of a type can be drawn.
+pub(crate) fn is_number(element: &ElementType) -> bool {
+    use ElementType as T;
+    match element {
+        T::Complex(_) => true,
+        T::Bits(size) | T::Time(size) => *size <= 16,
+        other => other.is_real(),
+    }
+}
+
+fn names(fields: &[(Name, ElementType)]) -> String {
+    let numbers = fields.iter().filter(|(_, element)| is_number(element));
+    numbers.map(|(name, _)| name.shown().into_owned()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Number, array, texts};
+
+    use super::*;
+
+    fn numbers<T: Number>(values: &[T]) -> Vec<f64> {
+        let array = array(&[values.len() as u64], values);
+        let mut out = Vec::new();
+        Numbers::new(&array.info.element, None).unwrap().append(&array.bytes, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn numbers_of_every_size() {
+        assert_eq!(numbers::<i8>(&[-1, 2]), [-1.0, 2.0]);
+        assert_eq!(numbers::<u16>(&[65535]), [65535.0]);
+        assert_eq!(numbers::<i32>(&[-7]), [-7.0]);
+        assert_eq!(numbers::<u64>(&[u64::MAX]), [2f64.powi(64)]);
+        assert_eq!(numbers::<i128>(&[-5]), [-5.0]);
+        assert_eq!(numbers::<f32>(&[0.5]), [0.5]);
+    }
+
+    #[test]
+    fn fields_and_magnitudes() {
+        let element = ElementType::Compound(vec![
+            ("id".into(), ElementType::UInt(1)),
+            ("z".into(), ElementType::Complex(8)),
+            ("name".into(), ElementType::Text),
+        ]);
+        let mut bytes = vec![9];
+        bytes.extend(3f32.to_le_bytes());
+        bytes.extend(4f32.to_le_bytes());
+        bytes.extend(0u64.to_le_bytes());
+        let taken = |field| {
+            let mut out = Vec::new();
+            Numbers::new(&element, Some(field))?.append(&bytes, &mut out)?;
+            Ok::<_, Error>(out)
+        };
+        assert_eq!(taken("z").unwrap(), [5.0]);
+        assert_eq!(taken("id").unwrap(), [9.0]);
+        assert!(Numbers::new(&element, Some("id")).unwrap().are_whole());
+        for (field, problem) in [("name", "which are no numbers"), ("x", "has no field x; there are id, z")] {
+            assert!(taken(field).unwrap_err().to_string().contains(problem));
+        }
+        let error = Numbers::new(&element, None).unwrap_err().to_string();
+        assert!(error.contains("name one of their fields, id, z"), "{error}");
+        assert!(Numbers::new(&texts(&[], &[""]).info.element, None).is_err());
+        assert!(Numbers::new(&ElementType::F32, Some("x")).is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! `plot` as users run it: on the terminal, into files, as JSON.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value as Json;
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sciformats"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures"))
+        .env("COLUMNS", "60")
+        .env("LINES", "16")
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn stdout(status: i32, args: &[&str]) -> String {
+    let output = run(args);
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
+    out
+}
+
+#[track_caller]
+fn stderr(status: i32, args: &[&str]) -> String {
+    let output = run(args);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{args:?}\n{err}");
+    err
+}
+
+#[test]
+fn pictures_fit_the_terminal() {
+    for args in [
+        &["plot", "gsd/hoomd-log.gsd", "/log/energy"][..],
+        &["plot", "blosc2/grid.b2nd"],
+        &["plot", "blosc2/grid.b2nd", "--color", "always"],
+        &["plot", "blosc2/grid.b2nd", "-k", "histogram"],
+        &["plot", "rawarray/five-dimensions.ra"],
+        &["plot", "rawarray/five-dimensions.ra", "-s", "0, 0, 0, 0", "-k", "line"],
+        &["plot", "gsd/hoomd-single.gsd", "/frames/0/particles/position", "-k", "line"],
+    ] {
+        let text = stdout(0, args);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        assert!(text.lines().count() <= 15, "{args:?}\n{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{args:?}\n{text}");
+        // Where the array is all that the file has, the file's name says more than its path.
+        let path = args.get(2).filter(|path| path.starts_with('/'));
+        let title = path.copied().unwrap_or(args[1].rsplit('/').next().unwrap());
+        assert!(text.starts_with(title), "{args:?}\n{text}");
+    }
+}
+
+#[test]
+fn pictures_in_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (svg, png) = (path("a.svg"), path("a.png"));
+    for output in [&svg, &png] {
+        let text =
+            stdout(0, &["plot", "gsd/hoomd-log.gsd", "/log/energy", "-o", output, "--size", "640x480"]);
+        assert!(text.contains(": written"), "{text}");
+    }
+    let text = fs::read_to_string(&svg).unwrap();
+    assert!(text.contains("width=\"640\"") && text.contains(">energy</text>"), "{text}");
+    let reader =
+        png::Decoder::new(fs::File::open(&png).map(std::io::BufReader::new).unwrap()).read_info().unwrap();
+    assert_eq!(reader.info().size(), (640, 480));
+    // The same picture is the same file.
+    let again = path("b.png");
+    stdout(0, &["plot", "gsd/hoomd-log.gsd", "/log/energy", "-o", &again, "--size", "640x480", "-q"]);
+    assert_eq!(fs::read(&png).unwrap(), fs::read(&again).unwrap());
+    assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &png]).contains("is there already"));
+    stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &png, "--force", "-q"]);
+    assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &path("a.pdf")]).contains(".svg or .png"));
+    assert_eq!(run(&["plot", "blosc2/grid.b2nd", "-o", &path("no/where.svg")]).status.code(), Some(4));
+}
+
+#[test]
+fn pictures_as_json() {
+    let json = |args: &[&str]| -> Json { serde_json::from_str(&stdout(0, args)).unwrap() };
+    let line = json(&["plot", "--json", "gsd/hoomd-log.gsd", "/log/energy"]);
+    assert_eq!(line["kind"], "line");
+    assert_eq!(line["lines"][0]["first"], serde_json::json!([0.0, 0.25, 0.5, 0.75, 1.0]));
+    assert_eq!(line["x"]["high"], 4.0);
+    let bars =
+        json(&["plot", "--json", "gsd/hoomd-log.gsd", "/log/energy", "-k", "histogram", "--bins", "2"]);
+    assert_eq!(bars["counts"], serde_json::json!([2, 3]));
+    let image = json(&["plot", "--json", "rawarray/five-dimensions.ra"]);
+    assert_eq!(image["kind"], "image");
+}
+
+#[test]
+fn what_cannot_be_drawn_says_why() {
+    for (args, why) in [
+        (&["plot", "gsd/hoomd-log.gsd"][..], "is a group, not an array"),
+        (&["plot", "rawarray/scalar.ra"], "a single value"),
+        (&["plot", "rawarray/no-elements.ra"], "no elements"),
+        (&["plot", "blosc2/text.b2nd"], "which are no numbers"),
+        (&["plot", "gsd/hoomd-log.gsd", "/log"], "name one of their fields"),
+        (&["plot", "rawarray/five-dimensions.ra", "-s", "..."], "an image has 2"),
+    ] {
+        let error = stderr(2, args);
+        assert!(error.contains(why), "{args:?}: {error}");
+    }
+    let field = stdout(0, &["plot", "gsd/hoomd-log.gsd", "/log", "--field", "log/energy"]);
+    assert!(field.starts_with("/log log/energy"), "{field}");
+}
