@@ -32,6 +32,9 @@
 //! assert_eq!(file.dataset("surface/temperature")?.read::<f64>()?, [273.5, 280.0]);
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
+//!
+//! An [`Editor`] changes a file that is there, in place, and whatever ends the process leaves the file of its last commit or
+//! of the one before.
 
 mod attribute;
 pub mod canonical;

@@ -263,3 +263,13 @@ fn a_user_block_stays() {
     assert_eq!(found.len(), 3);
     assert_eq!(bytes[..512], [b'u'; 512]);
 }
+
+#[test]
+fn a_file_has_one_editor() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), self::file(Bound::V110, false)).unwrap();
+    let first = Editor::open(file.path()).unwrap();
+    assert!(matches!(Editor::open(file.path()), Err(Error::Usage { .. })));
+    drop(first);
+    Editor::open(file.path()).unwrap();
+}

@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
     reason = "a test fails by panicking, and prints what it counted"
@@ -10,8 +11,8 @@
 
 #[path = "support/description.rs"]
 mod description;
-#[path = "support/recorder.rs"]
-mod recorder;
+#[path = "support/recorded.rs"]
+mod recorded;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -21,9 +22,9 @@ use std::time::{Duration, Instant};
 
 use description::{Description, describe};
 use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, Flush, Result, Writer};
-use recorder::Recorder;
+use recorded::Recorded;
 use sciformats_core::Step;
-use sciformats_core::commit::replay::{Cuts, FullDisk, every_cut};
+use sciformats_core::commit::replay::{Cuts, every_cut};
 
 fn file(bound: Bound) -> Vec<u8> {
     let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
@@ -71,15 +72,12 @@ fn seen(bytes: &[u8]) -> Description {
 
 /// Applies an edit; gives the steps of its commit and the file afterwards.
 fn record(bytes: &[u8], flush: Flush, edit: Edit) -> (Vec<Step<'static>>, Vec<u8>) {
-    let (recorder, steps) = Recorder::new(bytes.to_vec());
-    let mut editor = Editor::in_storage(Box::new(recorder), &EditOptions::default()).unwrap();
+    let recorded = Recorded::new(bytes.to_vec());
+    let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
     edit(&mut editor).unwrap();
     editor.commit_with(flush).unwrap();
     drop(editor);
-    let steps = std::mem::take(&mut *steps.lock().unwrap());
-    let mut after = bytes.to_vec();
-    sciformats_core::commit::apply(&steps, &mut after).unwrap();
-    (steps, after)
+    (recorded.take_steps(), recorded.bytes())
 }
 
 #[test]
@@ -96,11 +94,9 @@ fn every_cut_leaves_the_last_commit_or_the_next() {
                 let found = seen(cut_file);
                 assert!(found == old || found == new, "{bound:?}, {name}: {cut:?} leaves neither");
                 // The next editor finds the same, and leaves a plain file.
-                let (recorder, steps) = Recorder::new(cut_file.to_vec());
-                let editor = Editor::in_storage(Box::new(recorder), &EditOptions::default()).unwrap();
-                drop(editor);
-                let mut recovered = cut_file.to_vec();
-                sciformats_core::commit::apply(&steps.lock().unwrap(), &mut recovered).unwrap();
+                let recorded = Recorded::new(cut_file.to_vec());
+                drop(Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap());
+                let recovered = recorded.bytes();
                 assert_eq!(seen(&recovered), found, "{bound:?}, {name}: {cut:?}, recovered");
             });
             total += cuts;
@@ -116,6 +112,35 @@ fn every_cut_leaves_the_last_commit_or_the_next() {
 }
 
 #[test]
+fn a_journal_of_another_state_is_told_and_never_applied() {
+    let bytes = file(Bound::V110);
+    let mut cut = None;
+    for (_, edit) in &EDITS[..4] {
+        let (steps, _) = record(&bytes, Flush::Durable, *edit);
+        // Cut where the journal counts, and nothing of it is in its place yet.
+        every_cut(&bytes, &steps, |_, file| {
+            let told = sciformats_core::commit::journal::interrupted(file).unwrap();
+            if told.is_some_and(|told| told.committed) {
+                cut.get_or_insert_with(|| file.to_vec());
+            }
+        });
+    }
+    let cut = cut.unwrap();
+    File::from_bytes(cut.clone()).unwrap();
+    // Another program opens the file as it stands, and lets it end elsewhere.
+    let mut changed = cut;
+    let end = u64::from_le_bytes(changed[28..36].try_into().unwrap()) + 8;
+    changed[28..36].copy_from_slice(&end.to_le_bytes());
+    let checksum = hdf5_pure::structure::checksum(&changed[..44]);
+    changed[44..48].copy_from_slice(&checksum.to_le_bytes());
+    let error = File::from_bytes(changed.clone()).unwrap_err().to_string();
+    assert!(error.contains("journal") && error.contains("another state"), "{error}");
+    let recorded = Recorded::new(changed);
+    assert!(Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).is_err());
+    assert!(recorded.take_steps().is_empty(), "nothing was written");
+}
+
+#[test]
 fn a_full_disk_leaves_the_last_commit_and_the_commit_can_be_tried_again() {
     let mut refused = 0;
     for bound in [Bound::Earliest, Bound::V110] {
@@ -123,7 +148,7 @@ fn a_full_disk_leaves_the_last_commit_and_the_commit_can_be_tried_again() {
         let old = seen(&bytes);
         for (name, edit) in EDITS.iter().filter(|(name, _)| !name.starts_with("space")) {
             for room in (0..6000).step_by(500) {
-                let disk = Shared::new(bytes.clone(), bytes.len() + room);
+                let disk = Recorded::with_room(bytes.clone(), (bytes.len() + room) as u64);
                 let mut editor = Editor::in_storage(Box::new(disk.clone()), &EditOptions::default()).unwrap();
                 let done = edit(&mut editor).and_then(|()| editor.commit());
                 if done.is_err() {
@@ -137,44 +162,6 @@ fn a_full_disk_leaves_the_last_commit_and_the_commit_can_be_tried_again() {
     }
     println!("{refused} commits refused by a full disk: 0 losses");
     assert!(refused > 20);
-}
-
-/// A full disk that is looked at from outside.
-#[derive(Clone)]
-struct Shared(std::sync::Arc<std::sync::Mutex<FullDisk>>);
-
-impl Shared {
-    fn new(bytes: Vec<u8>, capacity: usize) -> Self {
-        Self(std::sync::Arc::new(std::sync::Mutex::new(FullDisk { bytes, capacity })))
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().bytes.clone()
-    }
-}
-
-impl hdf5_pure::ReadAt for Shared {
-    fn len(&self) -> u64 {
-        self.0.lock().unwrap().bytes.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, len: usize) -> Result<std::borrow::Cow<'_, [u8]>> {
-        Ok(self.0.lock().unwrap().bytes.read_at(offset, len)?.into_owned().into())
-    }
-}
-
-impl sciformats_core::WriteAt for Shared {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.0.lock().unwrap().write_at(offset, bytes)
-    }
-
-    fn set_size(&mut self, size: u64) -> Result<()> {
-        self.0.lock().unwrap().set_size(size)
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The example program that edits until it is killed.

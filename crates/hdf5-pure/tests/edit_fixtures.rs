@@ -7,15 +7,15 @@
 mod description;
 #[path = "support/exercise.rs"]
 mod exercise;
-#[path = "support/recorder.rs"]
-mod recorder;
+#[allow(dead_code, reason = "steps are of use to other tests")]
+#[path = "support/recorded.rs"]
+mod recorded;
 
 use std::path::{Path, PathBuf};
 
 use description::describe;
 use hdf5_pure::{EditOptions, Editor, Error, File, Met, Result};
-use recorder::Recorder;
-use sciformats_core::commit::apply;
+use recorded::Recorded;
 
 fn fixtures(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(folder);
@@ -29,10 +29,10 @@ fn fixtures(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-fn editor(bytes: Vec<u8>) -> Result<(Editor, recorder::Steps)> {
-    let (recorder, steps) = Recorder::new(bytes);
+fn editor(bytes: Vec<u8>) -> Result<(Editor, Recorded)> {
+    let recorded = Recorded::new(bytes);
     let options = EditOptions { reading: exercise::options(), ..EditOptions::default() };
-    Ok((Editor::in_storage(Box::new(recorder), &options)?, steps))
+    Ok((Editor::in_storage(Box::new(recorded.clone()), &options)?, recorded))
 }
 
 /// All paths to objects, and to links that are none.
@@ -59,7 +59,7 @@ fn everything_of_every_fixture_can_be_touched_and_nothing_else_changes() {
         let before = File::from_bytes(bytes.clone()).unwrap();
         let (objects, _) = paths(&before);
         let expected = describe(&before);
-        let (mut editor, steps) = editor(bytes.clone()).unwrap();
+        let (mut editor, recorded) = editor(bytes).unwrap();
         for object in &objects {
             editor.object(object).unwrap().attribute("touched", 17u8).unwrap();
             touched += 1;
@@ -74,9 +74,7 @@ fn everything_of_every_fixture_can_be_touched_and_nothing_else_changes() {
         editor.unlink("a new dataset").unwrap();
         editor.commit().unwrap();
         drop(editor);
-        let mut after = bytes;
-        apply(&steps.lock().unwrap(), &mut after).unwrap();
-        let found = describe(&File::from_bytes(after).unwrap());
+        let found = describe(&File::from_bytes(recorded.bytes()).unwrap());
         for (at, text) in &expected {
             assert_eq!(found.get(at), Some(text), "{}: {at}", path.display());
         }
@@ -89,7 +87,7 @@ fn everything_of_every_fixture_can_be_touched_and_nothing_else_changes() {
 fn every_object_of_every_fixture_can_be_taken_out() {
     for path in fixtures(".") {
         let bytes = std::fs::read(&path).unwrap();
-        let (mut editor, steps) = editor(bytes.clone()).unwrap();
+        let (mut editor, recorded) = editor(bytes).unwrap();
         let (objects, links) = paths(&editor.file().unwrap());
         let top = |path: &&String| path.matches('/').count() == 1;
         for link in objects.iter().chain(&links).filter(top) {
@@ -99,9 +97,7 @@ fn every_object_of_every_fixture_can_be_taken_out() {
         editor.dataset("new").write(&vec![3u8; 10_000]).unwrap();
         editor.commit().unwrap();
         drop(editor);
-        let mut after = bytes.clone();
-        apply(&steps.lock().unwrap(), &mut after).unwrap();
-        let file = File::from_bytes(after).unwrap();
+        let file = File::from_bytes(recorded.bytes()).unwrap();
         assert_eq!(file.root().unwrap().links().unwrap().len(), 1, "{}", path.display());
         assert_eq!(file.dataset("new").unwrap().read::<u8>().unwrap(), [3; 10_000]);
     }
@@ -152,14 +148,13 @@ fn damaged_files_are_refused_or_edited() {
             let at = below(bytes.len());
             bytes[at] = [0, 1, 0x80, 0xff, below(256) as u8][below(5)];
         }
-        let Ok((mut editor, steps)) = editor(bytes.clone()) else { continue };
+        let Ok((mut editor, recorded)) = editor(bytes) else { continue };
         match exercise_editor(&mut editor) {
             Ok(()) => edited += 1,
             Err(_) => refused += 1,
         }
         drop(editor);
-        apply(&steps.lock().unwrap(), &mut bytes).unwrap();
-        if let Ok(file) = File::from_storage(bytes, &exercise::options()) {
+        if let Ok(file) = File::from_storage(recorded.bytes(), &exercise::options()) {
             exercise::exercise(&file);
         }
     }

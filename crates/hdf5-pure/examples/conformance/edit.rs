@@ -5,7 +5,7 @@ use std::path::Path;
 use hdf5_pure::{Editor, Error, Flush, Result};
 
 /// The first edits.
-pub fn edit(path: &Path) -> Result<()> {
+pub(crate) fn edit(path: &Path) -> Result<()> {
     let mut editor = Editor::open(path)?;
     editor.root().attribute("title", "edited")?.attribute("numbers", [1.5, -2.0])?.attribute("größe", 3u8)?;
     let long: Vec<u32> = (0..25_000).collect();
@@ -49,7 +49,7 @@ pub fn edit(path: &Path) -> Result<()> {
 }
 
 /// What is done after h5py has edited the file itself.
-pub fn edit_again(path: &Path) -> Result<()> {
+pub(crate) fn edit_again(path: &Path) -> Result<()> {
     let mut editor = Editor::open(path)?;
     let file = editor.file()?;
     let expect = |found: bool, what: &'static str| match found {

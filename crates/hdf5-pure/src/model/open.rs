@@ -177,7 +177,8 @@ pub(crate) fn journal_of(storage: &dyn ReadAt) -> Result<Option<Interrupted>> {
         // It is about a commit that never took place, and may stay where it is.
         return Ok(None);
     }
-    let rule = FaultKind::Rule("belongs to another state of the file, which was changed after an edit had been cut");
+    let rule =
+        FaultKind::Rule("belongs to another state of the file, which was changed after an edit had been cut");
     Err(Fault::from(rule).at("journal", found.offset))
 }
 

@@ -65,11 +65,7 @@ impl Encoder<'_> {
     ///
     /// # Errors
     /// As [`sequence`](Self::sequence), and those of `encode`.
-    pub fn sequence_of(
-        &mut self,
-        count: usize,
-        encode: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+    pub fn sequence_of(&mut self, count: usize, encode: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let outer = std::mem::take(&mut self.out);
         let result = encode(self);
         let inner = std::mem::replace(&mut self.out, outer);

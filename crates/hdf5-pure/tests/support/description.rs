@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hdf5_pure::{File, Met, Node};
 
 /// What is at each path.
-pub type Description = BTreeMap<String, String>;
+pub(crate) type Description = BTreeMap<String, String>;
 
 /// Describes links, objects, attributes and elements. A link that leads to nothing readable is a panic; elements that this
 /// build cannot decode are described by the error.
-pub fn describe(file: &File) -> Description {
+pub(crate) fn describe(file: &File) -> Description {
     let mut found = Description::new();
     let root = file.root().unwrap();
     found.insert("/".into(), attributes(&root.attributes().unwrap()));

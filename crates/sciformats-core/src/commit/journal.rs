@@ -199,8 +199,7 @@ pub struct Interrupted {
 fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
     let Some((record, at)) = state_sector(storage)? else { return Ok(Meaning::Plain) };
     let committed = record.state == State::Committed;
-    let interrupted =
-        Interrupted { old_len: record.old_len, new_len: record.new_len, committed, offset: at };
+    let interrupted = Interrupted { old_len: record.old_len, new_len: record.new_len, committed, offset: at };
     if !committed {
         return Ok(Meaning::Journalled { len: record.old_len, patches: Vec::new(), interrupted });
     }

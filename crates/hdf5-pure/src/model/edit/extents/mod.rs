@@ -9,8 +9,8 @@ use sciformats_core::fault::FaultKind;
 use super::header::Header;
 use super::space::Use;
 use crate::model::context::{Budget, Context};
-use crate::model::open::Opened;
 use crate::model::object::Object;
+use crate::model::open::Opened;
 use crate::spec::Address;
 use crate::spec::btree_v1::BtreeK;
 use crate::spec::message::MessageType;
@@ -55,7 +55,8 @@ impl<'a> Extents<'a> {
     /// Takes note of a structure, which must lie in the file.
     fn add(&mut self, structure: &'static str, at: Address, len: u64, usage: Use) -> Result<()> {
         if len > self.context.available(at) {
-            let kind = FaultKind::OutOfBounds { found: at.0.saturating_add(len), end: self.context.storage.len() };
+            let kind =
+                FaultKind::OutOfBounds { found: at.0.saturating_add(len), end: self.context.storage.len() };
             return Err(self.context.fault(structure, at, kind));
         }
         self.budget.visit(self.context, structure, at, len)?;
@@ -77,21 +78,28 @@ impl<'a> Extents<'a> {
         }
         let (context, sizes) = (self.context, self.context.sizes);
         let object = Object::read(context, address)?;
-        if let Some(table) = object.parse(context, MessageType::SymbolTable, |i| SymbolTable::parse(i, sizes))? {
+        if let Some(table) =
+            object.parse(context, MessageType::SymbolTable, |i| SymbolTable::parse(i, sizes))?
+        {
             self.symbol_table(table)?;
         }
         if let Some(info) = object.parse(context, MessageType::LinkInfo, |i| LinkInfo::parse(i, sizes))? {
             self.links(&info)?;
         }
-        if let Some(info) = object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, sizes))? {
+        if let Some(info) =
+            object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, sizes))?
+        {
             self.attributes(&info)?;
         }
-        if let Some(files) = object.parse(context, MessageType::ExternalFiles, |i| ExternalFiles::parse(i, sizes))? {
+        if let Some(files) =
+            object.parse(context, MessageType::ExternalFiles, |i| ExternalFiles::parse(i, sizes))?
+        {
             self.local_heap(files.heap)?;
         }
         if let Some(layout) = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))? {
             let dataspace = object.parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, sizes))?;
-            let size = object.parse(context, MessageType::Datatype, Datatype::parse)?.map(|datatype| datatype.size);
+            let size =
+                object.parse(context, MessageType::Datatype, Datatype::parse)?.map(|datatype| datatype.size);
             let filtered = object.find(MessageType::FilterPipeline).is_some();
             if let Some((dataspace, size)) = dataspace.zip(size) {
                 self.layout(&layout, &dataspace, size.into(), filtered)?;
