@@ -1,5 +1,5 @@
-/* The C library's side of the HDF5 bench, writing. Each function writes `folder`/write-libhdf5.h5 and returns the seconds
- * of the part that counts, or -1. */
+/* The C library's side of the HDF5 bench, writing. Each function writes a file in `folder` and returns the seconds of the
+ * part that counts, or -1. */
 
 #include "hdf5_bench.h"
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #define COLUMNS 16384
 #define STRINGS 1000000
 
-static void target(const char *folder, char path[4096]) {
-    snprintf(path, 4096, "%s/write-libhdf5.h5", folder);
+static void target(const char *folder, const char *name, char path[4096]) {
+    snprintf(path, 4096, "%s/write-libhdf5-%s.h5", folder, name);
     unlink(path);
 }
 
@@ -55,7 +55,7 @@ double write_contiguous(const char *folder) {
     char path[4096];
     const float *values = rows(folder);
     NEED(values);
-    target(folder, path);
+    target(folder, "contiguous", path);
     hsize_t shape[2] = {16 * ROWS, COLUMNS};
     double begin = now();
     hid_t file = create(path, H5F_LIBVER_LATEST), list = creation(), space = H5Screate_simple(2, shape, NULL);
@@ -70,7 +70,7 @@ double write_gzip(const char *folder) {
     char path[4096];
     const float *values = rows(folder);
     NEED(values);
-    target(folder, path);
+    target(folder, "gzip", path);
     hsize_t shape[2] = {2 * ROWS, COLUMNS}, chunk[2] = {256, 256};
     double begin = now();
     hid_t file = create(path, H5F_LIBVER_LATEST), list = creation(), space = H5Screate_simple(2, shape, NULL);
@@ -85,7 +85,7 @@ double write_gzip(const char *folder) {
 
 double write_objects(const char *folder, const char *age) {
     char path[4096];
-    target(folder, path);
+    target(folder, "objects", path);
     double begin = now();
     hid_t file = create(path, strcmp(age, "old") ? H5F_LIBVER_LATEST : H5F_LIBVER_EARLIEST);
     hid_t list = creation(), space = H5Screate(H5S_SCALAR);
@@ -105,7 +105,7 @@ double write_objects(const char *folder, const char *age) {
 
 double append_slabs(const char *folder) {
     char path[4096];
-    target(folder, path);
+    target(folder, "append", path);
     hsize_t shape[2] = {0, 16}, most[2] = {H5S_UNLIMITED, 16}, chunk[2] = {1024, 16}, row[2] = {1, 16};
     int32_t values[16];
     double begin = now();
@@ -138,7 +138,7 @@ double write_strings(const char *folder) {
             texts[i] = strdup(text);
         }
     }
-    target(folder, path);
+    target(folder, "strings", path);
     hsize_t shape[1] = {STRINGS};
     double begin = now();
     hid_t file = create(path, H5F_LIBVER_LATEST), list = creation(), space = H5Screate_simple(1, shape, NULL);
@@ -156,7 +156,7 @@ double write_durably(const char *folder) {
     char path[4096];
     const float *values = rows(folder);
     NEED(values);
-    target(folder, path);
+    target(folder, "durable", path);
     hsize_t shape[1] = {1 << 20};
     double begin = now();
     hid_t file = create(path, H5F_LIBVER_LATEST), list = creation(), space = H5Screate_simple(1, shape, NULL);

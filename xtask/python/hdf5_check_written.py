@@ -3,12 +3,16 @@
 Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float.
 """
 
+import ctypes
+import glob
 import json
 import os
 import shutil
 
 import h5py
 import numpy as np
+
+import hdf5_tools
 
 try:
     import hdf5plugin  # makes further filters known
@@ -33,9 +37,28 @@ def same(found, expected, what):
     assert (found == expected).all(), f"{what}: values differ"
 
 
+def libhdf5():
+    """The library of h5py, for what h5py has no name for."""
+    return ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
+
+
+def comment(item):
+    """The comment of an object; what h5py says of it is memory that was given back."""
+    get = libhdf5().H5Oget_comment
+    get.restype, get.argtypes = ctypes.c_ssize_t, [ctypes.c_int64, ctypes.c_char_p, ctypes.c_size_t]
+    text = ctypes.create_string_buffer(100)
+    assert get(item.id.id, text, 100) >= 0
+    return text.value
+
+
 def layouts(file, bound):
     full = ["contiguous", "early", "compact", "chunked", "single", "single_filtered", "implicit", "fixed", "fixed_filtered",
             "grows", "grows_second", "grows_both", "tree_filtered", "tree"]
+    if bound not in ("earliest", "v18"):
+        full += ["edges", "edges_grow", "edges_grow_both"]
+        # The filtered chunks that lie inside are smaller, those of the edges as large as they are.
+        assert file["edges"].id.get_storage_size() < 5 * 8 * 8 * 7 * 8
+        assert file["edges"].id.get_chunk_info_by_coord((32, 0)).size == 8 * 7 * 8
     for name in full:
         same(file[name], floats(33, 50), name)
         same(file[name][3::5, 7:40:3], floats(33, 50)[3::5, 7:40:3], name)
@@ -55,7 +78,7 @@ def layouts(file, bound):
 
 
 def filters(file, bound):
-    assert len(file) == 16
+    assert len(file) == 22
     for name, group in file.items():
         for kind, dataset in group.items():
             expected = {"floats": floats(70, 50), "zeros": np.zeros((70, 50))}.get(kind, integers(70, 50))
@@ -64,8 +87,10 @@ def filters(file, bound):
             else:
                 same(dataset, expected, f"{name}/{kind}")
             assert len(dataset.id.get_create_plist().get_filter(0)) == 4
+    for name, number in [("blosc_lz4", 32001), ("blosc2_zstd", 32026)]:
+        assert file[name]["integers"].id.get_create_plist().get_filter(0)[0] == number
     sizes = {name: file[name]["zeros"].id.get_storage_size() for name in file if "zeros" in file[name]}
-    for name in ["deflate", "lzf", "bzip2", "zstd", "bitshuffle_lz4", "szip"]:
+    for name in ["deflate", "lzf", "bzip2", "zstd", "bitshuffle_lz4", "szip", "blosc_lz4", "blosc2_zstd"]:
         assert sizes[name] < 3000, f"{name} does not compress zeros: {sizes[name]}"
 
 
@@ -104,6 +129,11 @@ def types(file, bound):
     assert file["null"].shape is None and file["null"].dtype == "f8"
     assert file["kind"].dtype == "u2" and file["committed"].id.get_type().committed()
     same(file["committed"], [1, 2, 3], "committed")
+    same(file.attrs["of_kind"], [500, 2], "of_kind")
+    assert h5py.h5a.open(file.id, b"of_kind").get_type().committed() and file["kind"].attrs["of itself"] == 9
+    # A link, a dataset and two attributes lead to it.
+    assert h5py.h5o.get_info(file["kind"].id).rc == 4
+    assert comment(file["kind"]) == b"a kind of number"
 
 
 def groups(file, bound):
@@ -120,7 +150,8 @@ def groups(file, bound):
     link = file.get("outside", getlink=True)
     assert isinstance(link, h5py.ExternalLink) and (link.filename, link.path) == ("layouts_v18.h5", "/contiguous")
     same(file["outside"], floats(33, 50), "outside")
-    assert "ünïcode" in file
+    assert comment(file["ünïcode"]) == b"a comment"
+    assert file.id.links.get_info(b"mine").type == 70
 
 
 def attributes(file, bound):
@@ -156,6 +187,36 @@ def references(file, bound):
     assert file[file["group"].attrs["data"]] == file["group/data"]
     region = file["regions"][0]
     same(file[region][region], integers(10, 10)[2:5, 4:6], "region")
+    if bound in ("v112", "v200"):
+        standard(file)
+
+
+def standard(file):
+    """References of the standard type, of which h5py knows nothing: its library does."""
+    library, number = libhdf5(), ctypes.c_int64
+    for name in ("H5Ropen_object", "H5Ropen_region", "H5Ropen_attr"):
+        getattr(library, name).restype = number
+        getattr(library, name).argtypes = [ctypes.c_void_p, number, number]
+    kind = number.in_dll(library, "H5T_STD_REF_g")
+    found = ctypes.create_string_buffer(3 * 64)
+    library.H5Dread.argtypes = [number] * 5 + [ctypes.c_void_p]
+    dataset = file["standard"]
+    assert library.H5Dread(dataset.id.id, kind, 0, 0, 0, found) >= 0
+    at = [ctypes.addressof(found) + 64 * i for i in range(3)]
+    assert h5py.h5i.get_name(h5py.h5d.DatasetID(library.H5Ropen_object(at[0], 0, 0))) == b"/group/data"
+    region = h5py.h5s.SpaceID(library.H5Ropen_region(at[1], 0, 0))
+    assert region.get_select_bounds() == ((2, 4), (4, 5)) and region.get_select_npoints() == 6
+    attribute = h5py.h5a.AttrID(library.H5Ropen_attr(at[2], 0, 0))
+    assert attribute.name == b"data" and h5py.h5i.get_name(attribute) == b"/group"
+
+
+def external(file, bound):
+    here = os.getcwd()
+    os.chdir(os.path.dirname(file.filename))
+    try:
+        same(file["outside"], np.roll(integers(40), 20).reshape(2, 20), "outside")
+    finally:
+        os.chdir(here)
 
 
 def mapped(file, bound):
@@ -182,8 +243,25 @@ def tracked(file, bound):
     assert names == ["a" + i for i in order]
 
 
+def space(strategy, persist, page):
+    def values(file, bound):
+        creation = file.id.get_create_plist()
+        assert creation.get_file_space_strategy()[:2] == (strategy, persist)
+        assert creation.get_file_space_page_size() == page
+        layouts(file, bound)
+        attributes(file, bound)
+
+    return values
+
+
+SPACES = {"space-kept": space(h5py.h5f.FSPACE_STRATEGY_FSM_AGGR, True, 4096),
+          "space-paged": space(h5py.h5f.FSPACE_STRATEGY_PAGE, False, 4096),
+          "space-pages": space(h5py.h5f.FSPACE_STRATEGY_PAGE, True, 512),
+          "space-end": space(h5py.h5f.FSPACE_STRATEGY_NONE, False, 4096)}
+
 GROUPS = {"layouts": layouts, "filters": filters, "types": types, "groups": groups, "attributes": attributes,
-          "sequences": sequences, "appended": appended, "references": references, "virtual": mapped, "tracked": tracked}
+          "sequences": sequences, "appended": appended, "references": references, "virtual": mapped,
+          "external": external, "tracked": tracked}
 
 
 def edited(path):
@@ -197,7 +275,8 @@ def edited(path):
                 file.attrs[f"new {i}"] = i
                 file.create_group(f"new {i}")
             for name in before:
-                item = file.get(name) if not isinstance(file.get(name, getlink=True), h5py.ExternalLink) else None
+                kind = file.id.links.get_info(name.encode()).type
+                item = file.get(name) if kind in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT) else None
                 if isinstance(item, h5py.Dataset) and item.chunks and None in item.maxshape:
                     axis = item.maxshape.index(None)
                     item.resize(item.shape[axis] + 5, axis)
@@ -239,7 +318,8 @@ def say(case, check):
 
 def check(folder):
     for bound in BOUNDS:
-        for group, values in GROUPS.items():
+        spaces = SPACES if bound not in ("earliest", "v18") else {}
+        for group, values in {**GROUPS, **spaces}.items():
             path = os.path.join(folder, f"{group}_{bound}.h5")
 
             def read():
@@ -248,6 +328,8 @@ def check(folder):
 
             say(f"{group}: {bound}", read)
             say(f"{group}: {bound}, changed by the library", lambda: edited(path))
+    # Releases before 1.12 and 2.0 know nothing of references of the standard type and of complex numbers.
+    hdf5_tools.check(folder, {"references_v112", "references_v200", "types_v200"}, say)
     # Not before: netCDF4 brings an HDF5 library of its own, which the filters of hdf5plugin would find from then on.
     try:
         import netCDF4

@@ -72,9 +72,9 @@ pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
 pub use writer::{
-    BloscCodec, BloscShuffle, Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, Empty,
-    Encoder, Filters, FixedString, GroupWriter, ObjectId, Raw, Reference, RegionReference, Storage, Store,
-    Value, Writer,
+    BloscCodec, BloscShuffle, Bound, ChunkIndex, Committed, CreateOptions, DatasetBuilder, DatasetWriter,
+    Empty, Encoder, FileSpace, Filters, FixedString, GroupWriter, ObjectId, Raw, Reference, RegionReference,
+    StandardReference, Storage, Store, Value, Writer,
 };
 
 /// The structures of the format, as they are stored.

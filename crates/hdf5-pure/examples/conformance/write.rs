@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use hdf5_pure::{
-    Bound, ChunkIndex, CreateOptions, Datatype, Empty, Filters, FixedString, Range, RegionReference, Result,
-    Slab, Writer,
+    BloscCodec, BloscShuffle, Bound, ChunkIndex, Committed, CreateOptions, Datatype, Empty, Error, FileSpace,
+    Filters, FixedString, Range, RegionReference, Result, Slab, StandardReference, Writer,
 };
 
 const BOUNDS: [(&str, Bound); 5] = [
@@ -19,7 +19,7 @@ const BOUNDS: [(&str, Bound); 5] = [
 
 type Fill = fn(&mut Writer, Bound) -> Result<()>;
 
-const GROUPS: [(&str, Fill); 9] = [
+const GROUPS: [(&str, Fill); 10] = [
     ("layouts", layouts),
     ("filters", filters),
     ("types", types),
@@ -29,10 +29,13 @@ const GROUPS: [(&str, Fill); 9] = [
     ("appended", appended),
     ("references", references),
     ("virtual", mapped),
+    ("external", external),
 ];
 
 /// Writes the matrix into `folder`.
 pub(crate) fn write(folder: &Path) -> Result<()> {
+    let outside: Vec<u8> = integers(40).iter().flat_map(|number| number.to_le_bytes()).collect();
+    std::fs::write(folder.join("outside.raw"), outside).map_err(|error| Error::io("write", error))?;
     for (name, bound) in BOUNDS {
         for (group, fill) in GROUPS {
             let mut file = Writer::create_with(
@@ -42,6 +45,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
             fill(&mut file, bound)?;
             file.finish()?;
         }
+        spaces(folder, name, bound)?;
         // Creation order, a user block, and dimension scales, for netCDF.
         let options = CreateOptions {
             bound,
@@ -51,6 +55,24 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         };
         let mut file = Writer::create_with(folder.join(format!("tracked_{name}.h5")), &options)?;
         tracked(&mut file)?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+/// Files that say how their free space is managed.
+fn spaces(folder: &Path, name: &str, bound: Bound) -> Result<()> {
+    let ways = [
+        ("kept", FileSpace::Kept),
+        ("paged", FileSpace::Paged { size: 4096, kept: false }),
+        ("pages", FileSpace::Paged { size: 512, kept: true }),
+        ("end", FileSpace::Appended),
+    ];
+    for (way, file_space) in ways.into_iter().filter(|_| bound >= Bound::V110) {
+        let options = CreateOptions { bound, file_space, ..CreateOptions::default() };
+        let mut file = Writer::create_with(folder.join(format!("space-{way}_{name}.h5")), &options)?;
+        layouts(&mut file, bound)?;
+        attributes(&mut file, bound)?;
         file.finish()?;
     }
     Ok(())
@@ -68,7 +90,7 @@ fn floats(n: u64) -> Vec<f64> {
     (0..n).map(|k| number(k) as f64 / 4.0).collect()
 }
 
-fn layouts(file: &mut Writer, _: Bound) -> Result<()> {
+fn layouts(file: &mut Writer, bound: Bound) -> Result<()> {
     let shape = [33u64, 50];
     let all = floats(33 * 50);
     file.dataset("contiguous").shape(shape).write(&all)?;
@@ -104,6 +126,15 @@ fn layouts(file: &mut Writer, _: Bound) -> Result<()> {
     let long = floats(200_000);
     file.dataset("pages").chunks([3]).write(&long)?;
     file.dataset("pages_grow").max_shape([None]).chunks([1]).write(&long)?;
+    if bound >= Bound::V110 {
+        let edges = |file: &mut Writer, name: &str, maximum: [Option<u64>; 2]| {
+            let edges = file.dataset(name).shape(shape).max_shape(maximum).chunks([8, 7]);
+            edges.shuffle().deflate(1).unfiltered_edges().write(&all)
+        };
+        edges(file, "edges", [Some(33), Some(50)])?;
+        edges(file, "edges_grow", [None, Some(50)])?;
+        edges(file, "edges_grow_both", [None, None])?;
+    }
     file.dataset("nothing").shape([4, 5]).fill(7i32).create::<i32>()?;
     file.dataset("nothing_chunked").shape([4, 5]).chunks([2, 2]).fill(7i32).create::<i32>()?;
     let part = Slab::new(&[4, 5], [Range::new(1, 2), Range::new(0, 3).by(2)])?;
@@ -119,7 +150,13 @@ fn layouts(file: &mut Writer, _: Bound) -> Result<()> {
 }
 
 fn filters(file: &mut Writer, _: Bound) -> Result<()> {
-    let all: [(&str, Filters); 15] = [
+    let all: [(&str, Filters); 21] = [
+        ("blosc_blosclz", Filters::new().blosc(BloscCodec::BloscLz, 5, BloscShuffle::Bytes)),
+        ("blosc_lz4", Filters::new().blosc(BloscCodec::Lz4, 9, BloscShuffle::None)),
+        ("blosc_zlib", Filters::new().blosc(BloscCodec::Zlib, 5, BloscShuffle::Bytes)),
+        ("blosc_zstd", Filters::new().blosc(BloscCodec::Zstd, 3, BloscShuffle::Bits)),
+        ("blosc2_lz4hc", Filters::new().blosc2(BloscCodec::Lz4Hc, 5, BloscShuffle::Bytes)),
+        ("blosc2_zstd", Filters::new().blosc2(BloscCodec::Zstd, 5, BloscShuffle::Bits)),
         ("deflate", Filters::new().deflate(6)),
         ("stored", Filters::new().deflate(0)),
         ("shuffle_deflate", Filters::new().shuffle().deflate(9)),
@@ -237,8 +274,16 @@ fn types(file: &mut Writer, bound: Bound) -> Result<()> {
     }
     file.dataset("scalar").write_scalar(2.5f32)?;
     file.dataset("null").datatype(Datatype::float64()).write_null()?;
+    committed(file)
+}
+
+/// A datatype that is an object, and what is of it.
+fn committed(file: &mut Writer) -> Result<()> {
     let committed = file.root().commit("kind", &Datatype::integer(false, 2))?;
     file.dataset("committed").committed(committed).write(&[1u16, 2, 3])?;
+    file.attribute(committed, "of itself", Committed { datatype: committed, value: 9 })?;
+    file.root().attribute("of_kind", Committed { datatype: committed, value: [500i32, 2] })?;
+    file.comment(committed, "a kind of number")?;
     Ok(())
 }
 
@@ -259,6 +304,7 @@ fn groups(file: &mut Writer, _: Bound) -> Result<()> {
     let mut root = file.root();
     root.soft_link("soft", "/a/b")?.soft_link("dangling", "nowhere")?;
     root.external_link("outside", "layouts_v18.h5", "/contiguous")?;
+    root.user_link("mine", 70, b"what it means")?;
     root.group("ünïcode")?.comment("a comment")?;
     let above = root.id();
     root.group("a")?.hard_link("up", above)?;
@@ -306,14 +352,23 @@ fn appended(file: &mut Writer, _: Bound) -> Result<()> {
     Ok(())
 }
 
-fn references(file: &mut Writer, _: Bound) -> Result<()> {
+fn references(file: &mut Writer, bound: Bound) -> Result<()> {
     let data = file.dataset("group/data").shape([10, 10]).write(&integers(100))?;
     let group = file.group("group")?.id();
     let both = [file.reference(data)?, file.reference(group)?];
     file.dataset("objects").write(&both)?;
     file.attribute(group, "data", both[0])?;
     let region = Slab::new(&[10, 10], [Range::new(2, 3), Range::new(4, 2)])?;
-    file.dataset("regions").write(&[RegionReference::new(both[0], region)])?;
+    let region = RegionReference::new(both[0], region);
+    file.dataset("regions").write(std::slice::from_ref(&region))?;
+    if bound >= Bound::V112 {
+        let all = [
+            StandardReference::Object(both[0]),
+            StandardReference::Region(region),
+            StandardReference::Attribute(both[1], "data".to_owned()),
+        ];
+        file.dataset("standard").write(&all)?;
+    }
     Ok(())
 }
 
@@ -330,6 +385,13 @@ fn mapped(file: &mut Writer, bound: Bound) -> Result<()> {
         whole = whole.map(".", &format!("/part{i}"), &Slab::all(&[10])?, &target);
     }
     whole.create::<u8>()?;
+    Ok(())
+}
+
+/// Elements in a file beside: two parts of it, the later one first.
+fn external(file: &mut Writer, _: Bound) -> Result<()> {
+    let parts = [("outside.raw", 80, Some(80)), ("outside.raw", 0, None)];
+    file.dataset("outside").shape([2, 20]).external(parts).create::<i32>()?;
     Ok(())
 }
 

@@ -132,6 +132,7 @@ impl Editor {
             time: options.time,
             registry: options.reading.filters.clone(),
             threads: 0,
+            file_space: None,
         };
         Ok(Self {
             tree: Tree::edit(session, settings)?,

@@ -65,6 +65,7 @@ pub(crate) fn dataset(content: Content, k: u16) -> Result<Dataset> {
         pipeline: storage.pipeline,
         data,
         edited: None,
+        tail: Vec::new(),
     })
 }
 

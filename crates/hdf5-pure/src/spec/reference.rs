@@ -7,10 +7,11 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Error, Result};
 
 use super::global_heap::GlobalId;
 use super::selection::Selection;
-use super::{Address, Name, Sizes, address};
+use super::{Address, Name, Sizes, address, put_padding};
 
 /// What a reference leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +101,58 @@ pub(crate) fn blob(i: &[u8], kind: u8, external: bool) -> Parsed<'_, Option<Refe
         _ => (i, Part::Object),
     };
     Ok((i, object.map(|object| Reference { file, object, part })))
+}
+
+/// Bytes of an element of the new reference type.
+pub(crate) const ELEMENT: usize = 18;
+
+/// Appends an element that leads to an object of this file.
+pub(crate) fn put_object(out: &mut Vec<u8>, object: Address) {
+    let start = out.len();
+    out.extend([2, 0]);
+    put_token(out, object);
+    put_padding(out, start, ELEMENT);
+}
+
+fn put_token(out: &mut Vec<u8>, object: Address) {
+    out.push(8);
+    out.extend(object.0.to_le_bytes());
+}
+
+/// What stands before the heap ID in an element that leads to a part of an object; the blob has `len` bytes.
+pub(crate) fn blob_prefix(part: &Part, len: usize) -> [u8; 6] {
+    let kind = match part {
+        Part::Object => 2,
+        Part::Region(_) => 3,
+        Part::Attribute(_) => 4,
+    };
+    let [a, b, c, d] = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
+    [kind, 0, a, b, c, d]
+}
+
+/// Appends the blob of an element that leads to a part of an object of this file; a region has `rank` dimensions.
+///
+/// # Errors
+/// [`Error::Usage`] for a name of 64 KiB or more.
+pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: usize) -> Result<()> {
+    put_token(out, object);
+    match part {
+        Part::Object => {}
+        Part::Region(selection) => {
+            let mut bytes = Vec::new();
+            selection.encode(&mut bytes);
+            out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+            out.extend(u32::try_from(rank).unwrap_or(u32::MAX).to_le_bytes());
+            out.extend(bytes);
+        }
+        Part::Attribute(name) => {
+            let len = u16::try_from(name.as_bytes().len())
+                .map_err(|_| Error::usage("reference", "leads to a name of 64 KiB or more"))?;
+            out.extend(len.to_le_bytes());
+            out.extend(name.as_bytes());
+        }
+    }
+    Ok(())
 }
 
 fn sized_name(i: &[u8]) -> Parsed<'_, Name> {

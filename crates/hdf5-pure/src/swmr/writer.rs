@@ -11,7 +11,7 @@ use crate::model::open::{self, Found, Options};
 use crate::model::swmr::file::LiveFile;
 use crate::model::write::global_heap::GlobalHeap;
 use crate::writer::elements::appended;
-use crate::writer::value::{self, Elsewhere};
+use crate::writer::store::{self, Elsewhere};
 use crate::writer::{Bound, Storage, Store};
 
 /// An existing file whose datasets grow while others read them.
@@ -116,7 +116,7 @@ impl SwmrWriter {
             None => return Err(Error::not_found("object", path)),
         };
         let number = self.file.series(address)?;
-        value::refuse_indirect(&self.file.get(number)?.dataset.datatype)?;
+        store::refuse_indirect(&self.file.get(number)?.dataset.datatype)?;
         Ok(SwmrDataset { writer: self, number })
     }
 
@@ -190,7 +190,7 @@ impl SwmrDataset<'_> {
                 let datatype = datatype.clone();
                 let SwmrWriter { file, heap } = &mut *self.writer;
                 let elsewhere = Elsewhere { output: &mut file.output, heap, bound: Bound::LATEST };
-                Cow::Owned(value::convert(elsewhere, values, &datatype)?)
+                Cow::Owned(store::convert(elsewhere, values, &datatype)?)
             }
         };
         self.writer.file.write(self.number, slab, &bytes)?;

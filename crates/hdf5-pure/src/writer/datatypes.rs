@@ -3,7 +3,8 @@
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result};
 
-use super::value::{Store, UTF8};
+use super::store::Store;
+use super::value::UTF8;
 use crate::spec::Name;
 use crate::spec::message::datatype::{
     BitField, Class, Datatype, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member, Normalization,

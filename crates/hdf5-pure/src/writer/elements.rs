@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use sciformats_core::{Error, Range, Result, Slab};
 
-use super::value::{self, Encoder, Store, Value};
+use super::store::{self, Encoder, Store};
+use super::value::{self, Value};
 use crate::model::write::tree::{ObjectId, Tree};
 
 /// A dataset of a file that is written, to write elements to.
@@ -96,7 +97,7 @@ impl<'w> DatasetWriter<'w> {
         slab: &Slab,
         encode: impl FnOnce(&mut Encoder<'_>) -> Result<()>,
     ) -> Result<&mut Self> {
-        let ((), bytes) = value::encoded(self.tree, encode)?;
+        let ((), bytes) = store::encoded(self.tree, encode)?;
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.write(output, registry, slab, &bytes)?;
         Ok(self)
@@ -107,18 +108,22 @@ impl<'w> DatasetWriter<'w> {
     /// # Errors
     /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
     pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
-        let datatype = &self.tree.dataset(self.id)?.datatype;
-        let own = T::datatype();
-        let bytes = match T::as_bytes(values).filter(|_| crate::convert::same(&own, datatype)) {
-            Some(bytes) => Cow::Borrowed(bytes),
-            None => {
-                let datatype = datatype.clone();
-                Cow::Owned(value::converted(self.tree, values, &datatype)?)
-            }
-        };
+        let bytes = self.stored(values)?;
         let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
         dataset.write(output, registry, slab, &bytes)?;
         Ok(self)
+    }
+
+    /// Values as the dataset stores them.
+    fn stored<'v, T: Store>(&mut self, values: &'v [T]) -> Result<Cow<'v, [u8]>> {
+        let datatype = &self.tree.dataset(self.id)?.datatype;
+        match T::as_bytes(values).filter(|_| crate::convert::same(&T::datatype(), datatype)) {
+            Some(bytes) => Ok(Cow::Borrowed(bytes)),
+            None => {
+                let datatype = datatype.clone();
+                store::converted(self.tree, values, &datatype).map(Cow::Owned)
+            }
+        }
     }
 
     /// Writes all elements.
@@ -155,7 +160,18 @@ impl<'w> DatasetWriter<'w> {
     /// # Errors
     /// As [`append_along`](Self::append_along).
     pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
-        self.append_along(0, values)
+        if self.tree.dataset(self.id)?.edited.is_some() {
+            return self.append_along(0, values);
+        }
+        let row = sciformats_core::slab::elements(self.shape()?.get(1..).unwrap_or_default()).unwrap_or(0);
+        let rows = match (values.len() as u64).checked_rem(row) {
+            Some(0) => values.len() as u64 / row.max(1),
+            _ => return Err(Error::usage("values", "are no whole rows of the dataset")),
+        };
+        let bytes = self.stored(values)?;
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.append(output, registry, rows, &bytes)?;
+        Ok(self)
     }
 
     /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.

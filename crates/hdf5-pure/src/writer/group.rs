@@ -1,6 +1,6 @@
 //! Groups that are written.
 
-use sciformats_core::Result;
+use sciformats_core::{Error, Result};
 
 use super::dataset::DatasetBuilder;
 use super::value::{self, Value};
@@ -132,6 +132,17 @@ impl<'w> GroupWriter<'w> {
     pub fn external_link(&mut self, path: &str, file: &str, target: &str) -> Result<&mut Self> {
         value::link_value("external link", &[file, target])?;
         self.link(path, Destination::External { file: file.into(), path: target.into() })
+    }
+
+    /// A link of a class of yours, 65 to 255, whose data only your program understands.
+    ///
+    /// # Errors
+    /// As [`hard_link`](Self::hard_link); [`Error::Usage`](crate::Error::Usage) for another class or data of 64 KiB.
+    pub fn user_link(&mut self, path: &str, class: u8, data: &[u8]) -> Result<&mut Self> {
+        if class < 65 || data.len() > 65_000 {
+            return Err(Error::usage("link", "has a class below 65, or data of 64 KiB"));
+        }
+        self.link(path, Destination::User { class, data: data.to_vec() })
     }
 
     fn link(&mut self, path: &str, to: Destination) -> Result<&mut Self> {

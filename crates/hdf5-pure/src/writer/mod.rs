@@ -7,8 +7,11 @@ mod features;
 mod filters;
 mod group;
 mod layout;
+mod make;
 mod record;
+mod references;
 mod scales;
+pub(crate) mod store;
 pub(crate) mod value;
 
 use std::path::Path;
@@ -20,6 +23,7 @@ use crate::model::filters::Registry;
 use crate::model::write::output::Target;
 use crate::model::write::tree::{Settings, Tree};
 use crate::spec::Address;
+use crate::spec::message::file_space_info::FileSpaceInfo;
 
 pub use crate::model::write::bound::Bound;
 pub use crate::model::write::output::Storage;
@@ -29,7 +33,9 @@ pub use elements::DatasetWriter;
 pub use filters::{BloscCodec, BloscShuffle, Filters};
 pub use group::GroupWriter;
 pub use layout::ChunkIndex;
-pub use value::{Empty, Encoder, FixedString, Raw, Reference, RegionReference, Store, Value};
+pub use references::{Reference, RegionReference, StandardReference};
+pub use store::{Encoder, Store};
+pub use value::{Committed, Empty, FixedString, Raw, Value};
 
 /// How a file is created.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +54,50 @@ pub struct CreateOptions {
     pub filters: Registry,
     /// Threads that filter chunks; 0 is as many as the machine has. More than one need the feature `rayon`.
     pub threads: usize,
+    /// How programs that change the file later manage its free space.
+    pub file_space: FileSpace,
+}
+
+/// How the free space of a file is managed: what the file says to programs that change it. All but the default need
+/// [`Bound::V110`]. A new file has no free space that is kept track of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FileSpace {
+    /// Free space is used again as long as the file is open, and forgotten then. The file says nothing of it.
+    #[default]
+    Forgotten,
+    /// Free space is kept track of in the file.
+    Kept,
+    /// Space is managed in pages of `size` bytes, 512 to 1 GiB: structures and elements never share one.
+    Paged {
+        /// Bytes of a page.
+        size: u64,
+        /// Whether free space is kept track of in the file.
+        kept: bool,
+    },
+    /// New space is always at the end of the file.
+    Appended,
+}
+
+impl FileSpace {
+    /// The message that says so.
+    fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
+        let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
+        let (strategy, persist, page_size) = match self {
+            Self::Forgotten => return Ok(None),
+            Self::Kept => (0, true, None),
+            Self::Paged { size, kept } => (FileSpaceInfo::PAGES, kept, Some(size)),
+            Self::Appended => (3, false, None),
+        };
+        options.bound.needs(Bound::V110, "ways to manage free space")?;
+        if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
+            return wrong("has pages of less than 512 bytes, or of more than 1 GiB");
+        }
+        if page_size.is_some_and(|size| !(options.user_block.len() as u64).is_multiple_of(size)) {
+            return wrong("has pages that the user block does not fill");
+        }
+        let managers = if persist { vec![None; 12] } else { Vec::new() };
+        Ok(Some(FileSpaceInfo { strategy, persist, threshold: 1, page_size, managers }))
+    }
 }
 
 /// A new HDF5 file.
@@ -128,6 +178,7 @@ impl Writer {
             time: options.time,
             registry: options.filters.clone(),
             threads: options.threads,
+            file_space: options.file_space.info(options)?,
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,
@@ -169,6 +220,14 @@ impl Writer {
     pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
         let attribute = value::attribute(&mut self.tree, name, value)?;
         self.tree.attribute(object, attribute)
+    }
+
+    /// Gives an object a comment.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or the comment holds a NUL.
+    pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
+        self.tree.comment(object, text)
     }
 
     /// A reference to an object, for elements and attributes.

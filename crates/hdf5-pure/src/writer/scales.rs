@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use sciformats_core::{Error, Result};
 
-use super::value::{Encoder, Raw, Reference, Store, Value};
+use super::references::Reference;
+use super::store::{Encoder, Store};
+use super::value::{Raw, Value};
 use super::{ObjectId, Writer};
 use crate::spec::message::datatype::{CharacterSet, Class, Datatype, Padding};
 

@@ -36,18 +36,23 @@ struct Effort {
     enough: usize,
     /// After a match shorter than this, the next position is tried too.
     lazy: usize,
+    /// Where nothing repeats, at most so many positions are passed over at a time.
+    stride: usize,
 }
 
+/// After so many literals in a row, one position more is passed over at a time.
+const BARREN: usize = 32;
+
 const EFFORTS: [Effort; 9] = [
-    Effort { candidates: 2, enough: 16, lazy: 0 },
-    Effort { candidates: 4, enough: 24, lazy: 0 },
-    Effort { candidates: 6, enough: 32, lazy: 0 },
-    Effort { candidates: 8, enough: 32, lazy: 8 },
-    Effort { candidates: 16, enough: 48, lazy: 16 },
-    Effort { candidates: 48, enough: 128, lazy: 24 },
-    Effort { candidates: 96, enough: 128, lazy: 48 },
-    Effort { candidates: 384, enough: 258, lazy: 128 },
-    Effort { candidates: 1536, enough: 258, lazy: 258 },
+    Effort { candidates: 2, enough: 16, lazy: 0, stride: 16 },
+    Effort { candidates: 4, enough: 24, lazy: 0, stride: 16 },
+    Effort { candidates: 6, enough: 32, lazy: 0, stride: 8 },
+    Effort { candidates: 8, enough: 32, lazy: 8, stride: 8 },
+    Effort { candidates: 16, enough: 48, lazy: 16, stride: 4 },
+    Effort { candidates: 48, enough: 128, lazy: 24, stride: 1 },
+    Effort { candidates: 96, enough: 128, lazy: 48, stride: 1 },
+    Effort { candidates: 384, enough: 258, lazy: 128, stride: 1 },
+    Effort { candidates: 1536, enough: 258, lazy: 258, stride: 1 },
 ];
 
 /// Length and distance.
@@ -66,6 +71,8 @@ struct Chains<'a> {
     shift: u32,
     /// The position before each with the same hash.
     before: Vec<u32>,
+    /// Literals since the last match.
+    barren: usize,
 }
 
 /// Compresses less than 2 GiB at `level` 1 to 9 to blocks of a deflate stream, of which they may be the last.
@@ -133,6 +140,7 @@ impl<'a> Chains<'a> {
             heads: vec![0; 1 << bits],
             shift: 32 - bits,
             before: vec![0; input.len().next_power_of_two().clamp(1, WINDOW)],
+            barren: 0,
         }
     }
 
@@ -144,13 +152,15 @@ impl<'a> Chains<'a> {
             found.length * costs.literal > costs.symbols + 16 * bits
         };
         while at < end {
-            let byte = self.input.get(at).copied().unwrap_or(0);
             let mut found = self.find(at, LEAST - 1);
             if found.length < LEAST || !worth(found) {
-                block.literal(byte);
-                at += 1;
+                let passed = (1 + self.barren / BARREN).min(self.effort.stride).min(end - at);
+                self.input.iter().skip(at).take(passed).for_each(|&byte| block.literal(byte));
+                self.barren += passed;
+                at += passed;
                 continue;
             }
+            self.barren = 0;
             // The next position may have a better one.
             let mut inserted = at + 1;
             while found.length < self.effort.lazy {

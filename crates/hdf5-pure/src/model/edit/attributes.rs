@@ -60,7 +60,7 @@ fn parse(offset: u64, body: &[u8], creation_order: Option<u32>) -> Result<Attrib
     let name = locate("attribute message", offset, body, |i| {
         RawAttribute::parse(i).map(|(rest, raw)| (rest, raw.name.into()))
     })?;
-    Ok(Attribute { name, message: body.to_vec(), creation_order })
+    Ok(Attribute { name, message: body.to_vec(), creation_order, committed: None })
 }
 
 fn dense(

@@ -123,6 +123,10 @@ impl Counts {
     }
 
     fn links_of(&mut self, objects: &[Object], object: &Object, more: i64) {
+        if object.origin.is_none() {
+            let committed = object.attributes.iter().filter_map(|attribute| attribute.committed);
+            committed.for_each(|id| self.add(objects, &Destination::Object(id), more));
+        }
         match &object.kind {
             Kind::Group(group) => group.members().for_each(|member| self.add(objects, &member.to, more)),
             Kind::Dataset(dataset) if object.origin.is_none() => {

@@ -5,6 +5,7 @@ use sciformats_core::Result;
 use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
 use super::output::{Output, SIZES};
+use super::tree::ObjectId;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::lookup3;
 use crate::spec::message::MessageType;
@@ -19,6 +20,8 @@ pub(crate) struct Attribute {
     pub(crate) message: Vec<u8>,
     /// When it was made among the attributes of an object of the file that is edited.
     pub(crate) creation_order: Option<u32>,
+    /// The committed datatype that the attribute of a new object has.
+    pub(crate) committed: Option<ObjectId>,
 }
 
 /// What an object says of the order in which its attributes were made.

@@ -273,16 +273,20 @@ impl Chunked {
         Edges(self.unfiltered_edges.then(|| self.dimensions.clone()))
     }
 
-    /// Filters chunks that reached out of the dataset when they were stored and no longer do, as it has grown since.
-    fn filter_grown(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
+    /// Stores chunks anew that reached out of the dataset when they were stored and no longer do, as it has grown since, and
+    /// the other way round.
+    fn settle_edges(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
         let edges = self.edges();
-        let grown: Vec<Box<[u64]>> = self
+        if edges.0.is_none() {
+            return Ok(());
+        }
+        let changed: Vec<Box<[u64]>> = self
             .stored
             .iter()
-            .filter(|(scaled, stored)| stored.mask == EDGE && !edges.reaches_out(info, scaled))
+            .filter(|(scaled, stored)| (stored.mask == EDGE) != edges.reaches_out(info, scaled))
             .map(|(scaled, _)| scaled.clone())
             .collect();
-        for scaled in grown {
+        for scaled in changed {
             let chunk = self.load(output, info, &scaled)?;
             let encoded = edges.encode(info, scaled, chunk)?;
             self.store(output, encoded)?;
@@ -330,7 +334,7 @@ impl Chunked {
         info: &Info<'_>,
         bound: Bound,
     ) -> Result<layout::Chunked> {
-        self.filter_grown(output, info)?;
+        self.settle_edges(output, info)?;
         let largest = info.maximum.iter().zip(info.shape).map(|(max, &n)| max.unwrap_or(n));
         let counts: Vec<u64> =
             largest.zip(&self.dimensions).map(|(n, chunk)| n.div_ceil((*chunk).max(1)).max(1)).collect();

@@ -1,6 +1,6 @@
 //! Datasets that are written: their elements go to the file as they come, chunks as soon as they are complete.
 
-use sciformats_core::{Error, Result, Slab};
+use sciformats_core::{Error, Range, Result, Slab};
 
 use super::bound::Bound;
 use super::chunks::{Chunked, Info};
@@ -29,7 +29,12 @@ pub(crate) struct Dataset {
     pub(crate) data: Data,
     /// What is known of it if it was in the file before.
     pub(crate) edited: Option<Edited>,
+    /// The last rows, which were appended and are not in chunks yet.
+    pub(crate) tail: Vec<u8>,
 }
+
+/// Rows that do not fill a chunk are gathered up to so many bytes.
+const TAIL_BYTES: usize = 1 << 20;
 
 /// Where the elements are.
 pub(crate) enum Data {
@@ -89,6 +94,7 @@ impl Dataset {
 
     /// Sets the size of each dimension. What lies beyond it is taken away; what is new reads as the fill value.
     pub(crate) fn resize(&mut self, output: &mut Output, registry: &Registry, shape: &[u64]) -> Result<()> {
+        self.flush_tail(output, registry)?;
         let chunked = matches!(self.data, Data::Chunked(_));
         let Dataspace::Simple { dimensions, maximum } = &self.dataspace else {
             return Err(Error::usage("shape", "of a scalar does not change"));
@@ -159,6 +165,86 @@ impl Dataset {
         if slab.is_empty() {
             return Ok(());
         }
+        self.flush_tail(output, registry)?;
+        self.change(output, registry, slab, bytes)
+    }
+
+    /// Lets a new dataset grow along its first dimension by `rows` rows, whose packed bytes are `bytes`. Rows that do not
+    /// fill a chunk are gathered.
+    pub(crate) fn append(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        rows: u64,
+        bytes: &[u8],
+    ) -> Result<()> {
+        if bytes.len() > TAIL_BYTES {
+            self.flush_tail(output, registry)?;
+        }
+        let wrong = |problem: &'static str| Error::usage("shape", problem);
+        let Data::Chunked(Chunked { dimensions: chunk, .. }) = &self.data else {
+            return Err(wrong("changes only where elements are stored in chunks"));
+        };
+        let size = u64::from(self.datatype.size);
+        let Dataspace::Simple { dimensions, maximum } = &mut self.dataspace else {
+            return Err(wrong("of a scalar does not change"));
+        };
+        let (Some((first, inner)), Some(&chunk)) = (dimensions.split_first_mut(), chunk.first()) else {
+            return Err(wrong("has no dimension to grow along"));
+        };
+        let row =
+            sciformats_core::slab::elements(inner).and_then(|n| n.checked_mul(size)).ok_or_else(too_large)?;
+        if rows.checked_mul(row) != Some(bytes.len() as u64) {
+            return Err(Error::usage("values", "are no whole rows of the dataset"));
+        }
+        let end =
+            first.checked_add(rows).filter(|&end| end.checked_mul(row).is_some()).ok_or_else(too_large)?;
+        if maximum.first().copied().flatten().is_some_and(|max| end > max) {
+            return Err(wrong("passes the maximum of the dataset"));
+        }
+        let gathered = (self.tail.len() as u64).checked_div(row).unwrap_or(0);
+        let begin = first.saturating_sub(gathered);
+        *first = end;
+        let fills = end.checked_div(chunk) > begin.checked_div(chunk);
+        if !fills && self.tail.len().saturating_add(bytes.len()) <= TAIL_BYTES {
+            self.tail.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if self.tail.is_empty() {
+            let slab = self.last_rows(rows)?;
+            return self.change(output, registry, &slab, bytes);
+        }
+        self.tail.extend_from_slice(bytes);
+        self.flush_tail(output, registry)
+    }
+
+    /// Puts rows that were gathered into chunks.
+    pub(crate) fn flush_tail(&mut self, output: &mut Output, registry: &Registry) -> Result<()> {
+        if self.tail.is_empty() {
+            return Ok(());
+        }
+        let inner = self.shape().get(1..).unwrap_or_default();
+        let row = sciformats_core::slab::elements(inner).unwrap_or(0).saturating_mul(self.element_size());
+        let slab = self.last_rows((self.tail.len() as u64).checked_div(row).unwrap_or(0))?;
+        let mut tail = std::mem::take(&mut self.tail);
+        self.change(output, registry, &slab, &tail)?;
+        tail.clear();
+        self.tail = tail;
+        Ok(())
+    }
+
+    /// The last `rows` rows.
+    fn last_rows(&self, rows: u64) -> Result<Slab> {
+        let shape = self.shape();
+        let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
+        if let Some(range) = ranges.first_mut() {
+            *range = Range::new(range.count.saturating_sub(rows), rows);
+        }
+        Slab::new(shape, ranges)
+    }
+
+    /// Writes elements that can be written.
+    fn change(&mut self, output: &mut Output, registry: &Registry, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.attempt(|dataset| {
             dataset.relocate(output, slab, bytes.len() as u64)?;
             dataset.store(output, registry, slab, bytes)
@@ -185,6 +271,9 @@ impl Dataset {
                     None => allocate(output, total, fill_value.as_deref().filter(|_| !slab.is_all()))?,
                 };
                 *place = Some(address);
+                if slab.is_all() {
+                    return output.write(address, bytes);
+                }
                 runs(slab, size, |at, part| {
                     let at = Address(address.0.saturating_add(at));
                     output.write_part(at, bytes.get(part).unwrap_or_default())
@@ -243,6 +332,7 @@ impl Dataset {
 
     /// Stores what is in memory, writes the index, and says where the elements are.
     pub(crate) fn close(&mut self, output: &mut Output, registry: &Registry, bound: Bound) -> Result<Layout> {
+        self.flush_tail(output, registry)?;
         let (size, total) = (self.element_size(), self.bytes()?);
         let (shape, maximum) = (self.shape().to_vec(), self.maximum());
         let fill_value = self.fill_bytes().map(<[u8]>::to_vec);

@@ -215,6 +215,20 @@ impl Tree {
         Ok(messages)
     }
 
+    /// Writes the object header that the superblock leads to, if there is something to say in it.
+    fn extension(&mut self) -> Result<Option<Address>> {
+        /// Not shared, and marked by who does not know it.
+        const FLAGS: u8 = 0x14;
+        let Some(info) = &self.settings.file_space else { return Ok(None) };
+        let end = Address(self.output.end());
+        let message =
+            Message::new(MessageType::FileSpaceInfo, FLAGS, |out| info.encode(out, SIZES, Some(end)));
+        let header = Header { version: 2, flags: 0, references: 1, messages: vec![message] }.complete()?;
+        let at = self.output.allocate(header.size() as u64)?;
+        header.write(&mut self.output, at, header.size())?;
+        Ok(Some(at))
+    }
+
     fn superblock(&mut self, root: Option<&Parts>) -> Result<()> {
         let Some(root) = root else { return Err(Error::usage("file", "has no root group")) };
         let bound = self.settings.bound;
@@ -236,7 +250,7 @@ impl Tree {
                     },
                 },
             },
-            false => Rest::New { extension: None, root: root.address },
+            false => Rest::New { extension: self.extension()?, root: root.address },
         };
         let superblock = Superblock {
             version: match bound {

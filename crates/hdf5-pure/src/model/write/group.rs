@@ -42,6 +42,7 @@ pub(crate) enum Destination {
         file: Name,
         path: Name,
     },
+    /// What only its maker understands: its class and its data.
     User {
         class: u8,
         data: Vec<u8>,

@@ -26,6 +26,7 @@ pub(crate) mod group;
 mod header;
 pub(crate) mod links;
 pub(crate) mod output;
+pub(crate) mod pages;
 pub(crate) mod pipeline;
 pub(crate) mod symbols;
 pub(crate) mod tree;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sciformats_core::storage::{Durability, Replacement, check_range};
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
+use super::pages::Pages;
 use crate::model::edit::space::{Space, Use};
 use crate::spec::{Address, Sizes};
 
@@ -58,11 +59,27 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Takes the space of a long write at the end of a file; the system finds it quicker at once than page by page.
+    fn reserve(&mut self, offset: u64, len: u64) -> Result<()> {
+        match self {
+            Self::File(replacement) if len >= RESERVED => {
+                let storage = replacement.storage()?;
+                // What lies between would be taken too.
+                if offset <= storage.len() { storage.reserve(offset.saturating_add(len)) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The widths of addresses and lengths in new files.
 pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
 /// Gathered bytes are written when there are this many; longer writes go out at once.
 const GATHERED: usize = 1 << 20;
+/// Space for writes of so many bytes is taken from the system at once.
+const RESERVED: u64 = 4 << 20;
 /// Structures start at multiples of this.
 const ALIGNMENT: u64 = 8;
 
@@ -78,12 +95,15 @@ pub(crate) struct Output {
     pending_part: bool,
     /// Threads that filter chunks, 0 for as many as the machine has.
     pub(crate) threads: usize,
+    /// The pages of a file that is managed in pages.
+    pub(crate) pages: Option<Pages>,
 }
 
 impl Output {
     /// A file whose superblock stands at `base`, behind a user block of that length.
     pub(crate) fn new(target: Target, base: u64) -> Self {
-        Self { target, base, end: 0, pending: Vec::new(), pending_at: 0, pending_part: false, threads: 0 }
+        let pending = Vec::new();
+        Self { target, base, end: 0, pending, pending_at: 0, pending_part: false, threads: 0, pages: None }
     }
 
     /// A file that is there and ends at `end`, counted from `base`.
@@ -104,7 +124,7 @@ impl Output {
     pub(crate) fn allocate(&mut self, len: u64) -> Result<Address> {
         match &self.target {
             Target::Edited(space) => space.allocate(len, Use::Metadata),
-            _ => self.append(len),
+            _ => self.append(len, false),
         }
     }
 
@@ -112,7 +132,7 @@ impl Output {
     pub(crate) fn allocate_data(&mut self, len: u64) -> Result<Address> {
         match &self.target {
             Target::Edited(space) => space.allocate(len, Use::Data),
-            _ => self.append(len),
+            _ => self.append(len, true),
         }
     }
 
@@ -120,7 +140,7 @@ impl Output {
     pub(crate) fn allocate_zeroed(&mut self, len: u64) -> Result<Address> {
         match &self.target {
             Target::Edited(space) => space.allocate_zeroed(len, Use::Data),
-            _ => self.append(len),
+            _ => self.append(len, true),
         }
     }
 
@@ -142,11 +162,17 @@ impl Output {
         }
     }
 
-    /// Takes `len` bytes at the end.
-    fn append(&mut self, len: u64) -> Result<Address> {
-        let place = || {
-            let start = self.end.checked_next_multiple_of(ALIGNMENT)?;
-            let end = start.checked_add(len)?;
+    /// Takes `len` bytes at the end, or in a page that is begun.
+    fn append(&mut self, len: u64, elements: bool) -> Result<Address> {
+        let (end, pages) = (self.end, &mut self.pages);
+        let mut place = || {
+            let (start, end) = match pages {
+                Some(pages) => pages.take(end, len, ALIGNMENT, elements)?,
+                None => {
+                    let start = end.checked_next_multiple_of(ALIGNMENT)?;
+                    (start, start.checked_add(len)?)
+                }
+            };
             end.checked_add(self.base).filter(|&end| end < i64::MAX.cast_unsigned()).map(|_| (start, end))
         };
         let (start, end) = place().ok_or_else(|| Error::usage("file", "would be longer than 2^63 bytes"))?;
@@ -199,6 +225,7 @@ impl Output {
                 self.pending_at = offset;
             }
         }
+        self.target.reserve(offset, bytes.len() as u64)?;
         if bytes.len() >= GATHERED {
             self.flush()?;
             self.target.write_at(offset, bytes)?;

@@ -13,10 +13,12 @@ use super::global_heap::GlobalHeap;
 use super::group::{Destination, Group, Member};
 use super::header::RESERVED;
 use super::output::{Output, Target};
+use super::pages::Pages;
 use crate::model::edit::session::Session;
 use crate::model::edit::space::Use;
 use crate::model::filters::Registry;
 use crate::spec::message::datatype::Datatype;
+use crate::spec::message::file_space_info::FileSpaceInfo;
 use crate::spec::{Address, Name};
 
 /// An object of a file that is written.
@@ -47,6 +49,8 @@ pub(crate) struct Settings {
     pub(crate) registry: Registry,
     /// Threads that filter chunks, 0 for as many as the machine has.
     pub(crate) threads: usize,
+    /// What the file says of its free space.
+    pub(crate) file_space: Option<FileSpaceInfo>,
 }
 
 /// The file.
@@ -118,6 +122,8 @@ impl Tree {
     pub(crate) fn new(target: Target, user_block: &[u8], settings: Settings) -> Result<Self> {
         let mut output = Output::new(target, user_block.len() as u64);
         output.threads = settings.threads;
+        let paged = settings.file_space.as_ref().filter(|info| info.strategy == FileSpaceInfo::PAGES);
+        output.pages = paged.and_then(|info| info.page_size).map(Pages::new);
         if !user_block.is_empty() {
             output.user_block(user_block)?;
         }

@@ -99,7 +99,8 @@ pub(crate) struct NewAttribute<'a> {
 }
 
 impl NewAttribute<'_> {
-    /// Appends a message of `version` 1 or 3. Version 1 has neither shared datatypes nor UTF-8 names.
+    /// Appends a message of `version` 1 to 3. Version 1 has neither shared datatypes nor UTF-8 names,
+    /// version 2 no UTF-8 names.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
         let shared = u8::from(self.shared_datatype) | u8::from(self.shared_dataspace) << 1;
         out.extend([version, if version > 1 { shared } else { 0 }]);

@@ -7,7 +7,10 @@ use nom::multi::count;
 use nom::number::complete::{le_u16, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
-use super::super::{Address, Sizes, address, length, put_address};
+use super::super::{Address, Sizes, address, length, put_address, put_length};
+
+/// Bytes of a page where nobody chose another number.
+const PAGE: u64 = 4096;
 
 /// How a file manages its free space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +28,9 @@ pub struct FileSpaceInfo {
 }
 
 impl FileSpaceInfo {
+    /// The strategy that manages space in pages.
+    pub(crate) const PAGES: u8 = 1;
+
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
         let (at, version) = field("version", byte)(i)?;
         let (at, strategy) = field("strategy", byte)(at)?;
@@ -60,6 +66,19 @@ impl FileSpaceInfo {
                 Ok((at, Self { strategy, persist, threshold, page_size: Some(page_size), managers }))
             }
             found => field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
+        }
+    }
+
+    /// Appends version 1 of the message. `end` is the end of the file without its managers.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, end: Option<Address>) {
+        out.extend([1, self.strategy, u8::from(self.persist)]);
+        put_length(out, self.threshold, sizes);
+        put_length(out, self.page_size.unwrap_or(PAGE), sizes);
+        out.extend([0; 2]);
+        put_address(out, end.filter(|_| self.persist), sizes);
+        if self.persist {
+            let managers = self.managers.iter().copied().chain(std::iter::repeat(None)).take(12);
+            managers.for_each(|manager| put_address(out, manager, sizes));
         }
     }
 }
@@ -103,5 +122,17 @@ mod tests {
         let (_, one) = FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60))), SIZES).unwrap();
         assert_eq!(one.managers.iter().flatten().count(), 1);
         assert_eq!(one.managers[0], Some(Address(77)));
+    }
+
+    #[test]
+    fn encoded_and_parsed() {
+        for (strategy, persist) in [(0, true), (1, false), (1, true), (3, false)] {
+            let managers = if persist { vec![None; 12] } else { Vec::new() };
+            let info = FileSpaceInfo { strategy, persist, threshold: 1, page_size: Some(512), managers };
+            let mut bytes = Vec::new();
+            info.encode(&mut bytes, SIZES, Some(Address(77)));
+            assert_eq!(bytes.len(), if persist { 125 } else { 29 });
+            assert_eq!(FileSpaceInfo::parse(&bytes, SIZES).unwrap().1, info);
+        }
     }
 }

@@ -1,0 +1,289 @@
+//! Datasets that are made of their settings.
+
+use std::collections::BTreeMap;
+
+use sciformats_core::{Error, Result, Slab};
+
+use super::dataset::{DatasetBuilder, Place};
+use super::elements::DatasetWriter;
+use super::filters::Filtered;
+use super::layout::{self, ChunkIndex};
+use super::store::{self, Store};
+use crate::model::write::bound::Bound;
+use crate::model::write::chunk_index::CHUNK_K;
+use crate::model::write::chunk_shape;
+use crate::model::write::chunks::Chunked;
+use crate::model::write::dataset::{Data, Dataset};
+use crate::model::write::output::SIZES;
+use crate::model::write::symbols;
+use crate::model::write::tree::{Kind, ObjectId};
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::external_files::{ExternalFiles, Slot};
+use crate::spec::message::fill_value::{Fill, FillValue};
+use crate::spec::virtual_mapping::{self, Mapping};
+
+/// When space is taken: 1 at once, 2 with the first elements, 3 chunk by chunk.
+const EARLY: u8 = 1;
+const LATE: u8 = 2;
+const INCREMENTAL: u8 = 3;
+/// Fill values are written where the user set one.
+const IF_SET: u8 = 2;
+/// Elements in the header share a message's 64 KiB with its other fields.
+const MAX_COMPACT: u64 = 65_520;
+
+impl<'w> DatasetBuilder<'w> {
+    /// Makes the dataset and writes all of its elements, row by row.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the number of values is not that of the shape, or settings do not go together; `Io`.
+    pub fn write<T: Store>(mut self, values: &[T]) -> Result<ObjectId> {
+        let shape = self.shape.take().unwrap_or_else(|| vec![values.len() as u64]);
+        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataset = self.build(&T::datatype(), dataspace)?;
+        dataset.or_nothing(|dataset| dataset.write_all(values).map(|_| ()))
+    }
+
+    /// Makes a dataset without dimensions, which has one element.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_scalar<T: Store>(mut self, value: T) -> Result<ObjectId> {
+        if self.shape.take().is_some() || self.maximum.take().is_some() {
+            return Err(Error::usage("shape", "is none that a scalar has"));
+        }
+        let dataset = self.build(&T::datatype(), Dataspace::Scalar)?;
+        dataset.or_nothing(|dataset| dataset.write_all(&[value]).map(|_| ()))
+    }
+
+    /// Makes a dataset without elements, only with a type.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no [`datatype`](Self::datatype), or settings do not go together.
+    pub fn write_null(self) -> Result<ObjectId> {
+        let datatype = self.own_datatype()?;
+        Ok(self.build(&datatype, Dataspace::Null)?.id)
+    }
+
+    /// Makes the dataset and writes all of its elements, given as bytes of its [`datatype`](Self::datatype).
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no shape or datatype, elements of the type are not bytes alone, or settings do not go
+    /// together; `Io`.
+    pub fn write_raw(mut self, bytes: &[u8]) -> Result<ObjectId> {
+        let datatype = self.own_datatype()?;
+        store::refuse_indirect(&datatype)?;
+        let shape = self.shape.take().ok_or_else(|| Error::usage("shape", "is not given"))?;
+        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataset = self.build(&datatype, dataspace)?;
+        let slab = Slab::all(&shape)?;
+        dataset.or_nothing(|dataset| {
+            let (state, output, registry) = dataset.tree.dataset_mut(dataset.id)?;
+            state.write(output, registry, &slab, bytes)
+        })
+    }
+
+    fn own_datatype(&self) -> Result<Datatype> {
+        match (&self.datatype, self.committed) {
+            (Some(datatype), _) => Ok(datatype.clone()),
+            (None, Some(id)) => self.tree.committed(id).cloned(),
+            (None, None) => Err(Error::usage("datatype", "is not given")),
+        }
+    }
+
+    /// Makes the dataset without writing elements. It needs a [`shape`](Self::shape), which may be 0 where it can grow.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if settings do not go together.
+    pub fn create<T: Store>(mut self) -> Result<DatasetWriter<'w>> {
+        let shape = self.shape.take().ok_or_else(|| Error::usage("shape", "is not given"))?;
+        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        self.build(&T::datatype(), dataspace)
+    }
+
+    /// Makes the dataset without writing elements, for [`DatasetWriter::write_encoded`]. It needs a
+    /// [`datatype`](Self::datatype); without a [`shape`](Self::shape) it has one element and no dimensions.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no datatype, or settings do not go together.
+    pub fn create_encoded(mut self) -> Result<DatasetWriter<'w>> {
+        let datatype = self.own_datatype()?;
+        let dataspace = match self.shape.take() {
+            Some(shape) => layout::simple(&shape, self.maximum.take())?,
+            None => Dataspace::Scalar,
+        };
+        self.build(&datatype, dataspace)
+    }
+
+    fn build(mut self, own: &Datatype, dataspace: Dataspace) -> Result<DatasetWriter<'w>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let datatype = match (self.committed, self.datatype.take()) {
+            (Some(id), _) => self.tree.committed(id)?.clone(),
+            (None, asked) => self.tree.settings.bound.datatype(asked.as_ref().unwrap_or(own))?,
+        };
+        datatype.check()?;
+        let value = self.fill_value(&datatype)?;
+        let filled = value != Fill::Default;
+        let data = self.data(&dataspace, &datatype)?;
+        let chunk = match &data {
+            Data::Chunked(chunked) => &chunked.dimensions[..],
+            _ => &[],
+        };
+        let pipeline = self.filters.pipeline(Filtered { datatype: &datatype, fill: &value, chunk })?;
+        let implicit = self.index == Some(ChunkIndex::Implicit);
+        let allocation_time = match &data {
+            _ if self.early || implicit => EARLY,
+            Data::Compact(_) => EARLY,
+            Data::Chunked(_) => INCREMENTAL,
+            _ => LATE,
+        };
+        let fill = FillValue { allocation_time, write_time: IF_SET, value };
+        let mut dataset = Dataset {
+            datatype,
+            committed: self.committed,
+            dataspace,
+            fill,
+            pipeline,
+            data,
+            edited: None,
+            tail: Vec::new(),
+        };
+        if filled {
+            dataset.fill_compact();
+        }
+        if implicit {
+            dataset.allocate_chunks(&mut self.tree.output)?;
+        }
+        let id = self.tree.insert(self.parent, &self.path, Kind::Dataset(Box::new(dataset)))?;
+        for attribute in self.attributes {
+            self.tree.attribute(id, attribute)?;
+        }
+        self.tree.object_mut(id)?.comment = self.comment;
+        Ok(DatasetWriter::new(self.tree, id))
+    }
+
+    fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {
+        match (self.fill.take(), self.undefined) {
+            (Some((own, bytes)), _) => {
+                let own = self.tree.settings.bound.datatype(&own)?;
+                Ok(Fill::Value(crate::convert::elements(&own, datatype, bytes)?))
+            }
+            (None, true) => Ok(Fill::Undefined),
+            (None, false) => Ok(Fill::Default),
+        }
+    }
+
+    fn data(&mut self, dataspace: &Dataspace, datatype: &Datatype) -> Result<Data> {
+        let filtered = !self.filters.is_empty();
+        let Dataspace::Simple { dimensions, maximum } = dataspace else {
+            if filtered || matches!(self.place, Place::Chunked(_)) {
+                return Err(Error::usage("chunks", "are nothing that a dataset without dimensions has"));
+            }
+            let bytes = dataspace.elements().unwrap_or(0).saturating_mul(datatype.size.into());
+            return self.flat(bytes);
+        };
+        let grows = maximum.iter().zip(dimensions).any(|(max, &n)| *max != Some(n));
+        let elements = dataspace.elements().unwrap_or(u64::MAX);
+        let bytes = elements
+            .checked_mul(datatype.size.into())
+            .ok_or_else(|| Error::usage("shape", "has more bytes than a file holds"))?;
+        let chunks = match std::mem::replace(&mut self.place, Place::Chosen) {
+            Place::External(files) if !filtered => return self.external_files(files),
+            Place::Virtual(mappings) if !filtered => return self.mapped(&mappings),
+            Place::Chunked(chunks) => chunks,
+            Place::Chosen if filtered || grows || self.index.is_some() => None,
+            other => {
+                self.place = other;
+                if filtered || grows {
+                    return Err(Error::usage(
+                        "dataset",
+                        "that grows or is filtered has its elements in chunks",
+                    ));
+                }
+                return self.flat(bytes);
+            }
+        };
+        let chunks =
+            chunks.unwrap_or_else(|| chunk_shape::automatic(dimensions, maximum, datatype.size.into()));
+        self.chunked(dimensions, maximum, chunks, (datatype, filtered))
+    }
+
+    fn external_files(&mut self, files: Vec<(String, u64, Option<u64>)>) -> Result<Data> {
+        let mut heap = vec![0; 8]; // the empty name
+        let wrong = files.is_empty() || files.len() > usize::from(u16::MAX);
+        if wrong || files.iter().any(|(name, ..)| name.is_empty() || name.contains('\0')) {
+            return Err(Error::usage("external files", "are none, too many, or have names that are none"));
+        }
+        let slots = files
+            .into_iter()
+            .map(|(name, offset, size)| Slot {
+                name: symbols::name(&mut heap, name.as_bytes()),
+                offset,
+                size,
+            })
+            .collect();
+        let heap = symbols::local_heap(&mut self.tree.output, &heap)?;
+        Ok(Data::External(ExternalFiles { heap, slots }))
+    }
+
+    fn mapped(&mut self, mappings: &[Mapping]) -> Result<Data> {
+        self.tree.settings.bound.needs(Bound::V110, "virtual datasets")?;
+        let mut bytes = Vec::new();
+        virtual_mapping::encode(&mut bytes, mappings, SIZES);
+        Ok(Data::Virtual(self.tree.heap.put(&mut self.tree.output, &bytes)?))
+    }
+
+    /// Elements that are not in chunks.
+    fn flat(&self, bytes: u64) -> Result<Data> {
+        match self.place {
+            Place::Compact if bytes > MAX_COMPACT => {
+                Err(Error::usage("compact dataset", format!("has {bytes} bytes, more than {MAX_COMPACT}")))
+            }
+            Place::Compact => Ok(Data::Compact(vec![0; usize::try_from(bytes).unwrap_or(0)])),
+            _ => Ok(Data::Contiguous(None)),
+        }
+    }
+
+    fn chunked(
+        &self,
+        shape: &[u64],
+        maximum: &[Option<u64>],
+        chunks: Vec<u64>,
+        (datatype, filtered): (&Datatype, bool),
+    ) -> Result<Data> {
+        let wrong = |problem: &'static str| Err(Error::usage("chunks", problem));
+        if chunks.len() != shape.len() || chunks.contains(&0) || chunks.is_empty() {
+            return wrong("have another number of dimensions than the dataset, or a side of 0");
+        }
+        if chunks.iter().zip(maximum).any(|(&n, max)| max.is_some_and(|max| n > max.max(1))) {
+            return wrong("are larger than the dataset can be");
+        }
+        let bytes = chunks.iter().try_fold(u64::from(datatype.size), |product, &n| product.checked_mul(n));
+        let bound = self.tree.settings.bound;
+        let wide = match bytes {
+            Some(bytes) if u32::try_from(bytes).is_ok() => false,
+            Some(_) if bound >= Bound::V200 => true,
+            _ => return wrong("have 4 GiB or more, which only the newest bound allows"),
+        };
+        if self.unfiltered_edges {
+            bound.needs(Bound::V110, "edges without filters")?;
+        }
+        if let Some(index) = self.index {
+            index.check(shape, maximum, &chunks, filtered)?;
+        }
+        Ok(Data::Chunked(Chunked {
+            dimensions: chunks,
+            index: self.index.map(ChunkIndex::kind),
+            wide,
+            unfiltered_edges: self.unfiltered_edges && filtered,
+            stored: BTreeMap::new(),
+            open: BTreeMap::new(),
+            implicit: None,
+            overwrites: false,
+            k: CHUNK_K,
+            left: Vec::new(),
+        }))
+    }
+}

@@ -1,0 +1,126 @@
+//! References as elements.
+
+use sciformats_core::{Result, Slab};
+
+use super::store::{Encoder, Store};
+use crate::model::write::bound::Bound;
+use crate::model::write::output::SIZES;
+use crate::spec::message::datatype::{Class, Datatype, ReferenceKind};
+use crate::spec::reference::{self, Part};
+use crate::spec::selection::Selection;
+use crate::spec::{Address, put_uint};
+
+/// A reference to an object of the file, or to none: made by [`Writer::reference`](crate::Writer::reference).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Reference(pub(super) Option<u64>);
+
+impl Reference {
+    pub(crate) fn to(address: u64) -> Self {
+        Self(Some(address))
+    }
+}
+
+impl Store for Reference {
+    fn datatype() -> Datatype {
+        Datatype { version: 1, size: 8, class: Class::Reference(ReferenceKind::Object) }
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        values.iter().for_each(|reference| to.bytes(&reference.0.unwrap_or(0).to_le_bytes()));
+        Ok(())
+    }
+}
+
+/// A reference to a part of a dataset of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionReference {
+    object: Reference,
+    slab: Slab,
+}
+
+impl RegionReference {
+    /// A reference to the elements of `slab` of the dataset that `dataset` refers to.
+    pub fn new(dataset: Reference, slab: Slab) -> Self {
+        Self { object: dataset, slab }
+    }
+
+    fn selection(&self, bound: Bound) -> Result<Selection> {
+        let selection = Selection::of(&self.slab);
+        if matches!(selection, Selection::Regular(_)) {
+            bound.needs(Bound::V110, "selections with steps or beyond 2^32 elements")?;
+        }
+        Ok(selection)
+    }
+}
+
+impl Store for RegionReference {
+    fn datatype() -> Datatype {
+        Datatype { version: 1, size: 12, class: Class::Reference(ReferenceKind::Region) }
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        for value in values {
+            let Some(object) = value.object.0 else {
+                to.bytes(&[0; 12]);
+                continue;
+            };
+            let mut bytes = Vec::new();
+            put_uint(&mut bytes, object, SIZES.offsets.into());
+            value.selection(to.bound)?.encode(&mut bytes);
+            to.heap_object(&bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// A reference of the standard type, which came with [`Bound::V112`](crate::Bound::V112): to an object, a part of a dataset, or an attribute of
+/// the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StandardReference {
+    /// To an object, or to none.
+    Object(Reference),
+    /// To elements of a dataset.
+    Region(RegionReference),
+    /// To the attribute of this name of an object.
+    Attribute(Reference, String),
+}
+
+impl StandardReference {
+    /// The object, and what is meant of it with its number of dimensions; none if there is no object.
+    fn parts(&self, bound: Bound) -> Result<Option<(Address, Part, usize)>> {
+        let (object, part, rank) = match self {
+            Self::Object(object) => (object, Part::Object, 0),
+            Self::Region(region) => {
+                (&region.object, Part::Region(region.selection(bound)?), region.slab.of().len())
+            }
+            Self::Attribute(object, name) => (object, Part::Attribute(name.as_str().into()), 0),
+        };
+        Ok(object.0.map(|address| (Address(address), part, rank)))
+    }
+}
+
+impl Store for StandardReference {
+    fn datatype() -> Datatype {
+        let size = u32::try_from(reference::ELEMENT).unwrap_or(0);
+        Datatype { version: 4, size, class: Class::Reference(ReferenceKind::Standard) }
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        for value in values {
+            let mut bytes = Vec::new();
+            match value.parts(to.bound)? {
+                None => to.bytes(&[0; reference::ELEMENT]),
+                Some((object, Part::Object, _)) => {
+                    reference::put_object(&mut bytes, object);
+                    to.bytes(&bytes);
+                }
+                Some((object, part, rank)) => {
+                    reference::put_blob(&mut bytes, object, &part, rank)?;
+                    to.bytes(&reference::blob_prefix(&part, bytes.len()));
+                    to.heap_object(&bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! What is rarer in a file is written and read again: references of the standard type, attributes of committed datatypes,
+//! edges without filters, links of the user's, Blosc, rows that come one by one.
+
+use hdf5_pure::structure::{Part, Reference, Regular, Selection, Target};
+use hdf5_pure::{
+    Bound, Committed, CreateOptions, Datatype, Error, File, FileSpace, Filters, Range, RegionReference, Slab,
+    StandardReference, Writer,
+};
+
+type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+fn writer(bound: Bound) -> Result<Writer> {
+    Ok(Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() })?)
+}
+
+fn read(file: Writer) -> Result<File> {
+    Ok(File::from_bytes(file.into_bytes()?)?)
+}
+
+#[test]
+fn references_of_the_standard_type() -> Result {
+    let write = |file: &mut Writer| -> Result {
+        let data = file.dataset("group/data").shape([10, 10]).write(&[3u8; 100])?;
+        let group = file.group("group")?.attribute("name", 1)?.id();
+        let (data, group) = (file.reference(data)?, file.reference(group)?);
+        let block = Slab::new(&[10, 10], [Range::new(2, 3), Range::new(4, 2)])?;
+        let steps = Slab::new(&[10, 10], [Range::new(0, 2).by(4), Range::all(10)])?;
+        let all = [
+            StandardReference::Object(data),
+            StandardReference::Region(RegionReference::new(data, block)),
+            StandardReference::Attribute(group, "name".to_owned()),
+            StandardReference::Object(Default::default()),
+            StandardReference::Region(RegionReference::new(data, steps)),
+        ];
+        file.dataset("references").write(&all)?;
+        file.root().attribute("one", all[1].clone())?;
+        Ok(())
+    };
+    for bound in [Bound::V112, Bound::V200] {
+        let mut file = writer(bound)?;
+        write(&mut file)?;
+        let file = read(file)?;
+        let (data, group) = (file.dataset("group/data")?.address(), file.group("group")?.address());
+        let found = file.dataset("references")?.read::<Option<Reference>>()?;
+        let [Some(object), Some(region), Some(attribute), None, Some(steps)] = &found[..] else {
+            return Err(format!("{found:?}").into());
+        };
+        assert_eq!((object.object, &object.part), (data, &Part::Object));
+        assert_eq!((attribute.object, &attribute.part), (group, &Part::Attribute("name".into())));
+        let block = Selection::Blocks(vec![(vec![2, 4], vec![4, 5])]);
+        assert_eq!((region.object, &region.part), (data, &Part::Region(block)));
+        let all = |start, stride, count| Regular { start, stride, count: Some(count), block: Some(1) };
+        let steps_found = Selection::Regular(vec![all(0, 4, 2), all(0, 1, 10)]);
+        assert_eq!((steps.object, &steps.part), (data, &Part::Region(steps_found)));
+    }
+    assert!(write(&mut writer(Bound::V110)?).is_err(), "1.10 has no such references");
+    Ok(())
+}
+
+#[test]
+fn attributes_of_a_committed_datatype() -> Result {
+    for bound in [Bound::Earliest, Bound::V18, Bound::V110] {
+        let mut file = writer(bound)?;
+        let kind = file.root().commit("kind", &Datatype::integer(false, 2).big_endian())?;
+        file.comment(kind, "big numbers")?;
+        file.root().attribute("one", Committed { datatype: kind, value: 700 })?;
+        file.dataset("d")
+            .attribute("some", Committed { datatype: kind, value: [1u8, 2, 3] })
+            .write(&[0u8])?;
+        file.root().attribute("ünïcode", Committed { datatype: kind, value: 5i64 })?;
+        let file = read(file)?;
+        assert_eq!(file.root()?.attribute("one")?.read::<u32>()?, [700], "{bound:?}");
+        assert_eq!(file.root()?.attribute("ünïcode")?.read::<u32>()?, [5]);
+        let some = file.dataset("d")?.attribute("some")?;
+        assert_eq!((some.read::<u32>()?, some.datatype()?.size), (vec![1, 2, 3], 2));
+        let hdf5_pure::Node::Datatype(kind) = file.object("kind")? else { return Err("no datatype".into()) };
+        let info = file.object_info(kind.address())?;
+        // A link and three attributes.
+        assert_eq!(info.references, 4);
+        assert_eq!(info.comment.map(|text| text.to_string()).as_deref(), Some("big numbers"));
+    }
+    Ok(())
+}
+
+#[test]
+fn edges_without_filters() -> Result {
+    let shape = [33u64, 50];
+    let values: Vec<i32> = (0..33 * 50).map(|k| k % 91).collect();
+    let filters = || Filters::new().shuffle().lzf().fletcher32();
+    let mut file = writer(Bound::V110)?;
+    let dataset = |file: &mut Writer, name: &str, plain: bool, maximum: [Option<u64>; 2]| -> Result {
+        let dataset = file.dataset(name).shape(shape).max_shape(maximum).chunks([8, 10]).filters(filters());
+        let dataset = if plain { dataset.unfiltered_edges() } else { dataset };
+        dataset.write(&values)?;
+        Ok(())
+    };
+    for (kind, maximum) in
+        [("fixed", [Some(33), Some(50)]), ("grows", [None, Some(50)]), ("both", [None, None])]
+    {
+        dataset(&mut file, kind, true, maximum)?;
+        dataset(&mut file, &format!("{kind} filtered"), false, maximum)?;
+    }
+    // Chunks that were edges and are none any more.
+    let mut rows = file.dataset("rows").shape([0, 50]).max_shape([None, Some(50)]).chunks([8, 20]);
+    rows = rows.filters(filters()).unfiltered_edges();
+    let mut rows = rows.create::<i32>()?;
+    rows.write_slab(&Slab::new(&[0, 50], [Range::new(0, 0), Range::all(50)])?, &[] as &[i32])?;
+    rows.resize(&[5, 50])?.write_all(&values[..5 * 50])?;
+    for row in 5..33 {
+        rows.append(&values[row * 50..(row + 1) * 50])?;
+    }
+    let mut less = file.dataset("less").shape(shape).max_shape([None, None]).chunks([8, 10]);
+    less = less.filters(filters()).unfiltered_edges();
+    less.create::<i32>()?.write_all(&values)?.resize(&[20, 33])?;
+    let file = read(file)?;
+    let rows: Vec<i32> = values.chunks(50).take(20).flat_map(|row| row[..33].to_vec()).collect();
+    assert_eq!(file.dataset("less")?.read::<i32>()?, rows);
+    let sizes = |name: &str| -> Result<Vec<u64>> {
+        let mut chunks = file.dataset(name)?.chunks()?.into_iter().collect::<Result<Vec<_>, _>>()?;
+        chunks.sort_by(|a, b| a.scaled.cmp(&b.scaled));
+        Ok(chunks.iter().map(|chunk| chunk.size).collect())
+    };
+    for kind in ["fixed", "grows", "both"] {
+        for name in [kind.to_owned(), format!("{kind} filtered")] {
+            assert_eq!(file.dataset(&name)?.read::<i32>()?, values, "{name}");
+        }
+        // The last row of chunks reaches out; the others do not.
+        let (plain, filtered) = (sizes(kind)?, sizes(&format!("{kind} filtered"))?);
+        assert_eq!(plain[20..], [8 * 10 * 4; 5], "{kind}");
+        assert_eq!(plain[..20], filtered[..20]);
+    }
+    assert_eq!(file.dataset("rows")?.read::<i32>()?, values);
+    let rows = sizes("rows")?;
+    assert!(rows[0] < 640 && rows[2] == 640 && rows[12..] == [640; 3], "{rows:?}");
+    Ok(())
+}
+
+#[test]
+fn links_of_the_users() -> Result {
+    for bound in [Bound::Earliest, Bound::V110] {
+        let mut file = writer(bound)?;
+        file.root().user_link("mine", 70, b"what it means")?.group("beside")?;
+        assert!(file.root().user_link("other", 64, b"").is_err());
+        let file = read(file)?;
+        let link = file.root()?.link("mine")?.ok_or("no link")?;
+        assert_eq!(link.target, Target::User { class: 70, data: b"what it means".to_vec() });
+        assert_eq!(file.root()?.links()?.len(), 2);
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_one_by_one() -> Result {
+    let mut file = writer(Bound::V110)?;
+    let rows = file.dataset("rows").shape([0, 3]).max_shape([Some(1000), Some(3)]).chunks([16, 2]).lzf();
+    let rows = rows.create::<i32>()?.id();
+    let other = file.dataset("other").shape([0]).max_shape([None]).chunks([10]).create::<u8>()?.id();
+    for i in 0..250 {
+        file.open(rows)?.append(&[i; 3])?.append(&[-i, i, -i])?;
+        file.open(other)?.append(&vec![i as u8; i as usize % 25])?;
+        if i == 100 {
+            // Rows that are gathered are there for what comes between.
+            let one = Slab::new(&[202, 3], [Range::new(201, 1), Range::all(3)])?;
+            file.open(rows)?.write_slab(&one, &[7, 7, 7])?.resize(&[203, 3])?;
+        }
+    }
+    let full = file.open(rows)?.append(&vec![0; 3 * 500]).map(drop);
+    assert!(matches!(full, Err(Error::Usage { .. })), "it passes the maximum");
+    assert!(file.open(rows)?.append(&[1, 2]).is_err(), "no whole row");
+    let file = read(file)?;
+    let found = file.dataset("rows")?.read::<i32>()?;
+    assert_eq!(found.len(), 501 * 3);
+    assert_eq!(
+        found[100 * 6..102 * 6 + 3],
+        [100, 100, 100, 7, 7, 7, 0, 0, 0, 101, 101, 101, -101, 101, -101]
+    );
+    let expected: Vec<u8> = (0..250).flat_map(|i| vec![i as u8; i as usize % 25]).collect();
+    assert_eq!(file.dataset("other")?.read::<u8>()?, expected);
+    Ok(())
+}
+
+#[test]
+fn ways_to_manage_free_space() -> Result {
+    let fill = |file: &mut Writer| -> Result {
+        for i in 0..30u64 {
+            let values = vec![i; 40 * i as usize];
+            file.dataset(&format!("g{}/d{i}", i % 4)).attribute("i", i).write(&values)?;
+            file.dataset(&format!("c{i}")).max_shape([None]).chunks([33]).lzf().write(&values)?;
+        }
+        file.dataset("texts").write(&["a", "b", "c"])?;
+        Ok(())
+    };
+    let ways = [
+        (FileSpace::Kept, 0, 4096),
+        (FileSpace::Appended, 3, 4096),
+        (FileSpace::Paged { size: 512, kept: false }, 1, 512),
+        (FileSpace::Paged { size: 4096, kept: true }, 1, 4096),
+    ];
+    for (file_space, strategy, page) in ways {
+        let options = CreateOptions { file_space, ..CreateOptions::default() };
+        let mut file = Writer::in_memory(&options)?;
+        fill(&mut file)?;
+        let bytes = file.into_bytes()?;
+        assert!(strategy != 1 || bytes.len() % page == 0, "pages are whole");
+        let file = File::from_bytes(bytes)?;
+        let info = file.file_space().ok_or("nothing is said")?;
+        assert_eq!((info.strategy, info.page_size), (strategy, Some(page as u64)));
+        assert_eq!(file.free_space()?, []);
+        for i in 0..30u64 {
+            assert_eq!(file.dataset(&format!("g{}/d{i}", i % 4))?.read::<u64>()?, vec![i; 40 * i as usize]);
+            let chunked = file.dataset(&format!("c{i}"))?;
+            assert_eq!(chunked.read::<u64>()?, vec![i; 40 * i as usize]);
+            // Chunks share pages with elements alone: no header stands in one.
+            if strategy == 1 {
+                let header = chunked.address().0 / page as u64;
+                for chunk in chunked.chunks()? {
+                    assert_ne!(chunk?.address.0 / page as u64, header);
+                }
+            }
+        }
+    }
+    let wrong = |options: CreateOptions| Writer::in_memory(&options).is_err();
+    let paged = |size| FileSpace::Paged { size, kept: false };
+    assert!(wrong(CreateOptions { file_space: paged(100), ..CreateOptions::default() }));
+    assert!(wrong(CreateOptions {
+        file_space: FileSpace::Kept,
+        bound: Bound::V18,
+        ..CreateOptions::default()
+    }));
+    let user_block = vec![0; 512];
+    assert!(wrong(CreateOptions { file_space: paged(4096), user_block, ..CreateOptions::default() }));
+    Ok(())
+}
+
+#[test]
+fn threads_do_not_change_the_bytes() -> Result {
+    let values: Vec<f32> = (0..200_000).map(|k| (k / 7) as f32).collect();
+    let bytes = |threads| -> Result<Vec<u8>> {
+        let mut file = Writer::in_memory(&CreateOptions { threads, ..CreateOptions::default() })?;
+        file.dataset("d").shape([400, 500]).chunks([33, 70]).shuffle().lzf().write(&values)?;
+        Ok(file.into_bytes()?)
+    };
+    assert!(bytes(1)? == bytes(0)? && bytes(1)? == bytes(3)?);
+    Ok(())
+}
+
+#[cfg(feature = "blosc2")]
+#[test]
+fn blosc() -> Result {
+    use hdf5_pure::{BloscCodec, BloscShuffle};
+
+    let values: Vec<i32> = (0..3500).map(|k| k * 31 % 251).collect();
+    let codecs =
+        [BloscCodec::BloscLz, BloscCodec::Lz4, BloscCodec::Lz4Hc, BloscCodec::Zlib, BloscCodec::Zstd];
+    let mut file = writer(Bound::V110)?;
+    let mut names = Vec::new();
+    for codec in codecs {
+        // Zstandard has a feature of its own.
+        if codec == BloscCodec::Zstd && !cfg!(feature = "zstd") {
+            continue;
+        }
+        for shuffle in [BloscShuffle::None, BloscShuffle::Bytes, BloscShuffle::Bits] {
+            for (version, filters) in
+                [(1, Filters::new().blosc(codec, 5, shuffle)), (2, Filters::new().blosc2(codec, 5, shuffle))]
+            {
+                let name = format!("{version} {codec:?} {shuffle:?}");
+                file.dataset(&name).shape([70, 50]).chunks([32, 20]).filters(filters).write(&values)?;
+                names.push(name);
+            }
+        }
+    }
+    let file = read(file)?;
+    for name in names {
+        assert_eq!(file.dataset(&name)?.read::<i32>()?, values, "{name}");
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "blosc2"))]
+#[test]
+fn blosc_needs_its_feature() -> Result {
+    let mut file = writer(Bound::V110)?;
+    let filters = Filters::new().blosc2(Default::default(), 5, Default::default());
+    let written = file.dataset("d").chunks([10]).filters(filters).write(&[1u8; 100]);
+    assert!(matches!(written, Err(Error::Unsupported { feature: Some("blosc2"), .. })), "{written:?}");
+    Ok(())
+}

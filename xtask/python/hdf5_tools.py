@@ -1,0 +1,173 @@
+"""What the C library's own programs say of the HDF5 files that the other side wrote: h5dump, h5ls and h5stat.
+
+They are those of the folder that HDF5_TOOLS names, those on the path, or those of the package hdf5-tools, which is fetched
+with apt-get and unpacked into target/hdf5-tools; nothing is installed.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import h5py
+import numpy as np
+
+PROGRAMS = ["h5dump", "h5ls", "h5stat"]
+PACKAGE = "hdf5-tools"
+PLACE = pathlib.Path(__file__).resolve().parents[2] / "target" / PACKAGE
+# What every program has, in whatever system this is.
+COMMON = re.compile(r"libc6|libgcc|gcc-|libstdc|libcrypt1|debconf|perl|dpkg|tar$|lsb|base-")
+
+
+class Missing(Exception):
+    """The programs are not here, and why."""
+
+
+class Tools:
+    """The programs and the environment that they run in."""
+
+    def __init__(self):
+        self.environment = dict(os.environ)
+        self.folder = None
+        named = os.environ.get("HDF5_TOOLS")
+        if named:
+            self.folder = pathlib.Path(named)
+        elif not shutil.which("h5dump"):
+            root = fetched()
+            self.folder = root / "usr" / "bin"
+            libraries = [str(path) for path in sorted(root.glob("usr/lib/*-linux-gnu*"))]
+            self.environment["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
+        try:
+            import hdf5plugin
+
+            self.environment["HDF5_PLUGIN_PATH"] = hdf5plugin.PLUGIN_PATH
+        except ImportError:
+            pass
+        self.version = re.search(r"\d+\.\d+\.\d+", self.run("h5dump", "--version")).group()
+
+    def run(self, program, *arguments):
+        """What a program prints; it must end well and without complaints."""
+        path = str(self.folder / program) if self.folder else program
+        try:
+            done = subprocess.run([path, *arguments], env=self.environment, capture_output=True, check=False)
+        except OSError as error:
+            raise Missing(f"{program}: {error}") from error
+        complaint = done.stderr.decode(errors="replace").strip()
+        assert done.returncode == 0 and not complaint, f"{program} ended with {done.returncode}: {complaint[:300]}"
+        return done.stdout.decode(errors="replace")
+
+
+def fetched():
+    """Fetches and unpacks the package and what it needs, once."""
+    root, ready = PLACE / "root", PLACE / "ready"
+    if ready.exists():
+        return root
+    for program in ("apt-get", "apt-cache", "dpkg-deb"):
+        if not shutil.which(program):
+            raise Missing(f"there are no {', '.join(PROGRAMS)}, and no {program} to fetch them with; set HDF5_TOOLS")
+    shutil.rmtree(PLACE, ignore_errors=True)
+    for folder in ("root", "lists/partial", "cache/archives/partial"):
+        (PLACE / folder).mkdir(parents=True)
+    try:
+        download([])
+    except Missing:
+        # The system has no lists, or old ones; those of its own need no rights.
+        own = ["-o", f"Dir::State::lists={PLACE / 'lists'}", "-o", f"Dir::Cache={PLACE / 'cache'}"]
+        updated = subprocess.run(["apt-get", "update", *own], capture_output=True, text=True)
+        if updated.returncode:
+            raise Missing(f"apt-get update: {updated.stderr.strip()[-300:]}") from None
+        download(own)
+    for package in sorted(PLACE.glob("*.deb")):
+        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
+    ready.touch()
+    return root
+
+
+def download(options):
+    """Fetches the package and what it needs beyond a bare system."""
+    words = ["--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"]
+    tree = subprocess.run(["apt-cache", *options, "depends", *words, PACKAGE], capture_output=True, text=True)
+    names = {line.strip() for line in tree.stdout.splitlines() if re.match(r"[a-z]", line)}
+    for name in [PACKAGE, *sorted(name for name in names - {PACKAGE} if not COMMON.match(name))]:
+        done = subprocess.run(["apt-get", *options, "download", name], cwd=PLACE, capture_output=True, text=True)
+        # A library that the system has in another version than its lists is there; whether all is, the programs will tell.
+        if done.returncode and name.startswith(("hdf5", "libhdf5")) or name == PACKAGE and not names:
+            raise Missing(f"apt-get download {name}: {done.stderr.strip()[-300:]}")
+
+
+def paths(file):
+    """All links of a file, each object's once."""
+    found = {"/"}
+    file.visit_links(lambda name: found.add("/" + name))
+    return found
+
+
+def listed(tools, path):
+    """h5ls and h5stat go through all objects."""
+    with h5py.File(path) as file:
+        expected = paths(file)
+    lines = tools.run("h5ls", "-r", path).splitlines()
+    found = {re.split(r"(?<!\\)\s", line, maxsplit=1)[0].replace("\\ ", " ") for line in lines}
+    escaped = {name if name.isascii() else ascii_only(name) for name in expected}
+    assert {ascii_only(name) for name in found} == escaped, f"h5ls lists {len(found)} links, h5py {len(expected)}"
+    tools.run("h5stat", path)
+
+
+def ascii_only(name):
+    """Programs escape other letters, each in its way."""
+    return re.sub(r"(\\[0-7]{3}|[^\x00-\x7f])+", "?", name)
+
+
+def dumped(tools, path):
+    """h5dump prints all, and gives the bytes of numeric datasets that h5py gives."""
+    with h5py.File(path) as file, tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "bytes")
+        numeric, unknown = [], []
+
+        def visit(name, item):
+            if not isinstance(item, h5py.Dataset):
+                return
+            if item.compression == "lzf":
+                unknown.append(item)
+            elif item.shape and item.size and item.dtype.kind in "iuf":
+                numeric.append(item)
+
+        file.visititems(visit)
+        # h5py alone has LZF: no plugin is there for others.
+        tools.run("h5dump", *(["-H"] if unknown else []), path)
+        for item in numeric:
+            if not item.name.isascii() or h5py.check_enum_dtype(item.dtype):
+                continue
+            tools.run("h5dump", "-d", item.name, "-b", "LE", "-o", out, path)
+            expected = item[()].astype(item.dtype.newbyteorder("<"))
+            with open(out, "rb") as file_of_bytes:
+                assert file_of_bytes.read() == expected.tobytes(), f"h5dump gives other bytes of {item.name}"
+        return len(numeric)
+
+
+def check(folder, newer, say):
+    """Checks all files; `newer` names those that releases before 2.0 cannot read whole."""
+    try:
+        tools = Tools()
+    except Missing as missing:
+        print(json.dumps({"case": "tools: all", "skipped": str(missing)}))
+        return
+    release = ".".join(tools.version.split(".")[:2])
+    # Where files beside a file are looked for.
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        each(tools, release, newer, say)
+    finally:
+        os.chdir(here)
+
+
+def each(tools, release, newer, say):
+    for path in sorted(pathlib.Path.cwd().glob("*.h5")):
+        if path.stem in newer:
+            continue
+        say(f"tools {release}: {path.stem} with h5ls and h5stat", lambda: listed(tools, str(path)))
+        say(f"tools {release}: {path.stem} with h5dump", lambda: dumped(tools, str(path)))
