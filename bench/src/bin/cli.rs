@@ -1,0 +1,178 @@
+//! The program against those of the HDF5 library: h5ls, h5repack, h5diff; and its manifest against the speed of SHA-256.
+//!
+//! The programs are those of the folder that HDF5_TOOLS names, those on the path, or those of Debian's package, which is
+//! fetched and unpacked without being installed. The memory that the table shows is that of the workers, which only start
+//! programs.
+
+use std::ffi::OsString;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use harness::{Bench, Case, Outcome, Watch};
+use sha2::{Digest, Sha256};
+
+fn main() -> ExitCode {
+    let mut bench = Bench::new("cli", "python/hdf5.py");
+    for (name, file) in [("ls -r of 100,000 objects, old", OLD), ("ls -r of 100,000 objects, new", NEW)] {
+        bench = bench.case(
+            Case::new(name, 0.2)
+                .prepare(|folder| prepare(folder, "objects"))
+                .ours(move |folder, watch| ours(folder, watch, &["ls", "-r", "--all", file]))
+                .rust("h5ls", move |folder, watch| tool(folder, watch, "h5ls", &["-r", file])),
+        );
+    }
+    for (name, filter, level) in
+        [("repack 512 MiB, gzip to gzip", "zlib", "4"), ("repack 512 MiB, gzip to zstd", "zstd", "3")]
+    {
+        bench = bench.case(
+            Case::new(name, 0.5)
+                .prepare(|folder| prepare(folder, "arrays"))
+                .ours(move |folder, watch| {
+                    let storage = ["--filter", filter, "--level", level, "--threads", "2", "--force"];
+                    ours(folder, watch, &[&["repack", GZIP, "repacked.h5"], &storage[..]].concat())
+                })
+                .rust("h5repack", |folder, watch| {
+                    tool(folder, watch, "h5repack", &["-f", "SHUF", "-f", "GZIP=4", GZIP, "h5repacked.h5"])
+                }),
+        );
+    }
+    for (name, a, b) in [
+        ("diff two files of 512 MiB, gzip", GZIP, "gzip-copy.h5"),
+        ("diff two files of 512 MiB, contiguous", CONTIGUOUS, "flat-copy.h5"),
+    ] {
+        bench = bench.case(
+            Case::new(name, 0.5)
+                .prepare(|folder| prepare(folder, "arrays"))
+                .ours(move |folder, watch| ours(folder, watch, &["diff", a, b]))
+                .rust("h5diff", move |folder, watch| tool(folder, watch, "h5diff", &[a, b])),
+        );
+    }
+    bench
+        .case(
+            // Four fifths of the speed.
+            Case::new("manifest of 512 MiB", 1.25)
+                .prepare(|folder| prepare(folder, "arrays"))
+                .ours(|folder, watch| ours(folder, watch, &["manifest", CONTIGUOUS]))
+                .rust("SHA-256", hash),
+        )
+        .main()
+}
+
+const OLD: &str = "objects-old.h5";
+const NEW: &str = "objects-new.h5";
+const GZIP: &str = "gzip.h5";
+const CONTIGUOUS: &str = "flat.h5";
+
+/// What cannot be had otherwise is told to the caller.
+fn expect(right: bool, what: &str) -> Outcome {
+    if right { Ok(()) } else { Err(what.into()) }
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The program, as it is built for its users.
+fn program(folder: &Path) -> PathBuf {
+    match std::env::var_os("SCIFORMATS_PROGRAM") {
+        Some(program) => program.into(),
+        // The files of the benches are in the folder of what is built.
+        None => folder.join("../../release/sciformats"),
+    }
+}
+
+/// Builds the program and has the files of a case written, unless they are there.
+fn prepare(folder: &Path, files: &str) -> Outcome {
+    if std::env::var_os("SCIFORMATS_PROGRAM").is_none() {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--release", "--quiet", "-p", "sciformats-cli", "--target-dir"])
+            .arg(folder.join("../.."))
+            .current_dir(repository())
+            .status()?;
+        expect(built.success(), "the program cannot be built")?;
+    }
+    let done = folder.join(format!("{files}.done"));
+    if !done.exists() {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+        let mut command = python();
+        match files {
+            "objects" => command.arg(scripts.join("hdf5.py")).args(["prepare", files]).arg(folder),
+            _ => command.args(["-c", ARRAYS]).arg(folder).env("PYTHONPATH", scripts),
+        };
+        expect(command.status()?.success(), "h5py cannot write the files")?;
+        std::fs::write(done, "")?;
+    }
+    tools(folder)
+}
+
+/// Two arrays of 512 MiB, compressed and in one piece, that programs of release 1.10 can read; and copies to compare with.
+const ARRAYS: &str = "
+import h5py, pathlib, shutil, sys
+import hdf5
+folder = pathlib.Path(sys.argv[1])
+packed = dict(chunks=(256, 256), compression='gzip', compression_opts=4, shuffle=True)
+for name, how in (('gzip', packed), ('flat', {})):
+    with h5py.File(folder / f'{name}.h5', 'w', libver=('earliest', 'v110')) as file:
+        data = file.create_dataset('d', (8192, 16384), '<f4', **how)
+        rows = hdf5.ramp((1024, 16384), '<f4')
+        for i in range(0, 8192, 1024):
+            data[i : i + 1024] = rows
+    shutil.copy(folder / f'{name}.h5', folder / f'{name}-copy.h5')
+";
+
+fn python() -> Command {
+    Command::new(std::env::var_os("SCIFORMATS_PYTHON").unwrap_or_else(|| "python3".into()))
+}
+
+/// Finds the programs of the HDF5 library, and notes the folder that they are in and that of their libraries.
+fn tools(folder: &Path) -> Outcome {
+    let place = folder.join("hdf5-tools");
+    if place.exists() {
+        return Ok(());
+    }
+    let find = "import hdf5_tools\n\
+                tools = hdf5_tools.Tools()\n\
+                print(tools.folder or '')\n\
+                print(tools.environment.get('LD_LIBRARY_PATH', ''))\n";
+    let scripts = repository().join("xtask/python");
+    let found = python().args(["-c", find]).env("PYTHONPATH", scripts).stderr(Stdio::inherit()).output()?;
+    expect(found.status.success(), "there are no programs of the HDF5 library")?;
+    Ok(std::fs::write(place, found.stdout)?)
+}
+
+/// Runs a program in the folder of the files; what it prints is not kept.
+fn timed(mut command: Command, folder: &Path, watch: &mut Watch) -> Outcome {
+    command.current_dir(folder).stdout(Stdio::null()).stdin(Stdio::null());
+    let status = watch.time(|| command.status())?;
+    expect(status.success(), "the program does not end well")
+}
+
+fn ours(folder: &Path, watch: &mut Watch, arguments: &[&str]) -> Outcome {
+    let mut command = Command::new(program(folder));
+    command.args(arguments);
+    timed(command, folder, watch)
+}
+
+fn tool(folder: &Path, watch: &mut Watch, name: &str, arguments: &[&str]) -> Outcome {
+    let found = std::fs::read_to_string(folder.join("hdf5-tools"))?;
+    let mut lines = found.lines();
+    let path: OsString = match lines.next() {
+        Some("") | None => name.into(),
+        Some(place) => Path::new(place).join(name).into(),
+    };
+    let mut command = Command::new(path);
+    command.args(arguments);
+    if let Some(libraries) = lines.next().filter(|libraries| !libraries.is_empty()) {
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
+    timed(command, folder, watch)
+}
+
+/// What the machine can do: bytes in memory, one thread.
+fn hash(_: &Path, watch: &mut Watch) -> Outcome {
+    let bytes = vec![7u8; 512 << 20];
+    let digest = watch.time(|| Sha256::digest(&bytes));
+    expect(black_box(digest).len() == 32, "no digest")
+}
