@@ -85,7 +85,7 @@ mod tests {
     fn reads_before_and_after_the_map_agree() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        let bytes: Vec<u8> = (0..50_000u32).map(|i| (i / 3) as u8).collect();
+        let bytes: Vec<u8> = (0..50_000u32).map(|i| u8::try_from(i / 3 % 256).unwrap()).collect();
         std::fs::write(&path, &bytes).unwrap();
         let file = Lazy::open(&path).unwrap();
         // What is added to the file later is not part of it.
