@@ -13,6 +13,7 @@ import tempfile
 import h5py
 import numpy as np
 
+import hdf5_hostile
 import hdf5_peer
 from hdf5_peer import Tree, add, values
 
@@ -216,6 +217,8 @@ def growing(file, tree):
     make(b"itself", (4,), (4,), whole, b".", b"itself", ((4,), (4,)), whole)
     huge = (1 << 40,)
     make(b"numbered", huge, (unlimited,), ((0,), (unlimited,), (1,), (1,)), b".", b"none%b", ((1,), (1,)), ((0,), (1,), (1,), (1,)))
+    follows = ((0,), (1,), (unlimited,), (1,))
+    make(b"follows", (4,), (unlimited,), follows, b".", b"follows", ((4,), (unlimited,)), follows)
     make(b"sparse", huge, huge, ((0,), (1 << 39,), (2,), (1,)), b".", b"itself", (huge, huge), ((1,), (1 << 39,), (2,), (1,)))
 
 
@@ -227,7 +230,16 @@ def virtual_loops():
         put("hostile/virtual.h5", pathlib.Path(path).read_bytes(), growing.__doc__.rstrip("."))
 
 
+def set_memory():
+    """The library stores bytes that it never set. They are zeros if fresh memory is, and if it keeps none for later."""
+    if os.environ.get("MALLOC_PERTURB_") != "255":
+        zeroed = {"MALLOC_PERTURB_": "255", "GLIBC_TUNABLES": "glibc.malloc.perturb=255"}
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **zeroed})
+    hdf5_hostile.library().H5set_free_list_limits(*[0] * 6)
+
+
 def main():
+    set_memory()
     kinds = "datasets, attributes and references of every datatype class"
     types = good("types-earliest.h5", kinds + ", oldest structures", hdf5_peer.types, libver=("earliest", "latest"))
     good("types-latest.h5", kinds + ", newest structures", lambda file, tree: hdf5_peer.types(file, tree, commit=False), libver="latest")
@@ -241,6 +253,7 @@ def main():
     good("conventions.h5", "dimension scales and marks of programs", conventions, libver="latest")
     wrong(old, new, chunks_old, chunks_new, types)
     virtual_loops()
+    hdf5_hostile.write(hostile)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for (memory, used) in [("fresh memory", false), ("memory in use", true)] {
         let name = text(format_args!("1 GiB contiguous, {memory}"));
         add(case(name, 0.9, "contiguous")
-            .ours(move |folder, watch| whole(folder, "contiguous.h5", 1, used, watch)));
+            .ours(move |folder, watch| whole(folder, "contiguous.h5", 0, used, watch)));
     }
     for (threads, goal) in [(1, 0.65), (2, 0.35)] {
         let plural = if threads > 1 { "s" } else { "" };
@@ -34,7 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
             .ours(move |folder, watch| whole(folder, "gzip.h5", threads, false, watch)));
     }
     add(case("256 MiB in plain chunks", 0.9, "plain")
-        .ours(|folder, watch| whole(folder, "plain.h5", 1, false, watch)));
+        .ours(|folder, watch| whole(folder, "plain.h5", 0, false, watch)));
     for index in INDEXES {
         let name = text(format_args!("200,000 chunks, {index}"));
         let file = text(format_args!("small-{index}.h5"));

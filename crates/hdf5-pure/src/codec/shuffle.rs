@@ -19,25 +19,18 @@ pub(crate) fn decode(size: usize, input: &[u8], out: &mut Vec<u8>) {
     rest.copy_from_slice(tail);
 }
 
-/// The same with the width known to the compiler, which then makes several elements at a time.
+/// The same with the width known to the compiler: of slices that it sees to be equally long it makes vectors.
+/// `planes` has `n` bytes for each of an element, `out` as many bytes.
 fn fixed<const SIZE: usize>(planes: &[u8], n: usize, out: &mut [u8]) {
-    /// Elements of a step: their bytes come from as many places as an element has bytes.
-    const STEP: usize = 16;
     let (elements, _) = out.as_chunks_mut::<SIZE>();
-    let plane = |byte: usize| planes.get(byte * n..(byte + 1) * n).unwrap_or_default();
-    let planes: [&[u8]; SIZE] = std::array::from_fn(plane);
-    let mut steps = elements.chunks_exact_mut(STEP);
-    for (at, step) in steps.by_ref().enumerate() {
-        let parts: [[u8; STEP]; SIZE] = planes.map(|plane| {
-            plane.get(at * STEP..).and_then(<[u8]>::first_chunk::<STEP>).copied().unwrap_or_default()
-        });
-        for (i, element) in step.iter_mut().enumerate() {
-            *element = parts.map(|part| part.get(i).copied().unwrap_or(0));
+    let elements = &mut elements[..n];
+    let planes: [&[u8]; SIZE] = std::array::from_fn(|byte| &planes[byte * n..][..n]);
+    for i in 0..n {
+        let mut element = [0; SIZE];
+        for (byte, plane) in element.iter_mut().zip(&planes) {
+            *byte = plane[i];
         }
-    }
-    let done = n - n % STEP;
-    for (i, element) in (done..).zip(steps.into_remainder()) {
-        *element = planes.map(|plane| plane.get(i).copied().unwrap_or(0));
+        elements[i] = element;
     }
 }
 

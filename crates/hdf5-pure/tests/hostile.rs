@@ -1,0 +1,108 @@
+//! Files that are wrong on purpose: what is wrong is said with structure, field and offset, and the rest is read.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::path::{Path, PathBuf};
+
+use hdf5_pure::{Address, Error, File, Limits, Met, Node, Options, Outside, Result};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile")
+}
+
+/// What a file gives: how many things could be read, and what went wrong.
+#[derive(Default)]
+struct Report {
+    whole: usize,
+    errors: Vec<String>,
+}
+
+impl Report {
+    fn note<T>(&mut self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => {
+                self.whole += 1;
+                Some(value)
+            }
+            Err(error) => {
+                let text = error.to_string();
+                if !self.errors.contains(&text) {
+                    self.errors.push(text);
+                }
+                None
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path) {
+        let limits = Limits::default().with_memory(64 << 20);
+        let options = Options { limits, outside: Outside::SameFolder, ..Options::default() };
+        let Some(file) = self.note(File::open_with(path, &options)) else { return };
+        if file.file_space().is_some() {
+            self.note(file.free_space());
+        }
+        for index in file.shared_indexes() {
+            self.note(file.shared_records(index));
+        }
+        self.note(file.root());
+        for visited in file.walk() {
+            match visited.what {
+                Met::Object(address) => self.object(&file, address),
+                Met::Broken(error) => drop(self.note::<()>(Err(error))),
+                // Those of the fixtures lead nowhere, which is no fault of the file.
+                _ => {
+                    self.whole += 1;
+                    let object = file.object(std::str::from_utf8(&visited.path).unwrap());
+                    if !matches!(object, Err(Error::NotFound { .. })) {
+                        self.note(object);
+                    }
+                }
+            }
+        }
+    }
+
+    fn object(&mut self, file: &File, address: Address) {
+        let node = self.note(file.object_at(address));
+        for attribute in self.note(file.attributes_at(address)).unwrap_or_default() {
+            self.note(attribute.canonical());
+        }
+        if let Some(Node::Dataset(dataset)) = node {
+            if let Ok(chunks) = dataset.chunks() {
+                chunks.into_iter().for_each(|chunk| drop(self.note(chunk)));
+            }
+            if let Some(all) = self.note(dataset.all()) {
+                self.note(dataset.read_canonical(&all));
+            }
+        }
+    }
+}
+
+/// File, things that can be read, errors.
+const EXPECTED: &[(&str, usize, &[&str])] = &include!("hostile.in");
+
+#[test]
+fn each_file_gives_its_errors_and_all_that_is_whole() {
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".h5"))
+        .collect();
+    names.sort();
+    let mut found = String::new();
+    for name in &names {
+        let mut met = Report::default();
+        met.file(&folder().join(name));
+        found += &format!("    ({name:?}, {}, &{:?}),\n", met.whole, met.errors);
+    }
+    println!("{found}");
+    for line in found.lines() {
+        assert!(wanted().contains(&line.to_owned()), "{line}");
+    }
+    assert_eq!(names.len(), EXPECTED.len());
+}
+
+fn wanted() -> Vec<String> {
+    let line =
+        |(name, whole, errors): &(&str, usize, &[&str])| format!("    ({name:?}, {whole}, &{errors:?}),");
+    EXPECTED.iter().map(line).collect()
+}
