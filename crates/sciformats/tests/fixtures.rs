@@ -1,5 +1,6 @@
 //! Every fixture through the common view: expected manifests, and bytes changed at random.
 
+#![cfg(all(feature = "asdf", feature = "blosc2", feature = "gsd", feature = "hdf5", feature = "rawarray"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
