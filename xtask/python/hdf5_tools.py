@@ -139,7 +139,8 @@ def dumped(tools, path):
         # h5py alone has LZF: no plugin is there for others.
         tools.run("h5dump", *(["-H"] if unknown else []), path)
         for item in numeric:
-            if not item.name.isascii() or h5py.check_enum_dtype(item.dtype):
+            # Of half precision release 1.10 makes another type.
+            if not item.name.isascii() or h5py.check_enum_dtype(item.dtype) or item.dtype == np.float16:
                 continue
             tools.run("h5dump", "-d", item.name, "-b", "LE", "-o", out, path)
             expected = item[()].astype(item.dtype.newbyteorder("<"))
