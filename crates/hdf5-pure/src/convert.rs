@@ -66,11 +66,16 @@ fn same_class(from: &Class, to: &Class) -> bool {
 
 /// Elements of `from` as elements of `to`.
 pub(crate) fn elements(from: &Datatype, to: &Datatype, raw: Vec<u8>) -> Result<Vec<u8>> {
+    /// No number has more bytes; what a file says of its types must not select an allocation.
+    const MOST: u32 = 32;
     if same(from, to) {
         return Ok(raw);
     }
     let refused =
         || Error::unsupported("the conversion between the datatypes of a virtual dataset and its source");
+    if from.size > MOST || to.size > MOST {
+        return Err(refused());
+    }
     let size = |datatype: &Datatype| usize::try_from(datatype.size).unwrap_or(usize::MAX).max(1);
     let mut out = Vec::with_capacity(raw.len() / size(from) * size(to));
     for element in raw.chunks_exact(size(from)) {

@@ -14,9 +14,10 @@
 #[path = "support/recorded.rs"]
 mod recorded;
 
+use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
     Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File,
-    Options, Outside, Range, Slab, Writer,
+    Limits, Options, Outside, Range, Slab, Writer,
 };
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
@@ -457,4 +458,50 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     let expected: Vec<i32> = (0..20).map(|n| if (8..12).contains(&n) { -n } else { n }).collect();
     assert_eq!(read(), expected);
     assert_eq!(std::fs::read(folder.path().join("a.raw")).unwrap()[..4], [9; 4]);
+}
+
+/// Whatever is in a file, writing to it ends, and takes no more than it may.
+#[test]
+fn damaged_files_are_edited_or_refused() {
+    let model = columns();
+    let reading = Options { limits: Limits::default().with_memory(1 << 20), ..Options::default() };
+    let options = EditOptions { reading: reading.clone(), ..EditOptions::default() };
+    let (mut edited, mut refused) = (0, 0);
+    let layouts: [(Bound, Make); 3] = [
+        (Bound::Earliest, |d| d.max_shape([None, Some(40)]).chunks([4, 16]).shuffle()),
+        (Bound::V110, |d| d.max_shape([None, Some(40)]).chunks([4, 16])),
+        (Bound::Earliest, |d| d.contiguous()),
+    ];
+    for (bound, make) in layouts {
+        let bytes = file(bound, |d: DatasetBuilder<'_>| make(d.shape([6, 40])), Some(&model));
+        for at in (0..bytes.len()).step_by(5) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= [0x01, 0x80, 0xff][at % 3];
+            let storage = || Box::new(Recorded::with_room(damaged.clone(), 1 << 16));
+            let edit = || -> hdf5_pure::Result<()> {
+                let mut editor = Editor::in_storage(storage(), &options)?;
+                let mut dataset = editor.open_dataset("g/d")?;
+                let shape = dataset.shape()?.to_vec();
+                let ranges: Vec<Range> = shape.iter().map(|&n| Range::new(0, n.min(7))).collect();
+                let slab = Slab::new(&shape, ranges)?;
+                dataset.write_slab(&slab, &vec![1; slab.len() as usize])?;
+                let smaller: Vec<u64> = shape.iter().map(|n| n.div_ceil(2)).collect();
+                dataset.resize(&smaller)?;
+                editor.commit()
+            };
+            let follow = || -> hdf5_pure::Result<()> {
+                let mut writer = SwmrWriter::in_storage(storage(), &reading)?;
+                let mut dataset = writer.dataset("g/d")?;
+                if dataset.shape()?.get(1) == Some(&40) {
+                    dataset.append(&[3; 80])?;
+                }
+                writer.flush()
+            };
+            for result in [edit(), follow()] {
+                *if result.is_ok() { &mut edited } else { &mut refused } += 1;
+            }
+        }
+    }
+    println!("{edited} damaged files were edited, {refused} refused");
+    assert!(edited > 100 && refused > 100);
 }

@@ -19,7 +19,7 @@ pub(crate) mod chunk_shape;
 pub(crate) mod chunks;
 pub(crate) mod dataset;
 pub(crate) mod emit;
-mod extensible_array;
+pub(crate) mod extensible_array;
 mod fractal_heap;
 pub(crate) mod global_heap;
 pub(crate) mod group;

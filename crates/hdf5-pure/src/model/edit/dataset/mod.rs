@@ -29,6 +29,7 @@ use crate::model::read;
 use crate::model::write::bound::Bound;
 use crate::model::write::chunks::Info;
 use crate::model::write::dataset::{Data, Dataset, too_large};
+use crate::model::write::extensible_array::MAX_ELEMENTS;
 use crate::model::write::output::{Output, SIZES};
 use crate::spec::Address;
 use crate::spec::message::MessageType;
@@ -188,16 +189,21 @@ impl Dataset {
         chunked.shrink(output, &info, new)
     }
 
-    /// Gives a dataset of which little is stored an index that has no place for all chunks.
+    /// Chooses another index where an array would have a place for far more chunks than there are, or not for all.
     fn thin(&mut self) {
-        let maximum = self.maximum();
+        let (maximum, shape) = (self.maximum(), self.shape().to_vec());
         let Data::Chunked(chunked) = &mut self.data else { return };
-        let sides = maximum.iter().zip(&chunked.dimensions);
-        let all = sides.fold(1u64, |product, (max, &n)| {
-            product.saturating_mul(max.unwrap_or(u64::MAX).div_ceil(n.max(1)).max(1))
+        let sides = maximum.iter().zip(&shape).zip(&chunked.dimensions);
+        let all = sides.fold(1u64, |product, ((max, &size), &n)| {
+            product.saturating_mul(max.unwrap_or(size).div_ceil(n.max(1)).max(1))
         });
         let known = chunked.stored.len().saturating_add(chunked.open.len()) as u64;
-        if chunked.index == Some(IndexKind::FixedArray) && all > 1 << 16 && all >> 4 > known {
+        let unfit = match chunked.index {
+            Some(IndexKind::FixedArray) => all > 1 << 16 && all >> 4 > known,
+            Some(IndexKind::ExtensibleArray) => all >= MAX_ELEMENTS,
+            _ => false,
+        };
+        if unfit {
             chunked.index = Some(IndexKind::BtreeV2);
         }
     }
