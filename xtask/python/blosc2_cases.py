@@ -31,6 +31,7 @@ def write(folder):
     frame.append_data(content("smooth", 0, 1000))
     for name, value in VALUES.items():
         frame.vlmeta[name] = value
+    write_cells(folder)
     array = create(folder / "grown.b2nd")
     array.resize((13, 10))
     array[11:13, 2:10] = 7
@@ -44,6 +45,32 @@ def write(folder):
     blosc2.full((10, 11), 7.5, dtype="<f8", urlpath=str(folder / "value-full.b2nd"), **kind)
     blosc2.zeros((10, 11), dtype="<i2", urlpath=str(folder / "value-zeros.b2nd"), **kind)
     blosc2.nans((10, 11), dtype="<f4", urlpath=str(folder / "value-nans.b2nd"), **kind)
+
+
+# Name, element type, codec and parameter, filter and parameter.
+CELLS = [
+    ("ndlz-4", "|u1", "NDLZ", 4, None), ("ndlz-8", "|u1", "NDLZ", 8, None), ("ndcell", "<i4", "ZLIB", 0, ("NDCELL", 3)),
+    ("ndmean-4", "<f4", "LZ4", 0, ("NDMEAN", 4)), ("ndmean-8", "<f8", "LZ4", 0, ("NDMEAN", 4)),
+]
+
+
+def squares(dtype):
+    """Squares of four by four elements of one value, so that nothing is lost with their means."""
+    return (numpy.arange(60)[:, None] // 4 * 3 + numpy.arange(44)[None, :] // 4).astype(dtype)
+
+
+def write_cells(folder):
+    for name, dtype, codec, meta, cells in CELLS:
+        filters = [getattr(blosc2.Filter, cells[0] if cells else "NOFILTER")]
+        cparams = dict(
+            codec=getattr(blosc2.Codec, codec), codec_meta=meta, filters=filters,
+            filters_meta=[cells[1] if cells else 0], nthreads=1,
+        )
+        array = blosc2.empty(
+            (60, 44), dtype=dtype, chunks=(32, 24), blocks=(16, 12), urlpath=str(folder / f"cells-{name}.b2nd"), mode="w",
+            cparams=cparams,
+        )
+        array[...] = squares(dtype)
 
 
 def create(path):
@@ -82,6 +109,8 @@ def check(folder, checked, compare):
     for codec in CODECS:
         for level in range(10):
             checked(f"levels: {codec} {level}", single, f"level-{codec}-{level}.chunk", words(70_000))
+    for name, dtype, *_ in CELLS:
+        checked(f"cells: {name}", lambda: compare(read(folder / f"cells-{name}.b2nd")[...].tobytes(), squares(dtype).tobytes()))
     checked("vlmeta: values", check_values, folder / "values.b2frame")
     checked("vlmeta: 40", check_many, folder / "vlmeta-40.b2frame")
     checked("array edits: there", check_grown, folder / "grown.b2nd", grown(), compare)

@@ -59,7 +59,12 @@ pub(crate) fn targets(manifest: &str) -> Result<Vec<String>> {
 /// named by content, so that a changed fixture is a new seed and the corpus keeps the old one.
 fn seed(target: &str, fixtures: &Path, corpus: &Path) -> Result<usize> {
     fs::create_dir_all(corpus).about(corpus)?;
-    let folder = fixtures.join(name_of(target.split('_').next().unwrap_or(target)));
+    let format = match target.split('_').next().unwrap_or(target) {
+        // Chunks are those of the frames.
+        "chunk" => "blosc2",
+        word => name_of(word),
+    };
+    let folder = fixtures.join(format);
     if !folder.exists() {
         return Ok(0);
     }

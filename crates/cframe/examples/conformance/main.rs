@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use cframe::{Array, ArrayParams, Error, Frame, Options, Params, Range, Result, SChunk, Slab, Special};
 
+mod cells;
 mod contents;
 mod more;
 use contents::{
@@ -63,6 +64,7 @@ fn write(folder: &Path) -> Result<()> {
     }
     write_frames(folder)?;
     write_buffers(folder)?;
+    cells::write(folder)?;
     more::write(folder)
 }
 
@@ -233,6 +235,7 @@ fn check(folder: &Path) {
             Ok(compare(&cframe::decompress(&bytes)?, &buffer(i).0))
         });
     }
+    cells::check(folder);
     more::check(folder);
     checked("edited: there, then here", || check_edit(&folder.join("edited.b2frame")));
 }

@@ -10,7 +10,7 @@
 //! If H is 31 and B 255, two more bytes D, big-endian, follow, and the match stands D + 8192 back; otherwise
 //! (H << 8 | B) + 1 back. It is L + 3 bytes long. A stream ends with literals.
 
-use super::lz4::back;
+use super::lz4::{Slot, back};
 use super::{CORRUPT, Outcome, exact, lz};
 
 /// The longest literal run.
@@ -82,7 +82,9 @@ const TABLE: usize = 1 << 14;
 /// An encoder that is used for one stream after another.
 #[derive(Default)]
 pub(crate) struct Encoder {
-    table: Option<Box<[u32; TABLE]>>,
+    /// For short inputs: less memory for as many entries.
+    short: Option<Box<[u16; TABLE]>>,
+    long: Option<Box<[u32; TABLE]>>,
 }
 
 impl Encoder {
@@ -92,18 +94,17 @@ impl Encoder {
         if input.len() < MIN_INPUT {
             return None;
         }
-        let table = self.table.get_or_insert_with(|| Box::new([0; TABLE]));
         let bits = match level {
             0 | 1 => 12,
             2 => 13,
             _ => TABLE.ilog2(),
         };
-        table.get_mut(..1 << bits)?.fill(0);
         // How many positions without a match it takes to look at fewer of them.
         let patience = match level {
             0..=3 => 4,
             4..=6 => 5,
             7 | 8 => 6,
+            _ if uniform => 6,
             _ => 8,
         };
         // What it must win, in percent, to be worth reading it.
@@ -115,14 +116,20 @@ impl Encoder {
             8 => 110,
             _ => 100,
         };
-        let probe = if uniform { (input.len() / 4, least) } else { (usize::MAX, least) };
+        let probe = if uniform { (input.len() / 8, least) } else { (usize::MAX, least) };
+        let plan = Plan { bits, patience, thorough: level >= 9, probe };
         let made = Stream { input, out, len: 0, anchor: 0 };
-        Search { table, bits, patience, thorough: level >= 9, probe }.run(made)
+        if input.len() <= usize::from(u16::MAX) + 1 {
+            Search::over(self.short.get_or_insert_with(|| Box::new([0; TABLE])), plan)?.run(made)
+        } else {
+            Search::over(self.long.get_or_insert_with(|| Box::new([0; TABLE])), plan)?.run(made)
+        }
     }
 }
 
-struct Search<'t> {
-    table: &'t mut [u32; TABLE],
+/// How to search.
+#[derive(Clone, Copy)]
+struct Plan {
     bits: u32,
     patience: u32,
     thorough: bool,
@@ -130,7 +137,17 @@ struct Search<'t> {
     probe: (usize, usize),
 }
 
-impl Search<'_> {
+struct Search<'t, S> {
+    table: &'t mut [S; TABLE],
+    plan: Plan,
+}
+
+impl<'t, S: Slot> Search<'t, S> {
+    fn over(table: &'t mut [S; TABLE], plan: Plan) -> Option<Self> {
+        table.get_mut(..1 << plan.bits)?.fill(S::of(0));
+        Some(Self { table, plan })
+    }
+
     #[inline(never)]
     fn run(mut self, mut made: Stream<'_>) -> Option<usize> {
         let input = made.input;
@@ -141,7 +158,7 @@ impl Search<'_> {
             let Some((from, len)) = self.look_up(input, at, end) else {
                 // What has not matched for long will hardly match next: look at ever fewer places.
                 misses += 1;
-                at += 1 + (misses >> self.patience);
+                at += 1 + (misses >> self.plan.patience);
                 continue;
             };
             let back = back(input, made.anchor.max(1), from, at);
@@ -162,14 +179,14 @@ impl Search<'_> {
                 made.matched(made.anchor, at - from, len - ACROSS)?;
             }
             at = made.anchor;
-            if self.thorough {
+            if self.plan.thorough {
                 self.exchange(lz::word(input, at - 1), at - 1);
             }
-            if at >= self.probe.0 {
-                if made.len * self.probe.1 > 100 * at {
+            if at >= self.plan.probe.0 {
+                if made.len * self.plan.probe.1 > 100 * at {
                     return None;
                 }
-                self.probe.0 = usize::MAX;
+                self.plan.probe.0 = usize::MAX;
             }
         }
         made.finish()
@@ -189,9 +206,9 @@ impl Search<'_> {
     /// The last position of the hash of a word, whose place `at` takes.
     #[inline(always)]
     fn exchange(&mut self, word: u32, at: usize) -> usize {
-        let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - self.bits);
+        let hash = word.wrapping_mul(0x9E37_79B1) >> (32 - self.plan.bits);
         // The mask changes nothing; it tells the compiler that the index is inside. A stream is at most 2^31 bytes long.
-        std::mem::replace(&mut self.table[hash as usize & (TABLE - 1)], at as u32) as usize
+        std::mem::replace(&mut self.table[hash as usize & (TABLE - 1)], S::of(at)).get()
     }
 }
 

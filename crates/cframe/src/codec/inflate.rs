@@ -122,6 +122,11 @@ impl Inflater {
             bits.refill()?;
             *of_lengths.get_mut(place)? = bits.take(3) as u8;
         }
+        // Codes for lengths are a whole set, even if there is only one.
+        let taken: u32 = of_lengths.iter().filter(|len| **len > 0).map(|len| 128 >> len).sum();
+        if taken != 128 {
+            return None;
+        }
         self.lengths.build(&of_lengths, &LENGTHS)?;
         let mut lengths = [0; 286 + 30];
         let lengths = lengths.get_mut(..literals + distances)?;
@@ -158,21 +163,17 @@ impl Inflater {
     #[inline(never)]
     fn symbols(&self, stream: &mut Bits<'_>, out: &mut [u8], begin: usize) -> Option<usize> {
         let (mut bits, mut at) = (*stream, begin);
+        bits.refill()?;
+        let mut entry = self.literals.first(bits.word);
         loop {
-            bits.refill()?;
-            let mut entry = self.literals.first(bits.word);
             // Two literals of the first table leave enough bits for a third or for a length.
-            if entry & LITERAL != 0
-                && let Some([first, second]) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut)
-            {
-                *first = (entry >> 16) as u8;
-                bits.drop(entry);
-                entry = self.literals.first(bits.word);
-                // What is no literal is written over by what follows.
-                *second = (entry >> 16) as u8;
-                let literal = entry & LITERAL != 0;
-                at += 1 + usize::from(literal);
-                if literal {
+            if let Some(places) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<2>) {
+                for place in places {
+                    if entry & LITERAL == 0 {
+                        break;
+                    }
+                    *place = (entry >> 16) as u8;
+                    at += 1;
                     bits.drop(entry);
                     entry = self.literals.first(bits.word);
                 }
@@ -195,23 +196,34 @@ impl Inflater {
                 *out.get_mut(at)? = (entry >> 16) as u8;
                 at += 1;
                 bits.drop(entry);
+                bits.refill()?;
+                entry = self.literals.first(bits.word);
                 continue;
             }
             let len = bits.value(entry);
+            let distance = self.distance(&mut bits)?;
+            // The next entry is on its way while the bytes are copied.
             bits.refill()?;
-            let mut entry = self.distances.first(bits.word);
-            if entry & SPECIAL != 0 {
-                if entry & INVALID == 0 {
-                    bits.drop(entry);
-                    entry = self.distances.second(entry, bits.word);
-                }
-                if entry & INVALID != 0 {
-                    return None;
-                }
-            }
-            lz::repeat(out, at, bits.value(entry), len)?;
+            entry = self.literals.first(bits.word);
+            lz::repeat(out, at, distance, len)?;
             at += len;
         }
+    }
+
+    #[inline(always)]
+    fn distance(&self, bits: &mut Bits<'_>) -> Option<usize> {
+        bits.refill()?;
+        let mut entry = self.distances.first(bits.word);
+        if entry & SPECIAL != 0 {
+            if entry & INVALID == 0 {
+                bits.drop(entry);
+                entry = self.distances.second(entry, bits.word);
+            }
+            if entry & INVALID != 0 {
+                return None;
+            }
+        }
+        Some(bits.value(entry))
     }
 }
 
@@ -304,5 +316,116 @@ impl Bits<'_> {
         self.next -= (self.count / 8) as usize;
         (self.word, self.count) = (0, 0);
         Some(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn blocks_by_hand() {
+        let mut inflater = Inflater::default();
+        let stored = [
+            0x00, // not the last block, stored
+            2, 0, 0xfd, 0xff, b'a', b'b', // two bytes
+            0x01, // the last block, stored
+            1, 0, 0xfe, 0xff, b'c', // one byte
+            9,    // no part of it
+        ];
+        let mut out = [0; 4];
+        assert_eq!(inflater.inflate(&stored, &mut out), Some((3, 13)));
+        assert_eq!(&out, b"abc\0");
+        // The last block, fixed codes: a, b, c, the end.
+        assert_eq!(inflater.inflate(&[0x4b, 0x4c, 0x4a, 0x06, 0x00], &mut out), Some((3, 5)));
+        assert_eq!(&out, b"abc\0");
+        assert_eq!(inflater.inflate(&[0x4b, 0x4c, 0x4a, 0x06], &mut out), None, "cut short");
+        assert_eq!(inflater.inflate(&[0x4b, 0x4c, 0x4a, 0x06, 0x00], &mut out[..2]), None, "no room");
+        assert_eq!(inflater.inflate(&[0x07], &mut out), None, "no kind of block");
+        assert_eq!(inflater.inflate(&[0x01, 1, 0, 1, 0, 9], &mut out), None, "the complement");
+    }
+
+    fn deflated(input: &[u8], level: u32) -> Vec<u8> {
+        let mut out = vec![0; 2 * input.len() + 1000];
+        let mut state = Compress::new(Compression::new(level), false);
+        assert_eq!(state.compress(input, &mut out, FlushCompress::Finish).unwrap(), Status::StreamEnd);
+        out.truncate(state.total_out() as usize);
+        out
+    }
+
+    #[track_caller]
+    fn round_trip(inflater: &mut Inflater, input: &[u8], level: u32) {
+        let bytes = deflated(input, level);
+        let mut out = vec![0; input.len()];
+        assert_eq!(inflater.inflate(&bytes, &mut out), Some((input.len(), bytes.len())), "level {level}");
+        assert!(out == input, "level {level}");
+    }
+
+    #[test]
+    fn what_another_makes_is_read() {
+        let mut inflater = Inflater::default();
+        let mut state = 1u32;
+        let mut noise = |bits: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as u8 & ((1u32 << bits) - 1) as u8
+        };
+        for level in 0..10 {
+            // Few symbols, all symbols, long matches of every kind.
+            for bits in [1, 3, 8] {
+                let input: Vec<u8> = (0..100_000).map(|_| noise(bits)).collect();
+                round_trip(&mut inflater, &input, level);
+            }
+            // Some symbols are rare, so their codes are long.
+            let rare: Vec<u8> = (0..200_000u32).map(|i| (i.trailing_zeros() * 13) as u8).collect();
+            round_trip(&mut inflater, &rare, level);
+            let mut far: Vec<u8> = (0..32_768).map(|_| noise(8)).collect();
+            far.extend_from_within(..);
+            far.extend_from_within(1000..1300);
+            far.extend(vec![7; 70_000]);
+            round_trip(&mut inflater, &far, level);
+        }
+    }
+
+    /// What the decoder of another says: bytes made and taken.
+    fn theirs(bytes: &[u8], out: &mut [u8]) -> Option<(usize, usize)> {
+        let mut state = Decompress::new(false);
+        match state.decompress(bytes, out, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) => Some((state.total_out() as usize, state.total_in() as usize)),
+            _ => None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_mean_what_they_mean_to_another(bytes: Vec<u8>, kind in 0u8..3, len in 1usize..3000) {
+            let mut bytes = bytes;
+            if let Some(first) = bytes.first_mut() {
+                *first = (*first & !7) | 1 | kind << 1;
+            }
+            let (mut ours, mut other) = (vec![0; len], vec![0; len]);
+            let made = Inflater::default().inflate(&bytes, &mut ours);
+            prop_assert_eq!(made, theirs(&bytes, &mut other));
+            if let Some((made, _)) = made {
+                prop_assert_eq!(&ours[..made], &other[..made]);
+            }
+        }
+
+        #[test]
+        fn a_changed_byte_means_what_it_means_to_another(
+            seed in proptest::collection::vec(0u8..9, 1..2000), at: usize, value: u8, level in 1u32..10,
+        ) {
+            let mut bytes = deflated(&seed, level);
+            let at = at % bytes.len();
+            bytes[at] = value;
+            let (mut ours, mut other) = (vec![0; 4000], vec![0; 4000]);
+            let made = Inflater::default().inflate(&bytes, &mut ours);
+            prop_assert_eq!(made, theirs(&bytes, &mut other));
+            if let Some((made, _)) = made {
+                prop_assert_eq!(&ours[..made], &other[..made]);
+            }
+        }
     }
 }

@@ -44,6 +44,10 @@ pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
         if len > WIDE {
             copy::<WIDE>(out, from + WIDE, at + WIDE)?;
         }
+        if len > 2 * WIDE && len <= 4 * WIDE && room >= 4 * WIDE {
+            copy::<WIDE>(out, from + 2 * WIDE, at + 2 * WIDE)?;
+            return copy::<WIDE>(out, from + 3 * WIDE, at + 3 * WIDE);
+        }
         return if len > 2 * WIDE { long(out, distance, at + 2 * WIDE, at + len) } else { Some(()) };
     }
     short_period(out, at, distance)?;
@@ -60,6 +64,13 @@ pub(crate) fn repeat(out: &mut [u8], at: usize, distance: usize, len: usize) -> 
 fn run(out: &mut [u8], at: usize, len: usize) -> Option<()> {
     let byte = *out.get(at - 1)?;
     let target = out.get_mut(at..)?;
+    if len <= 4 * WIDE
+        && let Some(target) = target.first_chunk_mut::<{ 4 * WIDE }>()
+    {
+        // Without a loop there is nothing to guess.
+        *target = [byte; 4 * WIDE];
+        return Some(());
+    }
     if len > 20 * WIDE {
         target.get_mut(..len)?.fill(byte);
         return Some(());
@@ -182,6 +193,29 @@ fn far(bytes: &[u8], a: usize, b: usize, mut len: usize, end: usize) -> usize {
     len
 }
 
+/// Whether places all over `bytes` look as if next to nothing there recurs.
+pub(super) fn hopeless(bytes: &[u8]) -> bool {
+    let stride = bytes.len() / SAMPLES;
+    let starts = (0..SAMPLES).map(|k| k * stride + stride / 2);
+    !starts.filter_map(|start| bytes.get(start..)?.first_chunk()).any(recurs)
+}
+
+const SAMPLES: usize = 4;
+const SAMPLE: usize = 512;
+
+/// Whether more than a sixteenth of the words has been there before.
+fn recurs(sample: &[u8; SAMPLE]) -> bool {
+    let mut last = [0u16; 256];
+    let mut hits = 0;
+    for at in 1..SAMPLE - 3 {
+        let word = word(sample, at);
+        let place = &mut last[(word.wrapping_mul(0x9E37_79B1) >> 24) as usize];
+        let from = usize::from(std::mem::replace(place, at as u16));
+        hits += usize::from(self::word(sample, from) == word);
+    }
+    hits > SAMPLE / 16
+}
+
 /// The eight bytes at `at`, as a number; 0 past the end.
 #[inline(always)]
 pub(crate) fn long_word(bytes: &[u8], at: usize) -> u64 {
@@ -229,6 +263,20 @@ mod tests {
         assert_eq!(literals(&input, 60, &mut [0; 64], 0, 5), None);
         assert_eq!(literals(&input, 0, &mut [0; 64], 60, 5), None);
         assert_eq!(literals(&input, 99, &mut [0; 64], 0, 0), None);
+    }
+
+    #[test]
+    fn noise_is_hopeless_until_something_recurs() {
+        let mut state = 1u32;
+        let mut bytes: Vec<u8> = (0..20_000)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8
+            })
+            .collect();
+        assert!(hopeless(&bytes) && hopeless(&bytes[..100]));
+        bytes[12_000..14_000].fill(7);
+        assert!(!hopeless(&bytes));
     }
 
     #[test]

@@ -121,7 +121,7 @@ pub(crate) fn encode_with(input: &[u8], dictionary: &[u8], out: &mut [u8]) -> Op
 }
 
 /// A position of a hash table, and how positions are hashed.
-trait Slot: Copy {
+pub(super) trait Slot: Copy {
     /// The largest distance between two positions of an input with such a table.
     const REACH: usize;
     fn of(at: usize) -> Self;
@@ -170,6 +170,9 @@ impl Slot for u32 {
     }
 }
 
+/// A part of the input that is not worth the time to read it.
+const LITTLE: usize = 50;
+
 const SHORT: usize = 1 << 13;
 const LONG: usize = 1 << 12;
 
@@ -181,27 +184,29 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
-    pub(crate) fn encode(&mut self, input: &[u8], level: u8, out: &mut [u8]) -> Option<usize> {
+    /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes. If `uniform`, the input is of one
+    /// kind throughout, and given up after its first part if nothing is won there.
+    pub(crate) fn encode(&mut self, input: &[u8], level: u8, uniform: bool, out: &mut [u8]) -> Option<usize> {
         let stride = usize::from(10 - level.clamp(1, 9));
+        let probe = if uniform { input.len() / 4 } else { usize::MAX };
         if input.len() <= usize::from(u16::MAX) + 1 {
             let table = self.short.get_or_insert_with(|| Box::new([0; SHORT]));
             table.fill(0);
-            compress(input, table, stride, out)
+            compress(input, table, (stride, probe), out)
         } else {
             let table = self.long.get_or_insert_with(|| Box::new([0; LONG]));
             table.fill(0);
-            compress(input, table, stride, out)
+            compress(input, table, (stride, probe), out)
         }
     }
 }
 
-/// `stride` is how far apart positions are where nothing matches yet.
+/// `stride` is how far apart positions are where nothing matches yet, `probe` where to give up if nothing has been won.
 #[inline(never)]
 fn compress<S: Slot, const N: usize>(
     input: &[u8],
     table: &mut [S; N],
-    stride: usize,
+    (stride, mut probe): (usize, usize),
     out: &mut [u8],
 ) -> Option<usize> {
     let end = input.len().saturating_sub(LAST_LITERALS);
@@ -238,6 +243,12 @@ fn compress<S: Slot, const N: usize>(
             begin = at;
         }
         (patience, step) = (stride << 6, 1);
+        if at >= probe {
+            if made.len * LITTLE > at * (LITTLE - 1) && lz::hopeless(input.get(at..).unwrap_or_default()) {
+                return None;
+            }
+            probe = usize::MAX;
+        }
     }
     made.finish()
 }
@@ -363,7 +374,7 @@ mod tests {
     fn round_trip(input: &[u8], level: u8) -> usize {
         let mut out = vec![0; input.len() + input.len() / 255 + 16];
         let mut encoder = Encoder::default();
-        let len = encoder.encode(input, level, &mut out).unwrap();
+        let len = encoder.encode(input, level, false, &mut out).unwrap();
         let mut again = vec![0; input.len()];
         decode(&out[..len], None, &mut again).unwrap();
         assert!(again == input);
@@ -371,8 +382,8 @@ mod tests {
         let made = lz4_flex::block::decompress_into(&out[..len], &mut again);
         assert_eq!(made.unwrap(), input.len());
         assert!(again == input);
-        assert_eq!(encoder.encode(input, level, &mut out[..len - 1]), None);
-        assert_eq!(encoder.encode(input, level, &mut out[..len]), Some(len));
+        assert_eq!(encoder.encode(input, level, false, &mut out[..len - 1]), None);
+        assert_eq!(encoder.encode(input, level, false, &mut out[..len]), Some(len));
         len
     }
 
@@ -388,6 +399,21 @@ mod tests {
             round_trip(&input[..65_536], level);
         }
         (0..40).for_each(|len| assert!(round_trip(&input[..len], 9) <= len + 2));
+    }
+
+    #[test]
+    fn what_is_uniform_is_given_up_early() {
+        let noise = |len: u32| (0..len).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9E37_79B1) >> 24) as u8);
+        let mut input: Vec<u8> = noise(30_000).collect();
+        for at in (100..30_000).step_by(1000) {
+            input.copy_within(at..at + 6, at + 50);
+        }
+        let mut out = vec![0; 31_000];
+        let mut encoder = Encoder::default();
+        assert_eq!(encoder.encode(&input, 9, true, &mut out), None);
+        assert!(encoder.encode(&input, 9, false, &mut out).is_some());
+        input[20_000..].fill(3);
+        assert!(encoder.encode(&input, 9, true, &mut out).unwrap() < 21_000);
     }
 
     proptest! {

@@ -102,6 +102,12 @@ impl Search<'_> {
         let mut found = None;
         let mut least = least.max(MIN_MATCH - 1);
         let mut from = at;
+        // A longer match reaches beyond the end of the best one so far: where to look for that, and what must be there.
+        let beyond = |least: usize| {
+            let probe = (low + least).saturating_sub(at + 3);
+            (probe, lz::word(input, at + probe))
+        };
+        let (mut probe, mut wanted) = beyond(least);
         for _ in 0..self.attempts {
             let link = usize::from(self.tables.links[from & WINDOW]);
             if link == 0 || at - from + link > WINDOW || link > from {
@@ -114,6 +120,7 @@ impl Search<'_> {
                 if known.len > least {
                     least = known.len;
                     found = Some(known);
+                    (probe, wanted) = beyond(least);
                 }
                 if least >= ENOUGH {
                     break;
@@ -121,9 +128,7 @@ impl Search<'_> {
                 from = run.start;
                 continue;
             }
-            // A longer match reaches beyond the end of the best one so far.
-            let probe = (low + least).saturating_sub(at + 3);
-            if lz::word(input, from) != here || lz::word(input, from + probe) != lz::word(input, at + probe) {
+            if lz::word(input, from + probe) != wanted || lz::word(input, from) != here {
                 continue;
             }
             let known = self.compare(from, at, low);
@@ -133,6 +138,7 @@ impl Search<'_> {
                 if least >= ENOUGH {
                     break;
                 }
+                (probe, wanted) = beyond(least);
             }
         }
         found
@@ -230,7 +236,7 @@ mod tests {
                 words[(state >> 33) % words.len()].bytes()
             })
             .collect();
-        let fast = lz4::Encoder::default().encode(&text, 9, &mut vec![0; text.len()]).unwrap();
+        let fast = lz4::Encoder::default().encode(&text, 9, false, &mut vec![0; text.len()]).unwrap();
         let sizes: Vec<_> = [1, 5, 9].map(|level| round_trip(&text, level).unwrap()).into();
         assert!(sizes[2] <= sizes[1] && sizes[1] <= sizes[0] && sizes[0] < fast, "{sizes:?} {fast}");
         assert!(round_trip(&[3; 100_000], 9).unwrap() < 500);

@@ -170,7 +170,7 @@ mod tests {
             })
             .collect();
         let mut encoder = Encoder::default();
-        let fast = lz4::Encoder::default().encode(&text, 9, &mut vec![0; text.len()]).unwrap();
+        let fast = lz4::Encoder::default().encode(&text, 9, false, &mut vec![0; text.len()]).unwrap();
         let len = round_trip(&mut encoder, &text);
         assert!(len < fast, "{len} {fast}");
         assert!(round_trip(&mut encoder, &[3; 100_000]) < 500);

@@ -150,7 +150,7 @@ impl Coder {
         match (self.codec, dictionary) {
             (Codec::Lz4 | Codec::Lz4Hc, Some(dictionary)) => lz4::encode_with(input, dictionary, out),
             (Codec::BloscLz, _) => state.blosclz.encode(input, level, uniform, out),
-            (Codec::Lz4, None) => state.lz4.encode(input, level, out),
+            (Codec::Lz4, None) => state.lz4.encode(input, level, uniform, out),
             (Codec::Lz4Hc, None) if level <= 2 => state.lz4mid.encode(input, out),
             (Codec::Lz4Hc, None) => state.lz4hc.encode(input, level, out),
             (Codec::Zlib, _) => state.zlib.encode(input, level, out),

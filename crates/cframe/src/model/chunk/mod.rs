@@ -14,7 +14,6 @@ use sciformats_core::{Error, Limits, Result};
 use streams::{Streams, stream_fault};
 
 use crate::codec::registry::Registry;
-use crate::codec::shuffle;
 use crate::model::coder::{Coder, Decoders};
 use crate::model::kept::{Kept, Scratch, sized};
 use crate::model::parallel::Threads;
@@ -374,21 +373,14 @@ impl<'a> Chunk<'a> {
                 let State { decoders, buffers, .. } = state;
                 let dictionary = shared.dictionary.as_deref();
                 let streams = Streams { bytes: &bytes, at, count: streams };
-                // Streams that are the planes of a shuffle are joined from where they are.
-                macro_rules! join {
-                    ($count:literal) => {{
-                        let buffer = sized(&mut buffers.a, out.len());
-                        let planes = streams.planes::<$count>(coding, decoders, dictionary, buffer)?;
-                        shuffle::join_planes(&planes, out);
-                    }};
-                }
+                let buffer = &mut buffers.a;
                 match coding.stages.only_shuffle().filter(|&group| group == streams.count) {
-                    Some(2) => join!(2),
-                    Some(4) => join!(4),
-                    Some(8) => join!(8),
-                    Some(16) => join!(16),
+                    Some(2) => streams.join::<2>((coding, decoders, dictionary), buffer, out)?,
+                    Some(4) => streams.join::<4>((coding, decoders, dictionary), buffer, out)?,
+                    Some(8) => streams.join::<8>((coding, decoders, dictionary), buffer, out)?,
+                    Some(16) => streams.join::<16>((coding, decoders, dictionary), buffer, out)?,
                     _ => coding.stages.decode(block, buffers, out, |target| {
-                        streams.decode(coding, decoders, dictionary, target)
+                        streams.decode((coding, decoders, dictionary), target)
                     })?,
                 }
             }

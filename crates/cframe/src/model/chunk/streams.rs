@@ -4,7 +4,9 @@ use sciformats_core::fault::{Fault, FaultKind, field, locate};
 use sciformats_core::{Error, Result};
 
 use super::Coding;
+use crate::codec::shuffle;
 use crate::model::coder::Decoders;
+use crate::model::kept::sized;
 use crate::spec::pipeline::Codec;
 use crate::spec::stream::Stream;
 
@@ -16,40 +18,32 @@ pub(super) struct Streams<'s> {
     pub(super) count: usize,
 }
 
+/// How streams are decoded: with what the chunk says, what the thread keeps, and the dictionary.
+pub(super) type Means<'m> = (&'m Coding, &'m mut Decoders, Option<&'m [u8]>);
+
 impl<'s> Streams<'s> {
-    pub(super) fn decode(
-        &self,
-        coding: &Coding,
-        decoders: &mut Decoders,
-        dictionary: Option<&[u8]>,
-        out: &mut [u8],
-    ) -> Result<()> {
+    pub(super) fn decode(&self, (coding, decoders, dictionary): Means<'_>, out: &mut [u8]) -> Result<()> {
         let size = out.len().checked_div(self.count).unwrap_or(0).max(1);
         let mut rest = self.bytes;
         for target in out.chunks_mut(size) {
-            match self.next(&mut rest, target.len())? {
-                (Stream::Raw(bytes), _) => target.copy_from_slice(bytes),
-                (stream, at) => decode_one(stream, at, (coding, decoders, dictionary), target)?,
-            }
+            let (stream, at) = self.next(&mut rest, target.len())?;
+            decode_one(stream, at, (coding, decoders, dictionary), target)?;
         }
         Ok(())
     }
 
-    /// The streams one by one, decoded into `buffer` where they are not stored as they are. `N` is their number.
-    pub(super) fn planes<'p, const N: usize>(
+    /// Decodes streams that are the `N` planes of a shuffle, and joins them. Those that are stored as they are are read
+    /// from there.
+    pub(super) fn join<const N: usize>(
         &self,
-        coding: &Coding,
-        decoders: &mut Decoders,
-        dictionary: Option<&[u8]>,
-        buffer: &'p mut [u8],
-    ) -> Result<[&'p [u8]; N]>
-    where
-        's: 'p,
-    {
-        let mut planes: [&'p [u8]; N] = [&[]; N];
-        let size = buffer.len().checked_div(N).unwrap_or(0).max(1);
+        (coding, decoders, dictionary): Means<'_>,
+        buffer: &mut Vec<u8>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let mut planes: [&[u8]; N] = [&[]; N];
+        let size = out.len().checked_div(N).unwrap_or(0).max(1);
         let mut rest = self.bytes;
-        for (plane, target) in planes.iter_mut().zip(buffer.chunks_exact_mut(size)) {
+        for (plane, target) in planes.iter_mut().zip(sized(buffer, out.len()).chunks_exact_mut(size)) {
             *plane = match self.next(&mut rest, target.len())? {
                 (Stream::Raw(bytes), _) => bytes,
                 (stream, at) => {
@@ -58,7 +52,8 @@ impl<'s> Streams<'s> {
                 }
             };
         }
-        Ok(planes)
+        shuffle::join_planes(&planes, out);
+        Ok(())
     }
 
     /// The next stream, and where its payload is in the file.
@@ -76,7 +71,7 @@ impl<'s> Streams<'s> {
 fn decode_one(
     stream: Stream<'_>,
     at: u64,
-    (coding, decoders, dictionary): (&Coding, &mut Decoders, Option<&[u8]>),
+    (coding, decoders, dictionary): Means<'_>,
     target: &mut [u8],
 ) -> Result<()> {
     match stream {
