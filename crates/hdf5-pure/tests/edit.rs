@@ -221,6 +221,9 @@ fn what_cannot_be_done_is_an_error_before_anything_changes() {
     let mut editor = Editor::open(file.path()).unwrap();
     assert!(matches!(editor.unlink("nothing"), Err(Error::NotFound { .. })));
     assert!(matches!(editor.move_link("fields", "many"), Err(Error::Usage { .. })));
+    for into_itself in ["fields/x", "/fields/new/x"] {
+        assert!(matches!(editor.move_link("fields", into_itself), Err(Error::Usage { .. })));
+    }
     assert!(matches!(editor.object("fields/u").unwrap().remove_attribute("x"), Err(Error::NotFound { .. })));
     assert!(matches!(editor.root().attribute("", 1), Err(Error::Usage { .. })));
     assert!(matches!(editor.root().soft_link("fields", "x"), Err(Error::Usage { .. })));

@@ -208,7 +208,7 @@ impl Editor {
     /// stays where it is.
     ///
     /// # Errors
-    /// As [`unlink`](Self::unlink), and [`Error::Usage`] if the new name is taken or none.
+    /// As [`unlink`](Self::unlink), and [`Error::Usage`] if the new name is taken or none, or lies in what is moved.
     pub fn move_link(&mut self, path: &str, to: &str) -> Result<()> {
         self.tree.move_link(ObjectId::ROOT, path, to)
     }

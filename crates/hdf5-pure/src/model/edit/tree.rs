@@ -167,15 +167,37 @@ impl Tree {
     /// Gives the link at `path` another place; groups on the way there that are missing are made.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none.
+    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none, or lies in what is moved.
     pub(crate) fn move_link(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
         let (group, name) = self.holder(from, path)?;
         let Some(destination) = self.member(group, name.as_bytes())? else {
             return Err(Error::not_found("link", path));
         };
+        self.check_outside(&destination, from, to)?;
         let (new_group, new_name) = self.parent(from, to)?;
         self.link(new_group, &new_name, destination)?;
         self.group_to_change(group)?.remove(name.as_bytes());
+        Ok(())
+    }
+
+    /// Fails if the path `to` leads through the object that is moved there: nothing else would lead to it any more.
+    fn check_outside(&mut self, moved: &Destination, from: ObjectId, to: &str) -> Result<()> {
+        let moved = match moved {
+            Destination::Object(id) => *id,
+            Destination::Stored(address) => self.import(*address)?,
+            _ => return Ok(()),
+        };
+        let mut at = if to.starts_with('/') { ObjectId::ROOT } else { from };
+        for name in to.split('/').filter(|name| !name.is_empty()) {
+            if at == moved {
+                return Err(Error::usage("path", "leads into what is moved there"));
+            }
+            at = match self.member(at, name.as_bytes())? {
+                Some(Destination::Object(id)) => id,
+                Some(Destination::Stored(address)) => self.import(address)?,
+                _ => return Ok(()),
+            };
+        }
         Ok(())
     }
 
