@@ -85,10 +85,10 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<L
 pub(crate) fn sorted(links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Link, BrokenLink>> {
     // The first bytes of names decide most comparisons, and are moved more cheaply than links.
     let head = |link: &Result<Link, BrokenLink>| {
-        let mut first = [0; 8];
+        let mut first = [0u8; 8];
         let name = link.as_ref().map_or(&[][..], |link| link.name.as_bytes());
         first.iter_mut().zip(name).for_each(|(to, &from)| *to = from);
-        (link.is_err(), u64::from_be_bytes(first))
+        (link.is_err(), first)
     };
     let mut order: Vec<_> = links.iter().enumerate().map(|(i, link)| (head(link), i)).collect();
     let name = |i: usize| links.get(i).and_then(|link| link.as_ref().ok()).map(|link| &link.name);
