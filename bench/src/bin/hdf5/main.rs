@@ -9,7 +9,9 @@ use std::process::{Command, ExitCode};
 use harness::{Bench, Outcome};
 
 fn main() -> ExitCode {
-    let all = [read::cases(), read::cases_with_crates(), write::cases(), write::cases_with_crates()].into_iter().flatten();
+    let all = [read::cases(), read::cases_with_crates(), write::cases(), write::cases_with_crates()]
+        .into_iter()
+        .flatten();
     all.fold(Bench::new("hdf5", "python/hdf5.py"), Bench::case).main()
 }
 

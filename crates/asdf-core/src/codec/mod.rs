@@ -191,7 +191,8 @@ pub(crate) fn decode_stream(
     }
 }
 
-/// Encodes `data` as [`encode_into`] does.
+/// Encodes `data`, with up to `threads` threads where the format has parts. `level` is the compression's own scale; `None`
+/// is what other writers of ASDF use.
 ///
 /// # Errors
 /// `Unsupported` for a compression that is not known or not built in.

@@ -24,7 +24,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] for a null dataspace. What goes wrong with a piece is an item.
+    /// `Usage` for a null dataspace. What goes wrong with a piece is an item.
     pub fn pieces<T: Element>(
         &self,
         elements: u64,
