@@ -36,6 +36,13 @@ def made(fill, access=None, creation=None, **options):
         return pathlib.Path(path).read_bytes(), found
 
 
+def timeless():
+    """What a file is created with: no object says when it was made."""
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    creation.set_obj_track_times(False)
+    return creation
+
+
 def address(thing):
     return h5py.h5o.get_info(thing.id).addr
 
@@ -98,6 +105,7 @@ def headers(hostile):
         file.create_dataset("filtered", data=values((13, 7), "<i4"), chunks=(4, 5), compression="gzip", shuffle=True)
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         creation.set_layout(h5py.h5d.COMPACT)
+        creation.set_obj_track_times(False)
         space = h5py.h5s.create_simple((5,))
         h5py.h5d.create(file.id, b"compact", h5py.h5t.STD_I32LE, space, creation).write(h5py.h5s.ALL, h5py.h5s.ALL, values(5, "<i4"))
         file.create_dataset("fill", (5,), "<i4", fillvalue=0x01020304)
@@ -205,7 +213,7 @@ def chunks(hostile):
 
 
 def shared(hostile):
-    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    creation = timeless()
     number, tool = ctypes.c_int64(creation.id), library()
     tool.H5Pset_shared_mesg_nindexes(number, ctypes.c_uint(1))
     tool.H5Pset_shared_mesg_index(number, ctypes.c_uint(0), ctypes.c_uint(0x1002), ctypes.c_uint(1))
@@ -237,7 +245,10 @@ def space(hostile):
         for i in range(0, 9, 3):
             del file[f"d{i}"]
 
-    data, _ = made(fill, libver="latest", fs_strategy="fsm", fs_persist=True, fs_threshold=1)
+    access, creation = h5py.h5p.create(h5py.h5p.FILE_ACCESS), timeless()
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    creation.set_file_space_strategy(h5py.h5f.FSPACE_STRATEGY_FSM_AGGR, True, 1)
+    data, _ = made(fill, access, creation, libver="latest")
     # The manager of the file that has a list.
     headers = [i for i in range(len(data)) if data[i : i + 6] == b"FSHD\0\1" and data[i + 54 : i + 62] != UNDEFINED]
     header = headers[0]
@@ -258,7 +269,7 @@ def image(hostile):
     library().H5Pset_mdc_image_config(ctypes.c_int64(access.id), ctypes.byref(Image(1, True, False, -1)))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file.h5")
-        file = h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, None, access))
+        file = h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, timeless(), access))
         file.create_dataset("d", data=values((10,), "<i4"))
         file.create_group("g")
         file.close()
