@@ -141,20 +141,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "prints a table"]
-    #[allow(clippy::print_stdout)]
-    fn sizes() {
-        for (kind, input) in kinds() {
-            let row: Vec<String> = (1..=9)
-                .map(|level| {
-                    format!("{:.3}", compress(level, &input).len() as f64 / by_flate2(level, &input) as f64)
-                })
-                .collect();
-            println!("{kind:20} {:8} {}", input.len(), row.join(" "));
-        }
-    }
-
-    #[test]
     fn the_checksum_is_that_of_the_standard() {
         assert_eq!(adler32(b""), 1);
         assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
