@@ -35,21 +35,36 @@ impl Store for Reference {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionReference {
     object: Reference,
-    slab: Slab,
+    selection: Selection,
+    rank: usize,
 }
 
 impl RegionReference {
     /// A reference to the elements of `slab` of the dataset that `dataset` refers to.
     pub fn new(dataset: Reference, slab: Slab) -> Self {
-        Self { object: dataset, slab }
+        Self::of(dataset, Selection::of(&slab), slab.of().len())
     }
 
-    fn selection(&self, bound: Bound) -> Result<Selection> {
-        let selection = Selection::of(&self.slab);
-        if matches!(selection, Selection::Regular(_)) {
-            bound.needs(Bound::V110, "selections with steps or beyond 2^32 elements")?;
+    /// A reference to the elements of any selection of the dataset that `dataset` refers to, which has `rank` dimensions.
+    pub fn of(dataset: Reference, selection: Selection, rank: usize) -> Self {
+        Self { object: dataset, selection, rank }
+    }
+
+    fn selection(&self, bound: Bound) -> Result<&Selection> {
+        let narrow = |coordinates: &[u64]| coordinates.iter().all(|&at| u32::try_from(at).is_ok());
+        let old = match &self.selection {
+            Selection::None | Selection::All => true,
+            Selection::Points(points) => points.iter().all(|point| narrow(point)),
+            Selection::Blocks(blocks) => blocks.iter().all(|(first, last)| narrow(first) && narrow(last)),
+            Selection::Regular(_) => {
+                bound.needs(Bound::V110, "selections with steps or beyond 2^32 elements")?;
+                true
+            }
+        };
+        if !old {
+            bound.needs(Bound::V112, "blocks and points beyond 2^32 elements")?;
         }
-        Ok(selection)
+        Ok(&self.selection)
     }
 }
 
@@ -91,7 +106,7 @@ impl StandardReference {
         let (object, part, rank) = match self {
             Self::Object(object) => (object, Part::Object, 0),
             Self::Region(region) => {
-                (&region.object, Part::Region(region.selection(bound)?), region.slab.of().len())
+                (&region.object, Part::Region(region.selection(bound)?.clone()), region.rank)
             }
             Self::Attribute(object, name) => (object, Part::Attribute(name.as_str().into()), 0),
         };

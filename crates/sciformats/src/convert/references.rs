@@ -21,7 +21,7 @@ pub(super) fn check(builder: &mut Builder) {
     for (path, &node) in &builder.places {
         let Some(node) = builder.view.nodes.get_mut(node) else { continue };
         if let Body::Array { id, element, shape: Some(shape), info } = &node.body
-            && refers(element)
+            && element.refers()
             && let Ok(slab) = Slab::all(shape)
         {
             let mut count = 0u64;
@@ -32,7 +32,7 @@ pub(super) fn check(builder: &mut Builder) {
             });
             told.push((path.clone(), count));
         }
-        for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| refers(&one.info.element)) {
+        for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| one.info.element.refers()) {
             if let Ok((bytes, count)) = kept(&attribute.info.element, &attribute.bytes, &places) {
                 attribute.bytes = bytes;
                 told.push((format!("{path}@{}", name.shown()), count));
@@ -45,16 +45,6 @@ pub(super) fn check(builder: &mut Builder) {
         let what = if count == 1 { "a reference".into() } else { format!("{count} references") };
         builder.lose(&path, format!("has {what} to what is not there, null in the target"));
         builder.view.places = Some(Arc::clone(&places));
-    }
-}
-
-/// Whether elements of a type lead to objects.
-pub(super) fn refers(element: &ElementType) -> bool {
-    match element {
-        ElementType::Reference => true,
-        ElementType::Compound(fields) => fields.iter().any(|(_, field)| refers(field)),
-        ElementType::Array { element, .. } | ElementType::Vlen(element) => refers(element),
-        _ => false,
     }
 }
 
@@ -98,10 +88,16 @@ impl Copy<'_> {
                 self.out.extend(count.to_le_bytes());
                 (0..count).try_for_each(|_| self.one(element))
             }
-            text => {
+            _ => {
                 let mut bytes = crate::model::text(&mut self.rest)?;
-                let there = || std::str::from_utf8(bytes).is_ok_and(|path| self.places.contains(path));
-                if *text == ElementType::Reference && !bytes.is_empty() && !there() {
+                let there = || {
+                    let target = std::str::from_utf8(bytes).ok();
+                    // What is selected stands behind the path.
+                    let region = || target.and_then(|target| Some(target.rsplit_once(' ')?.0));
+                    let path = if *element == ElementType::Region { region() } else { target };
+                    path.is_some_and(|path| self.places.contains(path))
+                };
+                if element.refers() && !bytes.is_empty() && !there() {
                     self.lost = self.lost.saturating_add(1);
                     bytes = &[];
                 }

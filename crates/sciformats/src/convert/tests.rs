@@ -304,6 +304,10 @@ fn sequences_references_and_compounds_with_text() {
     memory.array(root, "rows", of(T::Compound(fields), &[3], rows));
     let one = of(T::Reference, &[], text_bytes("/g"));
     memory.array(root, "one", one);
+    let regions = ["/a b all", "/g/x none", "/g/x (1)", "/g/x (2)(0)", "/a b (0,0)-(0,1)(2,0)-(2,1)", ""];
+    let regions = regions.map(text_bytes).concat();
+    memory.array(root, "regions", of(T::Region, &[6], regions));
+    memory.array(root, "a b", array(&[3, 2], &[0u8; 6]));
     let source = file(memory);
     let dir = tempfile::tempdir().unwrap();
     let plan = Plan::new(&source, Format::Hdf5, &Options::default()).unwrap();
@@ -317,12 +321,14 @@ fn sequences_references_and_compounds_with_text() {
         plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
     assert_eq!(losses, ["/g/x@DIMENSION_LIST has a reference to what is not there, null in the target"]);
     written(&plan, &dir.path().join("b.h5"));
-    let options = Options { select: vec!["/one".into()], cancel: None };
-    let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
-    assert_eq!(plan.losses().len(), 1);
-    let alone = written(&plan, &dir.path().join("c.h5"));
-    let path: Vec<String> = alone.array("/one").unwrap().read().unwrap();
-    assert_eq!(path, [""]);
+    for (path, count) in [("/one", 1), ("/regions", 6)] {
+        let options = Options { select: vec![path.into()], cancel: None };
+        let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
+        assert_eq!(plan.losses().len(), 1);
+        let alone = written(&plan, &dir.path().join("c.h5"));
+        let paths: Vec<String> = alone.array(path).unwrap().read().unwrap();
+        assert_eq!(paths, vec![""; count]);
+    }
 }
 
 #[test]

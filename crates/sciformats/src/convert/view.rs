@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sciformats_core::{Error, Range, Slab};
 
-use super::references::{Places, kept, refers};
+use super::references::{Places, kept};
 use crate::memory::MemoryArray;
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value,
@@ -78,7 +78,7 @@ impl View {
                 widen(&bytes, |half| half::bf16::from_le_bytes(half).to_f32())
             }
             (element, _) => match &self.places {
-                Some(places) if refers(element) => kept(element, &bytes, places)?.0,
+                Some(places) if element.refers() => kept(element, &bytes, places)?.0,
                 _ => bytes,
             },
         })

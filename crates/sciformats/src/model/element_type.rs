@@ -105,6 +105,16 @@ impl ElementType {
         }
     }
 
+    /// Whether elements lead to objects.
+    pub(crate) fn refers(&self) -> bool {
+        match self {
+            Self::Reference | Self::Region => true,
+            Self::Compound(fields) => fields.iter().any(|(_, field)| field.refers()),
+            Self::Array { element, .. } | Self::Vlen(element) => element.refers(),
+            _ => false,
+        }
+    }
+
     /// Whether its values are real numbers: integers, floating-point numbers, truth values and enumerations.
     pub fn is_real(&self) -> bool {
         match self {

@@ -286,7 +286,7 @@ fn is_hdf5(element: &ElementType) -> bool {
             matches!(**base, T::Int(1 | 2 | 4 | 8) | T::UInt(1 | 2 | 4 | 8))
                 && members.iter().all(|(name, value)| is_text(name) && i64::try_from(*value).is_ok())
         }
-        T::Reference => true,
+        T::Reference | T::Region => true,
         T::Vlen(element) => has_bytes(element),
         // What has no type of its own may have a next one: that is seen part by part.
         T::Compound(fields) => {

@@ -1,6 +1,7 @@
 //! Canonical bytes as elements of HDF5. Numbers have the same bytes here and there.
 
-use hdf5_pure::{Datatype, Encoder, Reference, Store};
+use hdf5_pure::structure::Selection;
+use hdf5_pure::{Datatype, Encoder, Reference, RegionReference, Store};
 use sciformats_core::Error;
 
 use super::{References, refused};
@@ -47,6 +48,16 @@ fn one(element: &ElementType, rest: &mut &[u8], references: &References, to: &mu
             let reference = references.get(&*path).copied().unwrap_or_default();
             Reference::encode(&[reference], to)
         }
+        T::Region => {
+            let text = String::from_utf8_lossy(crate::model::text(rest)?);
+            // Names may hold spaces, selections do not.
+            let (path, selection) = text.rsplit_once(' ').unwrap_or_default();
+            let reference = references.get(path).copied().unwrap_or_default();
+            let selection = self::selection(selection)
+                .ok_or_else(|| Error::usage("region", format!("{selection:?} is no selection")))?;
+            let rank = selection.rank().unwrap_or(0);
+            RegionReference::encode(&[RegionReference::of(reference, selection, rank)], to)
+        }
         T::Vlen(element) => {
             let count = length(rest)?;
             let items = usize::try_from(count).unwrap_or(usize::MAX);
@@ -61,15 +72,25 @@ fn one(element: &ElementType, rest: &mut &[u8], references: &References, to: &mu
     }
 }
 
-/// Whether elements of a type lead to objects.
-pub(super) fn refers(element: &ElementType) -> bool {
-    use ElementType as T;
-    match element {
-        T::Reference => true,
-        T::Compound(fields) => fields.iter().any(|(_, field)| refers(field)),
-        T::Array { element, .. } | T::Vlen(element) => refers(element),
-        _ => false,
+/// A selection from its text: `all`, `none`, points `(0,1)(2,3)` or blocks `(0,0)-(2,3)`. A null reference has none.
+fn selection(text: &str) -> Option<Selection> {
+    match text {
+        "" | "none" => return Some(Selection::None),
+        "all" => return Some(Selection::All),
+        _ => {}
     }
+    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
+    let point = |text: &str| text.split(',').map(|at| at.parse().ok()).collect::<Option<Vec<u64>>>();
+    if !inner.contains('-') {
+        return inner.split(")(").map(point).collect::<Option<_>>().map(Selection::Points);
+    }
+    let mut blocks = Vec::new();
+    let mut corners = inner.split(['(', ')']).filter(|text| !text.is_empty());
+    while let Some(first) = corners.next() {
+        let ("-", last) = (corners.next()?, corners.next()?) else { return None };
+        blocks.push((point(first)?, point(last)?));
+    }
+    Some(Selection::Blocks(blocks))
 }
 
 /// An attribute from canonical bytes.
@@ -109,6 +130,7 @@ pub(super) fn datatype(element: &ElementType) -> Result<Datatype> {
         T::Text => Datatype::string(),
         T::Vlen(element) => Datatype::sequence(&datatype(element)?),
         T::Reference => Reference::datatype(),
+        T::Region => RegionReference::datatype(),
         T::Opaque(size) => Datatype::opaque(bytes(*size)?, ""),
         T::Bits(size) => Datatype::bits(bytes(*size)?),
         T::Time(size) => Datatype::time(bytes(*size)?),
@@ -132,4 +154,22 @@ pub(super) fn datatype(element: &ElementType) -> Result<Datatype> {
         }
         _ => return Err(wide()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_from_text() {
+        assert_eq!(selection("none"), Some(Selection::None));
+        assert_eq!(selection("all"), Some(Selection::All));
+        assert_eq!(selection("(0,1)(2,3)"), Some(Selection::Points(vec![vec![0, 1], vec![2, 3]])));
+        let blocks = vec![(vec![0, 0], vec![2, 3]), (vec![5, 5], vec![5, 6])];
+        assert_eq!(selection("(0,0)-(2,3)(5,5)-(5,6)"), Some(Selection::Blocks(blocks)));
+        assert_eq!(selection("(7)-(9)"), Some(Selection::Blocks(vec![(vec![7], vec![9])])));
+        for wrong in ["(", "()", "(1,)", "(1)-", "(1)-(2)(3)", "(1)(2)-(3)", "1,2", "some"] {
+            assert_eq!(selection(wrong), None, "{wrong}");
+        }
+    }
 }

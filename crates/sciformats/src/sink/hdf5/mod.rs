@@ -95,7 +95,7 @@ impl Writing {
         };
         let mut dataset = dataset.create_encoded()?;
         let id = dataset.id();
-        if encode::refers(&elements.info.element) {
+        if elements.info.element.refers() {
             self.arrays.push((id, elements));
             return Ok(id);
         }
@@ -200,7 +200,7 @@ impl Sink for Writing {
         let Ok(bytes) = &value.data else {
             return Err(refused(Format::Hdf5, format!("the attribute {name}, which cannot be read,")));
         };
-        if encode::refers(&value.element) {
+        if value.element.refers() {
             let (name, element, bytes) = (name.to_owned(), value.element.clone(), bytes.clone());
             self.attributes.push(Later { object: id, name, element, shape, bytes });
             return Ok(());
