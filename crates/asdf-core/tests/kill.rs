@@ -12,25 +12,23 @@
 #[path = "../examples/until_killed/text.rs"]
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use asdf_core::{Asdf, Document, NewArray, StreamWriter};
+use sciformats_core::commit::kill::example;
 use text::text;
 
 const ROUNDS: u64 = 12;
 
-/// The example that writes until it is killed; cargo builds it with the tests.
-fn until_killed() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let place = test.parent().and_then(Path::parent).unwrap().join("examples");
-    place.join(format!("until_killed{}", std::env::consts::EXE_SUFFIX))
-}
-
 fn killed(path: &Path, round: u64) {
-    let mut child =
-        Command::new(until_killed()).arg(path).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Command::new(example("until_killed").unwrap())
+        .arg(path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     // Not before it has begun to write.
     let before = std::fs::metadata(path).unwrap().modified().unwrap();
     let start = Instant::now();

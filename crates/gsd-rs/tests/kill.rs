@@ -1,57 +1,23 @@
 //! A process that appends frames is killed at random moments, again and again. Nothing that it reported as committed
 //! may be missing afterwards.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use common::{check, example, options};
+use common::{check, options};
 use gsd_rs::{Reader, Version, Writer};
+use sciformats_core::commit::kill::{example, killed};
 
 const KILLS: usize = 200;
 /// Kills after which a new file is begun, so that checking every frame stays quick.
 const PER_FILE: usize = 20;
 
-/// Kills a process that appends this long after it was started or, with `awaited`, after its first commit. Gives the number of
-/// frames that it last reported.
-fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
-    let mut child = Command::new(example("appends_until_killed"))
-        .arg(path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let (first, begun) = channel();
-    let reader = std::thread::spawn(move || {
-        // The last line may be cut; the one before it counts then.
-        let lines = lines.map_while(Result::ok);
-        let numbers = lines.filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
-        numbers.inspect(|_| first.send(()).unwrap_or_default()).max()
-    });
-    if awaited {
-        begun.recv_timeout(Duration::from_secs(60)).expect("the process commits nothing");
-    }
-    std::thread::sleep(after);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap().unwrap_or(0)
-}
-
 #[test]
 fn resilient_to_job_kills_200_times_without_losing_a_committed_frame() {
+    let program = example("appends_until_killed").unwrap();
     let dir = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let (mut acknowledged, mut beyond, mut frames) = (0, 0, 0);
@@ -69,7 +35,7 @@ fn resilient_to_job_kills_200_times_without_losing_a_committed_frame() {
         random ^= random << 17;
         // Half of them may be killed while they open the file.
         let awaited = round % 2 == 0;
-        let committed = kill_one(&path, Duration::from_micros(random % 10_000), awaited);
+        let committed = killed(&program, &path, Duration::from_micros(random % 10_000), awaited).unwrap();
         assert!(committed > frames || !awaited, "kill {round}: nothing was reported");
         let found = check(&Reader::open(&path).unwrap());
         assert!(found >= committed, "kill {round}: {committed} frames were committed, {found} are there");

@@ -1,6 +1,6 @@
 //! Groups: links by name, and what they lead to.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::Result;
 
 use crate::attribute::Attribute;
 use crate::dataset::Dataset;
@@ -63,10 +63,7 @@ impl Group {
     /// # Errors
     /// As [`File::group`].
     pub fn group(&self, path: &str) -> Result<Self> {
-        match self.object(path)? {
-            Node::Group(group) => Ok(group),
-            _ => Err(Error::usage("path", "does not lead to a group")),
-        }
+        self.object(path)?.into_group()
     }
 
     /// The dataset at `path` from here.
@@ -74,10 +71,7 @@ impl Group {
     /// # Errors
     /// As [`File::dataset`].
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
-        match self.object(path)? {
-            Node::Dataset(dataset) => Ok(dataset),
-            _ => Err(Error::usage("path", "does not lead to a dataset")),
-        }
+        self.object(path)?.into_dataset()
     }
 
     /// Its attributes, as [`File::attributes_at`] has them.

@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hdf5_pure::{CreateOptions, Error, File, ReadAt, Result, Writer};
 use sciformats_core::WriteAt;
+use sciformats_core::commit::kill::example;
 
 /// A disk with room for so many bytes.
 struct Full {
@@ -90,20 +90,14 @@ fn a_file_that_is_not_finished_leaves_the_one_before() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
 }
 
-/// The example that writes files until it is killed; cargo builds it with the tests.
-fn keeps_creating() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let place = test.parent().and_then(Path::parent).unwrap().join("examples");
-    place.join(format!("keeps_creating{}", std::env::consts::EXE_SUFFIX))
-}
-
 #[test]
 fn a_kill_leaves_a_whole_file() {
     const ROUNDS: u64 = 40;
+    let program = example("keeps_creating").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.h5");
     for round in 0..ROUNDS {
-        let mut child = Command::new(keeps_creating()).arg(&path).stdin(Stdio::null()).spawn().unwrap();
+        let mut child = Command::new(&program).arg(&path).stdin(Stdio::null()).spawn().unwrap();
         while !path.exists() {
             assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
             std::thread::sleep(Duration::from_millis(1));

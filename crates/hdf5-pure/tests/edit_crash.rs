@@ -14,16 +14,13 @@ mod description;
 #[path = "support/recorded.rs"]
 mod recorded;
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use description::{Description, describe};
 use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, Flush, Result, Writer};
 use recorded::Recorded;
 use sciformats_core::Step;
+use sciformats_core::commit::kill::{example, killed};
 use sciformats_core::commit::replay::{Cuts, every_cut};
 
 fn file(bound: Bound) -> Vec<u8> {
@@ -164,39 +161,10 @@ fn a_full_disk_leaves_the_last_commit_and_the_commit_can_be_tried_again() {
     assert!(refused > 20);
 }
 
-/// The example program that edits until it is killed.
-fn program() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let folder = tests.parent().and_then(Path::parent).unwrap();
-    let path =
-        folder.join("examples").join("edit_until_killed").with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(path.is_file(), "{} is built with the tests", path.display());
-    path
-}
-
-/// Kills the program so long after it was started, or after its first commit; gives the last commit that it reported.
-fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
-    let mut child =
-        Command::new(program()).arg(path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let (first, begun) = channel();
-    let reader = std::thread::spawn(move || {
-        let numbers =
-            lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
-        numbers.inspect(|_| first.send(()).unwrap_or_default()).max()
-    });
-    if awaited {
-        begun.recv_timeout(Duration::from_secs(120)).expect("the program commits nothing");
-    }
-    std::thread::sleep(after);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap().unwrap_or(0)
-}
-
 #[test]
 fn killed_editors_lose_nothing_that_was_committed() {
     const KILLS: u64 = 200;
+    let program = example("edit_until_killed").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let (mut reported, mut journals) = (0, 0);
@@ -209,7 +177,8 @@ fn killed_editors_lose_nothing_that_was_committed() {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            let committed = kill_one(&path, Duration::from_micros(random % 8000), round % 2 == 0);
+            let committed =
+                killed(&program, &path, Duration::from_micros(random % 8000), round % 2 == 0).unwrap();
             let bytes = std::fs::read(&path).unwrap();
             journals += u64::from(sciformats_core::commit::journal::is_interrupted(&bytes[..]).unwrap());
             let found = check(&File::from_bytes(bytes).unwrap());

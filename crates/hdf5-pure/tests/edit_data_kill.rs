@@ -11,48 +11,15 @@
 )]
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hdf5_pure::{Bound, CreateOptions, File, Writer};
+use sciformats_core::commit::kill::{example, killed};
 
 const KILLS: usize = 200;
 /// Kills after which a new file is begun.
 const PER_FILE: usize = 20;
-
-/// The example program, which is built with the tests.
-fn program() -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    own.parent().and_then(Path::parent).unwrap().join("examples").join("rows_until_killed")
-}
-
-/// Kills the program this long after it was started or, with `awaited`, after its first commit. Gives the number of rows
-/// that it last reported.
-fn kill_one(path: &Path, after: Duration, awaited: bool) -> u64 {
-    let mut child = Command::new(program())
-        .arg(path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the example rows_until_killed is built with the tests");
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let (first, begun) = channel();
-    let reader = std::thread::spawn(move || {
-        let lines = lines.map_while(Result::ok);
-        let numbers = lines.filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
-        numbers.inspect(|_| first.send(()).unwrap_or_default()).max()
-    });
-    if awaited {
-        begun.recv_timeout(Duration::from_secs(60)).expect("the process commits nothing");
-    }
-    std::thread::sleep(after);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap().unwrap_or(0)
-}
 
 fn create(path: &Path, round: usize) {
     let bound = if round.is_multiple_of(2) { Bound::V110 } else { Bound::Earliest };
@@ -77,6 +44,7 @@ fn check(path: &Path) -> u64 {
 
 #[test]
 fn killed_200_times_without_losing_a_committed_row() {
+    let program = example("rows_until_killed").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let (mut acknowledged, mut beyond, mut rows) = (0, 0, 0);
@@ -92,7 +60,7 @@ fn killed_200_times_without_losing_a_committed_row() {
         random ^= random << 17;
         // Half of them may be killed while they open the file.
         let awaited = round % 2 == 0;
-        let committed = kill_one(&path, Duration::from_micros(random % 10_000), awaited);
+        let committed = killed(&program, &path, Duration::from_micros(random % 10_000), awaited).unwrap();
         assert!(committed > rows || !awaited, "kill {round}: nothing was reported");
         let found = check(&path);
         assert!(found >= committed, "kill {round}: {committed} rows were committed, {found} are there");

@@ -7,27 +7,16 @@
 mod description;
 #[path = "support/exercise.rs"]
 mod exercise;
+#[path = "support/fixtures.rs"]
+mod fixtures;
 #[allow(dead_code, reason = "steps are of use to other tests")]
 #[path = "support/recorded.rs"]
 mod recorded;
 
-use std::path::{Path, PathBuf};
-
 use description::describe;
+use fixtures::fixtures;
 use hdf5_pure::{EditOptions, Editor, Error, File, Met, Result};
 use recorded::Recorded;
-
-fn fixtures(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "h5"))
-        .collect();
-    files.sort();
-    assert!(files.len() > 5, "the fixtures are there");
-    files
-}
 
 fn editor(bytes: Vec<u8>) -> Result<(Editor, Recorded)> {
     let recorded = Recorded::new(bytes);

@@ -6,23 +6,14 @@
 
 #[path = "support/exercise.rs"]
 mod exercise;
+#[path = "support/fixtures.rs"]
+mod fixtures;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use fixtures::fixtures;
 use hdf5_pure::File;
 use hdf5_pure::structure::checksum;
-
-fn fixtures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "h5"))
-        .collect();
-    files.sort();
-    assert!(files.len() > 5, "the fixtures are there");
-    files
-}
 
 /// Starts and ends of structures.
 type Seals = Vec<(usize, usize)>;
@@ -59,7 +50,7 @@ impl Numbers {
 #[test]
 fn five_thousand_mutants() {
     let mut numbers = Numbers(1);
-    let files: Vec<(Vec<u8>, Seals)> = fixtures()
+    let files: Vec<(Vec<u8>, Seals)> = fixtures(".")
         .iter()
         .map(|path| std::fs::read(path).unwrap())
         .map(|bytes| {

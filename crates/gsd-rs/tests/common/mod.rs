@@ -4,20 +4,12 @@
 mod frames;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
 
 use gsd_rs::{CreateOptions, Element, Reader, Result, Version, Writer};
 use sciformats_core::commit::SECTOR;
 use sciformats_core::{ReadAt, Step, WriteAt};
 
 pub(crate) use self::frames::{chunks_in, name, values, write_frame};
-
-/// An example; cargo builds them with the tests.
-pub(crate) fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let place = test.parent().and_then(Path::parent).unwrap().join("examples");
-    place.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
-}
 
 pub(crate) fn options() -> CreateOptions {
     CreateOptions::new("test", "none", Version::new(1, 2))

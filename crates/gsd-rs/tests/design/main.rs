@@ -14,7 +14,7 @@ mod writes;
 use std::borrow::Cow;
 use std::process::Command;
 
-use common::{example, options, read};
+use common::{options, read};
 use gsd_rs::storage::{FileStorage, Mapped};
 use gsd_rs::{CreateOptions, ElementType, Error, Reader, Region, RegionWriter, Version, Writer};
 

@@ -1,5 +1,7 @@
 //! What is written, and by whom.
 
+use sciformats_core::commit::kill;
+
 use super::*;
 
 #[test]
@@ -14,7 +16,7 @@ fn write_a_single_data_chunk_from_multiple_processes() {
         .map(|part| {
             let Region { location, n, m, .. } = region;
             let numbers = [part, location, n, u64::from(m)].map(|number| number.to_string());
-            Command::new(example("fills_a_part")).arg(&path).args(numbers).output()
+            Command::new(kill::example("fills_a_part").unwrap()).arg(&path).args(numbers).output()
         })
         .collect();
     assert!(children.into_iter().all(|child| child.unwrap().status.success()));

@@ -136,10 +136,7 @@ impl File {
     /// # Errors
     /// As [`object`](Self::object), and [`Error::Usage`] if it is something else.
     pub fn group(&self, path: &str) -> Result<Group> {
-        match self.object(path)? {
-            Node::Group(group) => Ok(group),
-            _ => Err(Error::usage("path", "does not lead to a group")),
-        }
+        self.object(path)?.into_group()
     }
 
     /// The dataset at `path`.
@@ -147,10 +144,7 @@ impl File {
     /// # Errors
     /// As [`object`](Self::object), and [`Error::Usage`] if it is something else.
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
-        match self.object(path)? {
-            Node::Dataset(dataset) => Ok(dataset),
-            _ => Err(Error::usage("path", "does not lead to a dataset")),
-        }
+        self.object(path)?.into_dataset()
     }
 
     /// The object with the header at `address`.
@@ -266,6 +260,22 @@ pub enum Node {
     Dataset(Dataset),
     /// A committed datatype.
     Datatype(CommittedDatatype),
+}
+
+impl Node {
+    pub(crate) fn into_group(self) -> Result<Group> {
+        match self {
+            Self::Group(group) => Ok(group),
+            _ => Err(Error::usage("path", "does not lead to a group")),
+        }
+    }
+
+    pub(crate) fn into_dataset(self) -> Result<Dataset> {
+        match self {
+            Self::Dataset(dataset) => Ok(dataset),
+            _ => Err(Error::usage("path", "does not lead to a dataset")),
+        }
+    }
 }
 
 /// A datatype that is an object of its own.

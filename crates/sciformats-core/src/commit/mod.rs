@@ -8,6 +8,8 @@
 //! end of the file until they are all in place.
 
 pub mod journal;
+#[cfg(feature = "replay")]
+pub mod kill;
 #[cfg(any(test, feature = "replay"))]
 pub mod replay;
 

@@ -1,14 +1,11 @@
 //! Reading large ranges: in memory pages that cost little to touch, and with more than one thread.
 
 use super::ReadAt;
+use super::mmap::advise_large_pages;
 use crate::error::Result;
 
 /// Ranges below this are read by one thread: starting another costs more than it saves.
 const PER_THREAD: usize = 8 << 20;
-
-/// Allocations from this size on are asked of the system in large pages.
-#[cfg(target_os = "linux")]
-const LARGE: usize = 4 << 20;
 
 /// Fills `out` from `offset` on with up to `threads` threads, each reading a part of its own.
 ///
@@ -51,27 +48,6 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
     elements
 }
 
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
-fn advise_large_pages<T>(elements: &[T]) {
-    const PAGE: usize = 4096;
-    let size = elements.len().saturating_mul(size_of::<T>());
-    if size < LARGE {
-        return;
-    }
-    let start = elements.as_ptr().cast_mut().cast::<u8>();
-    let skip = start.align_offset(PAGE);
-    let len = size.saturating_sub(skip) & !(PAGE - 1);
-    // SAFETY: `skip + len <= size`, so the range lies inside the live allocation of `elements`, and it starts on a page
-    // boundary. The advice changes how the kernel backs the pages, never what they hold, so it cannot affect any
-    // reference; a kernel that does not know the advice answers with an error, which is ignored because nothing
-    // depends on it.
-    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_large_pages<T>(_: &[T]) {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,13 +62,5 @@ mod tests {
         }
         let mut out = zeroed::<u8>(bytes.len());
         assert!(read_into_threads(&bytes, 1, &mut out, 2).is_err());
-    }
-
-    #[test]
-    fn advice_never_changes_the_elements() {
-        // The plain twin: the same allocation without advice.
-        for len in [0, 1, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 513] {
-            assert!(zeroed::<u64>(len) == vec![0; len]);
-        }
     }
 }

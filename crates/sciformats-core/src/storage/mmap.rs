@@ -25,6 +25,10 @@ pub struct Mapped {
 /// Copies from this length on do not use the map. Below it, a call costs more than the pages.
 const COPIED: usize = 32 << 10;
 
+/// Allocations from this size on are asked of the system in large pages.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 4 << 20;
+
 impl Mapped {
     /// Maps the file at `path`.
     ///
@@ -85,5 +89,42 @@ impl ReadAt for Mapped {
 
     fn as_slice(&self) -> Option<&[u8]> {
         Some(&self.map)
+    }
+}
+
+/// Asks the system to back a large allocation with large pages.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+pub(super) fn advise_large_pages<T>(elements: &[T]) {
+    const PAGE: usize = 4096;
+    let size = elements.len().saturating_mul(size_of::<T>());
+    if size < LARGE {
+        return;
+    }
+    let start = elements.as_ptr().cast_mut().cast::<u8>();
+    let skip = start.align_offset(PAGE);
+    let len = size.saturating_sub(skip) & !(PAGE - 1);
+    // SAFETY: `skip + len <= size`, so the range lies inside the live allocation of `elements`, and it starts on a page
+    // boundary. The advice changes how the kernel backs the pages, never what they hold, so it cannot affect any
+    // reference; a kernel that does not know the advice answers with an error, which is ignored because nothing
+    // depends on it.
+    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), len, rustix::mm::Advice::LinuxHugepage) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn advise_large_pages<T>(_: &[T]) {}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::LARGE;
+    use crate::storage::zeroed;
+
+    #[test]
+    fn advice_never_changes_the_elements() {
+        // The plain twin: the same allocation without advice.
+        for len in [0, 1, LARGE / 8 - 1, LARGE / 8, LARGE / 8 + 513] {
+            assert!(zeroed::<u64>(len) == vec![0; len]);
+        }
     }
 }

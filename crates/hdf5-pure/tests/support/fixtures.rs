@@ -1,0 +1,16 @@
+//! The files that others have written.
+
+use std::path::{Path, PathBuf};
+
+/// The HDF5 fixtures in a folder of them, `"."` for those that are whole.
+pub(crate) fn fixtures(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(folder);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h5"))
+        .collect();
+    files.sort();
+    assert!(files.len() > 5, "the fixtures are there");
+    files
+}

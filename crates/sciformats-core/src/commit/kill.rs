@@ -1,0 +1,59 @@
+//! Kill tests: a program that writes is killed, and what it left is examined.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// How long a program has to report its first commit.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The example `name` of the package under test. `cargo test` builds examples with the tests, unless a test is chosen.
+///
+/// # Errors
+/// `NotFound`.
+pub fn example(name: &str) -> Result<PathBuf> {
+    let test = std::env::current_exe().map_err(|error| Error::io("find the test", error))?;
+    let folder = test.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    let path = folder.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    if path.is_file() { Ok(path) } else { Err(Error::not_found("example", path.display().to_string())) }
+}
+
+/// Starts `program FILE` and kills it so long after its start or, with `awaited`, after its first report. It reports by
+/// lines `committed N`; gives the largest `N`, 0 without any.
+///
+/// # Errors
+/// `Io` if it cannot be started; [`Error::Usage`] if it reports nothing in two minutes though that is awaited.
+pub fn killed(program: &Path, file: &Path, after: Duration, awaited: bool) -> Result<u64> {
+    let mut command = Command::new(program);
+    let mut child = command
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| Error::io("start the program", error))?;
+    let out = child.stdout.take();
+    let (report, begun) = channel();
+    let reader = std::thread::spawn(move || {
+        // The last line may be cut; the one before it counts then.
+        let lines =
+            out.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(std::result::Result::ok);
+        let numbers = lines.filter_map(|line| line.strip_prefix("committed ")?.parse().ok());
+        // Who does not wait has hung up.
+        numbers.inspect(|_| report.send(()).unwrap_or_default()).max()
+    });
+    let in_time = !awaited || begun.recv_timeout(PATIENCE).is_ok();
+    if in_time {
+        std::thread::sleep(after);
+    }
+    child.kill().and_then(|()| child.wait()).map_err(|error| Error::io("kill the program", error))?;
+    let last = match reader.join() {
+        Ok(last) => last.unwrap_or(0),
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    if in_time { Ok(last) } else { Err(Error::usage("program", "commits nothing")) }
+}
