@@ -4,18 +4,23 @@ Writing is in hdf5_write.py.
     hdf5.py NAME FOLDER          serves the bench, see worker.py
     hdf5.py prepare WHAT FOLDER  writes the files of a case with h5py
 
-The C program is compiled on first use with what `pkg-config hdf5` says, or with what the variable HDF5_FLAGS says.
+The C program is compiled on first use with what the variable HDF5_FLAGS says, else with what `pkg-config hdf5` says, else
+with Debian's package libhdf5-dev, which is unpacked into target/.
 """
 
 import ctypes
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import h5py
 import numpy as np
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "xtask" / "python"))
+
+import debian
 import hdf5_write
 import worker
 
@@ -89,6 +94,22 @@ def compound(folder):
 PREPARE = [contiguous, gzip, plain, small, objects, strings, compound]
 
 
+def flags():
+    """What the compiler is told of the C library."""
+    if "HDF5_FLAGS" in os.environ:
+        return os.environ["HDF5_FLAGS"].split()
+    if shutil.which("pkg-config"):
+        known = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5"], capture_output=True, text=True)
+        if known.returncode == 0:
+            return known.stdout.split()
+    root = debian.unpacked("libhdf5-dev")
+    include = root / "usr" / "include" / "hdf5" / "serial"
+    folders = debian.libraries(root)
+    # The older kind of path counts for the libraries of libraries too.
+    paths = [f"-Wl,--disable-new-dtags,-rpath,{folder}" for folder in folders]
+    return [f"-I{include}", *[f"-L{folder}/hdf5/serial" for folder in folders], "-lhdf5", *paths]
+
+
 class Library:
     """bench/c/hdf5*.c as a library."""
 
@@ -96,14 +117,8 @@ class Library:
         sources = sorted((pathlib.Path(__file__).resolve().parent.parent / "c").glob("hdf5*.c"))
         library = folder / "libbench-hdf5.so"
         if not library.exists():
-            flags = os.environ.get("HDF5_FLAGS")
-            if flags is None:
-                known = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5"], capture_output=True, text=True)
-                if known.returncode:
-                    raise RuntimeError("the C library's headers are not there: apt install libhdf5-dev, or set HDF5_FLAGS")
-                flags = known.stdout
             made = library.with_suffix(f".{os.getpid()}")
-            words = ["cc", "-O2", "-shared", "-fPIC", "-o", str(made), *map(str, sources), *flags.split()]
+            words = ["cc", "-O2", "-shared", "-fPIC", "-o", str(made), *map(str, sources), *flags()]
             built = subprocess.run(words, capture_output=True, text=True)
             if built.returncode:
                 raise RuntimeError(built.stderr[-500:])
