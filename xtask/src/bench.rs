@@ -1,48 +1,126 @@
-//! Builds and runs the benches of `bench/`, one program for each format.
+//! Builds and runs the benches of `bench/`, one program for each format, and publishes what they found.
+//!
+//! A bench that is recorded leaves its rows in `bench/results/`, and `docs/benchmarks.md` is written from these.
+
+pub(crate) mod machine;
+mod notes;
+pub(crate) mod render;
+pub(crate) mod results;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::args::Args;
-use crate::formats::name_of;
+use crate::formats::{FORMATS, name_of};
 use crate::python::Python;
 use crate::sh::{About, Failure, Result, cargo, root, run, target_folder};
+use notes::Notes;
+use render::Section;
+use results::Results;
 
-/// The bench of the harness itself runs only when it is asked for.
-const SELF_TEST: &str = "selftest";
+/// Benches that run only when they are asked for: the harness on itself, and what has a verb of its own.
+const APART: [&str; 2] = ["selftest", "scaling"];
 
-/// The verb. Fails if a goal is missed.
+/// What is asked for.
+struct Request {
+    bench: Option<String>,
+    /// A part of the names of cases.
+    cases: Option<String>,
+    record: bool,
+}
+
+/// The verb. Fails if a goal is missed; where results are recorded, if one is missed for no known reason.
 pub(crate) fn task(mut args: Args) -> Result {
-    let asked = args.word().map(|word| name_of(&word).to_owned());
+    let (all, render, record) = (args.flag("--all"), args.flag("--render"), args.flag("--record"));
+    let bench = args.word().map(|word| name_of(&word).to_owned());
+    let request = Request { bench, cases: args.word(), record: record || all };
     args.end()?;
-    let folder = root().join("bench");
-    let all = programs(&folder.join("src").join("bin"))?;
-    let chosen: Vec<&String> = match &asked {
-        None => all.iter().filter(|name| *name != SELF_TEST).collect(),
+    if all && request.bench.is_some() {
+        return Err(Failure::setup("--all is every bench"));
+    }
+    let outcome = if render { Ok(()) } else { measure(&request) };
+    if render || request.record { publish() } else { outcome }
+}
+
+fn measure(request: &Request) -> Result {
+    let all = programs(&root().join("bench").join("src").join("bin"))?;
+    let chosen: Vec<&String> = match &request.bench {
+        None => all.iter().filter(|name| !APART.contains(&name.as_str())).collect(),
         Some(asked) => all.iter().filter(|name| *name == asked).collect(),
     };
-    if let (Some(asked), true) = (&asked, chosen.is_empty()) {
+    if let (Some(asked), true) = (&request.bench, chosen.is_empty()) {
         return Err(Failure::setup(format!("no bench {asked}; there are: {}", all.join(", "))));
     }
-    let place = target_folder()?.join("bench-files");
-    fs::create_dir_all(&place).about(&place)?;
     let python = Python::prepare();
     if let Err(failure) = &python {
         eprintln!("the Python peers will not run: {failure}");
     }
     let mut missed = Vec::new();
     for name in chosen {
-        let mut command = cargo();
-        command.args(["run", "--release", "--bin", name]).current_dir(&folder);
-        command.env("SCIFORMATS_BENCH_DIR", &place);
-        if let Ok(python) = &python {
-            command.env("SCIFORMATS_PYTHON", python.interpreter());
+        let lines = target_folder()?.join("bench-files").join(format!("{name}.lines"));
+        let mut command = program(name, python.as_ref().ok())?;
+        command.env("SCIFORMATS_BENCH_RECORD", &lines).args(&request.cases);
+        if lines.exists() {
+            fs::remove_file(&lines).about(&lines)?;
         }
         if run(&mut command).is_err() {
             missed.push(name.as_str());
         }
+        if request.record {
+            keep(name, &lines, request.cases.is_some(), python.as_ref().ok())?;
+        }
     }
     if missed.is_empty() { Ok(()) } else { Err(format!("not all well: {}", missed.join(", ")).into()) }
+}
+
+/// The command that builds and runs a program of `bench/`.
+pub(crate) fn program(name: &str, python: Option<&Python>) -> Result<std::process::Command> {
+    let place = target_folder()?.join("bench-files");
+    fs::create_dir_all(&place).about(&place)?;
+    let mut command = cargo();
+    command.args(["run", "--release", "--bin", name, "--"]).current_dir(root().join("bench"));
+    command.env("SCIFORMATS_BENCH_DIR", &place);
+    if let Some(python) = python {
+        command.env("SCIFORMATS_PYTHON", python.interpreter());
+    }
+    Ok(command)
+}
+
+/// Takes up what a bench has written; a part of it leaves the other rows as they were.
+fn keep(name: &str, lines: &Path, part: bool, python: Option<&Python>) -> Result {
+    let rows = results::rows(&fs::read_to_string(lines).about(lines)?)?;
+    let path = Results::path(name);
+    let mut results = if part { Results::read(&path)?.unwrap_or_default() } else { Results::default() };
+    results.renew(rows);
+    results.machine = machine::machine();
+    results.versions = machine::versions(name, python, &results.rows)?;
+    results.write(&path)
+}
+
+/// Writes the document from what is kept. Fails if a row misses its goal for no known reason, or could not run.
+fn publish() -> Result {
+    let notes_file = root().join("bench").join("notes.toml");
+    let text = fs::read_to_string(&notes_file).about(&notes_file)?;
+    let mut sections = Vec::new();
+    for bench in FORMATS.iter().map(|format| format.name).chain(["cli"]) {
+        if let Some(results) = Results::read(&Results::path(bench))? {
+            sections.push(Section { notes: Notes::parse(&text, bench)?, results });
+        }
+    }
+    let document = document();
+    fs::write(&document, render::document(&sections)).about(&document)?;
+    let mut all_faults = Vec::new();
+    for Section { notes, results } in &sections {
+        let (faults, idle) = notes.disagreements(results);
+        all_faults.extend(faults);
+        idle.iter().for_each(|line| eprintln!("{line}"));
+    }
+    println!("{}: {} benches", document.display(), sections.len());
+    if all_faults.is_empty() { Ok(()) } else { Err(all_faults.join("\n").into()) }
+}
+
+fn document() -> PathBuf {
+    root().join("docs").join("benchmarks.md")
 }
 
 /// The names of the programs, sorted.

@@ -27,6 +27,7 @@
 //! ```
 
 mod memory;
+mod record;
 mod table;
 mod worker;
 
@@ -78,13 +79,41 @@ pub struct Case {
     goal: f64,
     prepare: Option<Prepare>,
     fresh: bool,
+    place: Option<Place>,
     implementations: Vec<(&'static str, Implementation)>,
+}
+
+/// Where a case stands in the published tables; the peers are columns too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    table: String,
+    row: String,
+    column: String,
 }
 
 impl Case {
     /// A case; the goal is the largest ratio ours ÷ peer, in time, that is good enough against every peer.
     pub fn new(name: &'static str, goal: f64) -> Self {
-        Self { name, goal, prepare: None, fresh: false, implementations: Vec::new() }
+        Self { name, goal, prepare: None, fresh: false, place: None, implementations: Vec::new() }
+    }
+
+    /// It is a row of a table of its kind, with a column for each peer. Other cases have a line for each peer.
+    #[must_use]
+    pub fn table(self, table: impl Into<String>) -> Self {
+        let row = self.name;
+        self.cell(table, row, "")
+    }
+
+    /// It is a cell of a table, and one more for each peer after the first.
+    #[must_use]
+    pub fn cell(
+        mut self,
+        table: impl Into<String>,
+        row: impl Into<String>,
+        column: impl Into<String>,
+    ) -> Self {
+        self.place = Some(Place { table: table.into(), row: row.into(), column: column.into() });
+        self
     }
 
     /// Runs once, before the workers start: writes what they read.
@@ -162,7 +191,8 @@ impl Bench {
 
     /// The program. Without arguments it runs all cases; a word chooses the cases whose names contain it.
     ///
-    /// Status 0 if all goals are met, 1 if one is missed or a case could not run.
+    /// Status 0 if all goals are met, 1 if one is missed or a case could not run. The file that the variable
+    /// `SCIFORMATS_BENCH_RECORD` names gets a line of JSON for each row.
     pub fn main(self) -> ExitCode {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -190,6 +220,10 @@ impl Bench {
         // What is left of it is rubbish in a folder for such; it does not change the result.
         let _ = std::fs::remove_dir_all(&folder);
         print!("{}", table::render(self.name, &rows));
+        if let Err(error) = record::keep(&rows) {
+            eprintln!("{}: {error}", self.name);
+            return ExitCode::FAILURE;
+        }
         if !rows.is_empty() && rows.iter().all(Row::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
@@ -201,7 +235,8 @@ impl Bench {
         });
         let row = |(name, how): &(&'static str, Implementation)| {
             let pairs = prepared.clone().and_then(|()| self.pairs(case, name, how, folder));
-            Row { case: case.name.to_owned(), goal: case.goal, peer: (*name).to_owned(), pairs }
+            let place = case.place.clone();
+            Row { case: case.name.to_owned(), goal: case.goal, peer: (*name).to_owned(), place, pairs }
         };
         peers.map(row).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::Place;
 use crate::worker::Measured;
 
 /// One round: ours and the peer, one directly after the other.
@@ -12,7 +13,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.ours.seconds / self.peer.seconds
     }
 }
@@ -23,6 +24,7 @@ pub(crate) struct Row {
     pub(crate) case: String,
     pub(crate) goal: f64,
     pub(crate) peer: String,
+    pub(crate) place: Option<Place>,
     pub(crate) pairs: Result<Vec<Pair>, String>,
 }
 
@@ -134,7 +136,7 @@ mod tests {
     }
 
     fn row(goal: f64, pairs: Result<Vec<Pair>, String>) -> Row {
-        Row { case: "read".to_owned(), goal, peer: "numpy".to_owned(), pairs }
+        Row { case: "read".to_owned(), goal, peer: "numpy".to_owned(), place: None, pairs }
     }
 
     #[test]

@@ -102,7 +102,9 @@ impl Job {
         let threads = if threads == 1 { String::new() } else { format!(" {threads} threads") };
         // The name lives as long as the program.
         let name = format!("{verb} {kind} {codec} {level} {filter}{threads}").leak();
-        Case::new(name, goal).prepare(move |folder| write_data(folder, kind))
+        Case::new(name, goal)
+            .cell(format!("{verb} {kind}"), format!("{codec}, {filter}"), format!("level {level}{threads}"))
+            .prepare(move |folder| write_data(folder, kind))
     }
 
     fn decompress(self) -> Case {
@@ -291,8 +293,9 @@ fn kernels(mut bench: Bench, size: usize) -> Bench {
         ("bitunshuffle", cframe::shuffle::bitunshuffle),
     ];
     for (name, kernel) in all {
-        let name = format!("kernel {name} {size}").leak();
-        bench = bench.case(Case::new(name, 1.0).python(C).ours(move |_, watch| {
+        let case = Case::new(format!("kernel {name} {size}").leak(), 1.0);
+        let case = case.cell("kernels alone", name, format!("{size} bytes"));
+        bench = bench.case(case.python(C).ours(move |_, watch| {
             let input: Vec<u8> = (0..BLOCK / size * size).map(|i| (i * 7 + i / 251) as u8).collect();
             let mut out = vec![1; input.len()];
             watch.time(|| (0..TIMES).for_each(|_| kernel(black_box(&input), size, black_box(&mut out))));

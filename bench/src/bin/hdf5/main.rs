@@ -9,9 +9,14 @@ use std::process::{Command, ExitCode};
 use harness::{Bench, Outcome};
 
 fn main() -> ExitCode {
-    let all = [read::cases(), read::cases_with_crates(), write::cases(), write::cases_with_crates()]
-        .into_iter()
-        .flatten();
+    let groups = [
+        ("reading", read::cases()),
+        ("reading, beside crates", read::cases_with_crates()),
+        ("writing", write::cases()),
+        ("writing, beside crates", write::cases_with_crates()),
+    ];
+    let all =
+        groups.into_iter().flat_map(|(table, cases)| cases.into_iter().map(move |case| case.table(table)));
     all.fold(Bench::new("hdf5", "python/hdf5.py"), Bench::case).main()
 }
 

@@ -1,0 +1,50 @@
+"""Prints the versions of the peers of a bench that are not crates, as a JSON object: versions.py BENCH"""
+
+import importlib.metadata
+import json
+import pathlib
+import subprocess
+import sys
+
+# Scripts beside this one have the names of libraries, and Python looks beside the script first.
+sys.path.pop(0)
+
+
+def python():
+    return {"Python": sys.version.split()[0]}
+
+
+def packages(*names):
+    return {name: importlib.metadata.version(name) for name in names}
+
+
+def tools():
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "xtask" / "python"))
+    import hdf5_tools
+
+    return {"h5ls, h5repack, h5diff": hdf5_tools.Tools().version}
+
+
+def hdf5():
+    import h5py
+
+    known = subprocess.run(["pkg-config", "--modversion", "hdf5"], capture_output=True, text=True)
+    return {"libhdf5": known.stdout.strip() or "unknown", "HDF5 in h5py": h5py.version.hdf5_version}
+
+
+def c_blosc2():
+    import blosc2
+
+    return {"c-blosc2": blosc2.blosclib_version.split()[0]}
+
+
+BENCHES = {
+    "hdf5": lambda: python() | packages("h5py", "numpy") | hdf5(),
+    "asdf": lambda: python() | packages("asdf", "asdf-compression", "lz4", "numpy"),
+    "blosc2": lambda: python() | c_blosc2(),
+    "gsd": lambda: python() | packages("gsd", "numpy"),
+    "rawarray": lambda: python() | packages("numpy"),
+    "cli": tools,
+}
+
+print(json.dumps(BENCHES.get(sys.argv[1], dict)()))
