@@ -29,7 +29,8 @@ pub struct DatasetBuilder<'w> {
     pub(super) filters: Filters,
     pub(super) datatype: Option<Datatype>,
     pub(super) committed: Option<ObjectId>,
-    pub(super) fill: Option<(Datatype, Vec<u8>)>,
+    /// One element, and its type if that is not the dataset's own.
+    pub(super) fill: Option<(Option<Datatype>, Vec<u8>)>,
     pub(super) undefined: bool,
     pub(super) early: bool,
     pub(super) unfiltered_edges: bool,
@@ -208,9 +209,15 @@ impl<'w> DatasetBuilder<'w> {
     /// What elements that are never written read as.
     pub fn fill<T: Store>(mut self, value: T) -> Self {
         match store::encoded(self.tree, |to| T::encode(&[value], to)) {
-            Ok(((), bytes)) => self.fill = Some((T::datatype(), bytes)),
+            Ok(((), bytes)) => self.fill = Some((Some(T::datatype()), bytes)),
             Err(error) => self.fail(error),
         }
+        self
+    }
+
+    /// What elements that are never written read as: one element as the dataset stores it.
+    pub fn fill_raw(mut self, element: &[u8]) -> Self {
+        self.fill = Some((None, element.to_vec()));
         self
     }
 

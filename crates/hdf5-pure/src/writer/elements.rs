@@ -7,6 +7,7 @@ use sciformats_core::{Error, Range, Result, Slab};
 use super::store::{self, Encoder, Store};
 use super::value::{self, Value};
 use crate::model::write::tree::{ObjectId, Tree};
+use crate::spec::message::filter_pipeline::Pipeline;
 
 /// A dataset of a file that is written, to write elements to.
 ///
@@ -50,6 +51,14 @@ impl<'w> DatasetWriter<'w> {
     /// None at present.
     pub fn shape(&self) -> Result<&[u64]> {
         Ok(self.tree.dataset(self.id)?.shape())
+    }
+
+    /// What its chunks go through.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn filters(&self) -> Result<&Pipeline> {
+        Ok(&self.tree.dataset(self.id)?.pipeline)
     }
 
     /// Gives the dataset another shape. Elements beyond it are taken away, and new ones read as the fill value.
@@ -124,6 +133,29 @@ impl<'w> DatasetWriter<'w> {
                 store::converted(self.tree, values, &datatype).map(Cow::Owned)
             }
         }
+    }
+
+    /// Stores a chunk of a new dataset as it is: `bytes` are what its filters make of the elements, but for those that
+    /// `filter_mask` has a bit for, which were skipped. `scaled` counts chunks along each dimension.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut writer = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut u = writer.dataset("u").shape([4]).chunks([2]).shuffle().create::<u16>()?;
+    /// u.write_chunk(&[1], 0, &[1, 2, 0, 0])?; // the low bytes of 1 and 2, then the high ones
+    /// let file = File::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(file.dataset("u")?.read::<u16>()?, [0, 0, 1, 2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no such chunk, is not new, or is not filtered and `bytes` are not the elements of a
+    /// chunk; `Io`. Whether the filters can be undone is not checked.
+    pub fn write_chunk(&mut self, scaled: &[u64], filter_mask: u32, bytes: &[u8]) -> Result<&mut Self> {
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.write_chunk(output, registry, scaled, (filter_mask, bytes))?;
+        Ok(self)
     }
 
     /// Writes all elements.

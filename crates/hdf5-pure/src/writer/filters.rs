@@ -197,6 +197,13 @@ impl Filters {
         self.known(id, false, values)
     }
 
+    /// The filters of another dataset, with the client values that they have there: those of some filters hold for chunks
+    /// of one size alone.
+    #[must_use]
+    pub fn stored(pipeline: &Pipeline) -> Self {
+        Self { requests: pipeline.filters.iter().cloned().map(Request::Custom).collect() }
+    }
+
     /// The pipeline for the chunks of a dataset.
     pub(super) fn pipeline(&self, of: Filtered<'_>) -> Result<Pipeline> {
         let filters = self.requests.iter().map(|request| describe(request, of));

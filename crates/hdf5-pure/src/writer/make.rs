@@ -166,9 +166,16 @@ impl<'w> DatasetBuilder<'w> {
 
     fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {
         match (self.fill.take(), self.undefined) {
-            (Some((own, bytes)), _) => {
+            (Some((Some(own), bytes)), _) => {
                 let own = self.tree.settings.bound.datatype(&own)?;
                 Ok(Fill::Value(crate::convert::elements(&own, datatype, bytes)?))
+            }
+            (Some((None, bytes)), _) if bytes.len() as u64 == u64::from(datatype.size) => {
+                Ok(Fill::Value(bytes))
+            }
+            (Some((None, bytes)), _) => {
+                let problem = format!("has {} bytes and elements have {}", bytes.len(), datatype.size);
+                Err(Error::usage("fill value", problem))
             }
             (None, true) => Ok(Fill::Undefined),
             (None, false) => Ok(Fill::Default),

@@ -200,6 +200,17 @@ impl Chunked {
         pipeline::each(output.threads, tasks, encode, |encoded| self.store(output, encoded))
     }
 
+    /// Stores a chunk that went through the filters elsewhere, in place of what there is of it.
+    pub(super) fn put_filtered(
+        &mut self,
+        output: &mut Output,
+        scaled: &[u64],
+        (mask, bytes): (u32, &[u8]),
+    ) -> Result<()> {
+        self.open.remove(scaled);
+        self.store(output, Encoded { scaled: scaled.into(), bytes: bytes.to_vec(), mask })
+    }
+
     /// Puts elements into a chunk that stays in memory until it is complete.
     fn put(
         &mut self,

@@ -169,6 +169,37 @@ impl Dataset {
         self.change(output, registry, slab, bytes)
     }
 
+    /// Stores a chunk of a new dataset that went through its filters elsewhere, but for those in `mask`.
+    pub(crate) fn write_chunk(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        scaled: &[u64],
+        (mask, bytes): (u32, &[u8]),
+    ) -> Result<()> {
+        let wrong = |problem: &'static str| Err(Error::usage("chunk", problem));
+        self.sound()?;
+        self.flush_tail(output, registry)?;
+        let shape = self.shape().to_vec();
+        let (filtered, size) = (!self.pipeline.filters.is_empty(), self.element_size());
+        let edited = self.edited.is_some();
+        let Data::Chunked(chunked) = &mut self.data else { return wrong("is of a dataset that has none") };
+        if edited || chunked.unfiltered_edges {
+            return wrong("is stored as it is only in new datasets whose chunks are all filtered alike");
+        }
+        let mut sides = scaled.iter().zip(&chunked.dimensions).zip(&shape);
+        if scaled.len() != shape.len()
+            || sides.any(|((at, &side), &n)| at.checked_mul(side).is_none_or(|at| at >= n))
+        {
+            return wrong("is none of the dataset");
+        }
+        let all = chunked.dimensions.iter().try_fold(size, |product, &n| product.checked_mul(n));
+        if !filtered && all != Some(bytes.len() as u64) {
+            return wrong("has another number of bytes than its elements");
+        }
+        chunked.put_filtered(output, scaled, (mask, bytes))
+    }
+
     /// Lets a new dataset grow along its first dimension by `rows` rows, whose packed bytes are `bytes`. Rows that do not
     /// fill a chunk are gathered.
     pub(crate) fn append(
