@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use sciformats::{Blame, Error};
+use sciformats::{Blame, Error, File};
 
 /// The answer of a command that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,16 @@ impl Failure {
             Error::Usage { .. } => Self::Usage(text),
             _ => Self::Input(text),
         }
+    }
+
+    /// As [`of`](Self::of), of an object in a file that is open: another one may have been meant.
+    pub(crate) fn within(path: &Path, file: &File, error: &Error) -> Self {
+        if let Error::NotFound { what: "object", name } = error
+            && let Some(meant) = file.nearest(name)
+        {
+            return Self::Input(format!("{}: {error} (did you mean {meant}?)", path.display()));
+        }
+        Self::of(path, error)
     }
 
     /// Writes the failure to stderr and returns the exit status.
@@ -129,6 +139,9 @@ fn advice(path: &Path, error: &Error) -> Option<String> {
         // A group where an array was wanted, or several arrays where one was.
         (Error::Usage { argument: "path" | "file", problem }, _) if problem.contains("array") => {
             Some(format!("`sciformats ls -r {}` lists what there is", path.display()))
+        }
+        (Error::Io { source, .. }, _) if source.kind() == io::ErrorKind::IsADirectory => {
+            Some(format!("`sciformats ls {}` lists the files in it", path.display()))
         }
         (Error::Unsupported { feature: Some(feature), .. }, _) => {
             Some(format!("build the program with `--features {feature}`"))

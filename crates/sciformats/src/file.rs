@@ -168,6 +168,12 @@ impl File {
         self.read.load(Ordering::Relaxed)
     }
 
+    /// Notes that bytes of elements were read in another way.
+    #[cfg(feature = "hdf5")]
+    pub(crate) fn count(&self, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// The object at `path`; soft links are followed.
     ///
     /// # Errors

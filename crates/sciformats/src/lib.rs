@@ -16,6 +16,7 @@
 //! | [`ElementType`], [`Object`], … | the model: what a file means, not how it is stored |
 //! | [`manifest`] | what a file means, as text with a hash an array |
 //! | [`convert`] | from one format into another, with nothing lost in silence |
+//! | [`repack`] | writes a file anew in its own format |
 //! | [`sink`] | writes a file of any format, as far as it can hold what is to be written |
 //! | [`compare`] | where two files differ, with tolerances |
 //! | [`verify`] | reads everything and tells every fault |
@@ -33,9 +34,9 @@ mod formats;
 pub mod manifest;
 pub mod memory;
 pub mod model;
+mod nearest;
 pub mod npy;
 mod pieces;
-#[cfg(feature = "asdf")]
 pub mod repack;
 mod selection;
 pub mod sink;

@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 pub(super) fn run(args: &args::Object, session: &Session) -> Outcome {
     let file = session.open(&args.file)?;
     let fail = |error| Failure::of(&args.file, &error);
-    let id = file.resolve(&args.path).map_err(fail)?;
+    let id = file.resolve(&args.path).map_err(|error| Failure::within(&args.file, &file, &error))?;
     let mut out = session.text();
     if let Object::Value(value) = file.source().object(id).map_err(fail)? {
         if session.json {

@@ -2,8 +2,11 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sciformats::compare::{Difference, Elements, Options, Side, Summary, What, compare};
+use sciformats::convert::{self, Plan};
+use sciformats::{File, Format};
 
 use super::json::JsonObject;
 use crate::args::Diff;
@@ -12,7 +15,11 @@ use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
 pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
-    let (a, b) = (session.open(&args.a)?, session.open(&args.b)?);
+    let (a, b) = (Arc::new(session.open(&args.a)?), Arc::new(session.open(&args.b)?));
+    // Groups, names and attributes are where the format has them: one file is taken as it would be in that of the other.
+    let there = lossless(&a, b.format());
+    let back = if there.is_none() { lossless(&b, a.format()) } else { None };
+    let (left, right) = (there.as_ref().map_or(&*a, Plan::tree), back.as_ref().map_or(&*b, Plan::tree));
     let mut options = Options::exact();
     options.rtol = args.rtol;
     options.atol = args.atol;
@@ -22,7 +29,7 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
     let mut out = session.text();
     let mut failure = Ok(());
     let summary = session.watched("comparing", &[&a, &b], || {
-        compare(&a, &b, &options, &mut |difference| {
+        compare(left, right, &options, &mut |difference| {
             failure = if session.json {
                 writeln!(out, "{}", json(&difference))
             } else {
@@ -39,6 +46,14 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
     }
     out.flush()?;
     Ok(Answer::of(summary.is_same()))
+}
+
+/// The conversion into another format, if it loses nothing.
+fn lossless(file: &Arc<File>, target: Format) -> Option<Plan> {
+    if file.format() == target {
+        return None;
+    }
+    Plan::new(file, target, &convert::Options::default()).ok().filter(|plan| plan.losses().is_empty())
 }
 
 fn text(out: &mut impl Write, difference: &Difference) -> io::Result<()> {

@@ -18,6 +18,9 @@ use std::path::Path;
 
 use sciformats_core::Error;
 
+#[cfg(feature = "hdf5")]
+pub(crate) use hdf5::describe as hdf5_describe;
+
 use crate::file::{OpenOptions, Storage};
 use crate::source::Source;
 use crate::{Format, Result};
@@ -68,7 +71,7 @@ pub(crate) fn absent(format: Format) -> Error {
 
 /// Appends `size` zeroed bytes to `out` and returns them, to be read into.
 #[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5", feature = "rawarray"))]
-fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
+pub(crate) fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
     let before = out.len();
     if before == 0 && out.capacity() < size {
         *out = sciformats_core::storage::zeroed(size);

@@ -25,7 +25,7 @@ mod value;
 
 pub(crate) use datum::spans;
 pub use datum::{Datum, Decoder, FloatKind};
-pub(crate) use datum::{length, take, text};
+pub(crate) use datum::{length, skip, take, text};
 pub use element_type::ElementType;
 pub use name::Name;
 pub use object::{ArrayInfo, Attribute, AttributeValue, Kind, Object, ObjectId, Target};

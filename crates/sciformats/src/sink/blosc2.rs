@@ -26,6 +26,7 @@ struct Writing {
 }
 
 pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    super::refuse_bound(Format::Blosc2, options)?;
     let level = options.level.map(|level| u8::try_from(level).ok().filter(|&level| level <= 9));
     if level == Some(None) {
         return Err(Error::usage("level", "is not one of 0 to 9"));

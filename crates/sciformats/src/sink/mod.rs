@@ -44,6 +44,8 @@ use sciformats_core::{Error, Limits};
 #[cfg(feature = "asdf")]
 pub(crate) use asdf::compression as asdf_compression;
 pub use elements::Elements;
+#[cfg(feature = "hdf5")]
+pub(crate) use hdf5::{bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
 pub use rules::{Fit, Layout, Rules, rules};
 
 use crate::model::{AttributeValue, ElementType, Name, Value};
@@ -60,6 +62,9 @@ pub struct WriteOptions {
     pub filter: Option<String>,
     /// How hard to compress, on the filter's own scale.
     pub level: Option<u32>,
+    /// The oldest release of the format's library that must be able to read the file: of HDF5 `earliest`, `1.8`, `1.10`, `1.12`
+    /// or `2.0`. Other formats have one version.
+    pub bound: Option<String>,
     /// Threads that one call may use; 0 for as many as the machine has.
     pub threads: usize,
     /// What the writer may hold in memory at a time.
@@ -168,6 +173,7 @@ fn refused(format: Format, what: impl std::fmt::Display) -> Error {
 
 /// Refuses options that a format knows nothing of.
 fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bool, bool)) -> Result<()> {
+    refuse_bound(format, options)?;
     if options.chunks.is_some() && !chunks {
         return Err(Error::usage("chunks", format!("mean nothing in {format}")));
     }
@@ -176,6 +182,13 @@ fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bo
         return Err(Error::usage("filter", format!("{filter} means nothing in {format}")));
     }
     Ok(())
+}
+
+fn refuse_bound(format: Format, options: &WriteOptions) -> Result<()> {
+    match options.bound {
+        Some(_) => Err(Error::usage("bound", format!("means nothing in {format}"))),
+        None => Ok(()),
+    }
 }
 
 /// The error for a file without anything in it.

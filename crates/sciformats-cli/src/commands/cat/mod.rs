@@ -26,7 +26,7 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
     let path = &args.object.file;
     let file = session.open(path)?;
     let fail = |error| Failure::of(path, &error);
-    let id = file.resolve(&args.object.path).map_err(fail)?;
+    let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
     if let Ok(Object::Value(value)) = file.source().object(id) {
         return scalar(&value, args, session);
     }

@@ -62,6 +62,9 @@ pub(super) struct Storage {
     /// How hard to compress
     #[arg(long, value_name = "N")]
     pub(super) level: Option<u32>,
+    /// The oldest release of the HDF5 library that must be able to read the file: earliest, 1.8, 1.10, 1.12 or 2.0
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) bound: Option<String>,
 }
 
 /// Dimensions. A type of its own, as a list would be taken for an argument that may be repeated.
@@ -74,6 +77,7 @@ impl Storage {
         options.chunks = self.chunks.clone().map(|Shape(chunks)| chunks);
         options.filter = self.filter.clone();
         options.level = self.level;
+        options.bound = self.bound.clone();
         options
     }
 }

@@ -1,17 +1,18 @@
 //! `repack`: the same contents in the same format, stored anew and compared with what was there.
 
-use std::io::Write;
+use std::fs;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sciformats::File;
 use sciformats::compare::{self, compare};
-use sciformats::convert::{Options, Plan};
-use sciformats::{Error, File, Format};
 
 use super::args::{Files, Repack};
 use super::{broken, free, interruptible, size};
 use crate::commands::json::JsonObject;
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Outcome};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
@@ -19,9 +20,11 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
     free(&args.files)?;
     let file = Arc::new(session.open(input)?);
-    session.watched("repacking", &[&file], || rewrite(args, &file, session))?;
-    // The new file is read back whole, and compared with the old one.
-    let written = session.open(output)?;
+    let before = size(input);
+    // The new file is read back whole and compared with the old one, and takes its place after that.
+    let Beside(new) = &Beside::of(output);
+    session.watched("repacking", &[&file], || rewrite(args, (&file, new), session))?;
+    let written = session.open(new)?;
     let mut first = None;
     let summary = session.watched("comparing", &[&file, &written], || {
         compare(&file, &written, &compare::Options::exact(), &mut |difference| {
@@ -29,7 +32,11 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
             ControlFlow::Break(())
         })
     });
-    let (before, after) = (size(input), size(output));
+    drop(written);
+    let after = size(new);
+    if summary.is_same() {
+        put(new, output)?;
+    }
     let mut out = session.text();
     let path = output.display().to_string();
     if session.json {
@@ -38,8 +45,8 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         line.value("before", before).value("after", after);
         writeln!(out, "{}", line.finish())?;
     } else if let Some(difference) = first {
-        let place = look::safe(&difference.path);
-        writeln!(out, "{TITLE}{}{TITLE:#}: {WRONG}differs{WRONG:#} at {place}", look::safe(&path))?;
+        let (path, place) = (look::safe(&path), look::safe(&difference.path));
+        writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}: it would differ at {place}")?;
     } else if !session.quiet {
         let sizes = format!("{} → {}", look::size(before), look::size(after));
         writeln!(
@@ -52,21 +59,35 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     Ok(Answer::of(summary.is_same()))
 }
 
-fn rewrite(args: &Repack, file: &Arc<File>, session: &Session) -> Outcome<()> {
-    let Files { input, output, .. } = &args.files;
-    let fail = |error| broken(&args.files, error);
+/// A file beside the one that is wanted: what it names has to lie as it will in the end. What is left of it goes.
+struct Beside(PathBuf);
+
+impl Beside {
+    fn of(output: &Path) -> Self {
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        Self(output.with_file_name(format!(".{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It is not there if all went well.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Puts the new file in the place of one that may be there, which hands down who may read and write it.
+fn put(new: &Path, output: &Path) -> io::Result<()> {
+    if let Ok(metadata) = fs::metadata(output) {
+        fs::set_permissions(new, metadata.permissions())?;
+    }
+    fs::rename(new, output)
+}
+
+fn rewrite(args: &Repack, (file, new): (&Arc<File>, &Path), session: &Session) -> Outcome<()> {
     let mut write = args.storage.options();
     write.threads = session.options().threads;
     write.limits = session.options().limits;
-    if file.format() == Format::Asdf {
-        return sciformats::repack::asdf(input, output, &write).map_err(fail);
-    }
-    let mut options = Options::default();
-    options.cancel = Some(interruptible());
-    let plan = Plan::new(file, file.format(), &options).map_err(|error| Failure::of(input, &error))?;
-    if let Some(loss) = plan.losses().first() {
-        let error = Error::unsupported(format!("repacking it: {} {}", loss.path, loss.what));
-        return Err(Failure::of(input, &error));
-    }
-    plan.write(output, &write).map_err(fail)
+    sciformats::repack::rewrite(file, new, &write, Some(interruptible()))
+        .map_err(|error| broken(&args.files, error))
 }

@@ -38,8 +38,7 @@ pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
         list.folder(&args.file, 0)?;
     } else {
         let file = session.open(&args.file)?;
-        let fail = |error| Failure::of(&args.file, &error);
-        let id = file.resolve(&args.path).map_err(fail)?;
+        let id = file.resolve(&args.path).map_err(|error| Failure::within(&args.file, &file, &error))?;
         list.file(&args.file, &file, (&args.path, id))?;
     }
     list.table.flush(&mut list.out)?;

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
     }
     let file = session.open(path)?;
     let fail = |error| Failure::of(path, &error);
-    let array = file.array(&args.object.path).map_err(fail)?;
+    let array = file.array(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
     let subject = Subject::new((&file, &args.object.path, &array), args.slice.as_deref(), args.kind);
     let mut subject = subject.map_err(fail)?;
     subject.field = args.field.as_deref();

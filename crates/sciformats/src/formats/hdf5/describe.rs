@@ -16,7 +16,7 @@ use crate::source::Fact;
 const COUNTED: u64 = 1 << 18;
 
 /// The type of elements.
-pub(super) fn element(of: &hdf5_pure::ElementType) -> ElementType {
+pub(crate) fn element(of: &hdf5_pure::ElementType) -> ElementType {
     use hdf5_pure::ElementType as Stored;
     match of {
         Stored::Integer { signed, size } => match u16::try_from(*size) {
@@ -54,7 +54,7 @@ pub(super) fn element(of: &hdf5_pure::ElementType) -> ElementType {
 }
 
 /// Whether elements are stored as their canonical bytes.
-pub(super) fn is_canonical(datatype: &Datatype) -> bool {
+pub(crate) fn is_canonical(datatype: &Datatype) -> bool {
     match &datatype.class {
         Class::FixedPoint(fixed) => {
             let full = u32::from(fixed.precision) == datatype.size.saturating_mul(8);
@@ -76,11 +76,7 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     info.shape = dataset.shape().map(<[u64]>::to_vec);
     // What is wrong with the storage is told when elements are read.
     let Ok(layout) = dataset.layout() else { return Ok(info) };
-    // Elements in other files have no place in this one.
-    let external = matches!(layout, Layout::Contiguous { address: None })
-        && file.object_info(dataset.address()).is_ok_and(|header| {
-            header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles)
-        });
+    let external = is_external(file, dataset);
     info.facts.extend(byte_order(datatype).map(|order| ("byte order", order.into())));
     info.facts.push(("layout", layout_word(layout, external).into()));
     match layout {
@@ -104,6 +100,14 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
     info.filters.extend(dataset.filters().into_iter().flat_map(|pipeline| &pipeline.filters).map(filter));
     info.facts.extend(maximum(dataset.dataspace()).map(|sizes| ("maximum", sizes)));
     Ok(info)
+}
+
+/// Whether elements are in other files, and have no place in this one.
+pub(crate) fn is_external(file: &File, dataset: &Dataset) -> bool {
+    matches!(dataset.layout(), Ok(Layout::Contiguous { address: None }))
+        && file
+            .object_info(dataset.address())
+            .is_ok_and(|header| header.messages.iter().any(|message| message.0 == MessageType::ExternalFiles))
 }
 
 /// Sums up the chunks that are stored, unless there may be too many.
@@ -173,7 +177,7 @@ fn maximum(dataspace: &Dataspace) -> Option<Value> {
 }
 
 /// A filter and the parameter that people know it by: `deflate 6`.
-pub(super) fn filter(of: &FilterDescription) -> String {
+pub(crate) fn filter(of: &FilterDescription) -> String {
     let first =
         |name: &str| of.values.first().map_or_else(|| name.to_owned(), |value| format!("{name} {value}"));
     match of.id {

@@ -4,7 +4,7 @@
 //! Elements that lie in other files, of virtual datasets and of external storage, are read if these files are in the
 //! folder of the opened one or below it.
 
-mod describe;
+pub(crate) mod describe;
 mod structures;
 
 use std::ops::ControlFlow;

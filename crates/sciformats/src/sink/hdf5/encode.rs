@@ -1,15 +1,20 @@
 //! Canonical bytes as elements of HDF5. Numbers have the same bytes here and there.
 
+use std::collections::HashMap;
+
 use hdf5_pure::structure::Selection;
 use hdf5_pure::{Datatype, Encoder, Reference, RegionReference, Store};
 use sciformats_core::Error;
 
-use super::{References, refused};
 use crate::model::{ElementType, Name, length, take};
+use crate::sink::refused;
 use crate::{Format, Result};
 
+/// References by the paths that they lead to.
+pub(crate) type References = HashMap<String, Reference>;
+
 /// Appends the elements in canonical bytes.
-pub(super) fn encode(
+pub(crate) fn encode(
     element: &ElementType,
     bytes: &[u8],
     references: &References,
@@ -31,7 +36,12 @@ pub(super) fn encode(
 }
 
 /// Appends one element, and takes its canonical bytes away.
-fn one(element: &ElementType, rest: &mut &[u8], references: &References, to: &mut Encoder<'_>) -> Result<()> {
+pub(crate) fn one(
+    element: &ElementType,
+    rest: &mut &[u8],
+    references: &References,
+    to: &mut Encoder<'_>,
+) -> Result<()> {
     use ElementType as T;
     if let Some(size) = element.size() {
         to.bytes(take(rest, size)?);
@@ -73,7 +83,7 @@ fn one(element: &ElementType, rest: &mut &[u8], references: &References, to: &mu
 }
 
 /// A selection from its text: `all`, `none`, points `(0,1)(2,3)` or blocks `(0,0)-(2,3)`. A null reference has none.
-fn selection(text: &str) -> Option<Selection> {
+pub(crate) fn selection(text: &str) -> Option<Selection> {
     match text {
         "" | "none" => return Some(Selection::None),
         "all" => return Some(Selection::All),
@@ -113,7 +123,7 @@ pub(super) fn text(name: &Name) -> Result<&str> {
 }
 
 /// The type of elements in a file, packed and little-endian.
-pub(super) fn datatype(element: &ElementType) -> Result<Datatype> {
+pub(crate) fn datatype(element: &ElementType) -> Result<Datatype> {
     use ElementType as T;
     let wide = || refused(Format::Hdf5, format!("elements of type {element}"));
     let bytes = |size: u64| u32::try_from(size).map_err(|_| wide());

@@ -1,15 +1,14 @@
 //! Writing HDF5, slab by slab. What refers to objects is written last, when all of them are there.
 
-mod encode;
+pub(crate) mod encode;
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use hdf5_pure::{DatasetBuilder, Empty, Filters, ObjectId, Reference, Writer};
+use hdf5_pure::{Bound, CreateOptions, DatasetBuilder, Empty, Filters, ObjectId, Writer};
 use sciformats_core::Error;
 
-use self::encode::{Packed, datatype, encode, text};
+use self::encode::{Packed, References, datatype, encode, text};
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, refused, rules};
 use crate::model::{AttributeValue, ElementType, Name};
 use crate::{Format, Result};
@@ -34,18 +33,32 @@ struct Later {
     bytes: Vec<u8>,
 }
 
-/// References by the paths that they lead to.
-type References = HashMap<String, Reference>;
-
 pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
     filters(options)?;
-    let writer = Writer::create(path)?;
+    let bound = options.bound.as_deref().map(bound).transpose()?.unwrap_or_default();
+    let create = CreateOptions { bound, threads: options.threads, ..CreateOptions::default() };
+    let writer = Writer::create_with(path, &create)?;
     let (arrays, attributes) = (Vec::new(), Vec::new());
     Ok(Box::new(Writing { writer, options: options.clone(), objects: Vec::new(), arrays, attributes }))
 }
 
+/// The release of the library that a word names.
+pub(crate) fn bound(word: &str) -> Result<Bound> {
+    Ok(match word {
+        "earliest" => Bound::Earliest,
+        "1.8" => Bound::V18,
+        "1.10" => Bound::V110,
+        "1.12" => Bound::V112,
+        "2.0" => Bound::V200,
+        other => {
+            let problem = format!("{other} is none of earliest, 1.8, 1.10, 1.12, 2.0");
+            return Err(Error::usage("bound", problem));
+        }
+    })
+}
+
 /// The filters that a word and a level name. Bytes of numbers are shuffled before they are compressed.
-fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
+pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
     let level = |default: u32| options.level.unwrap_or(default);
     let signed = |default: u32| i32::try_from(level(default)).unwrap_or(i32::MAX);
     let new = || Filters::new().shuffle();

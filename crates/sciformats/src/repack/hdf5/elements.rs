@@ -1,0 +1,195 @@
+//! Elements as they are stored: bytes as they are, but for what leads to other places of the file.
+
+use hdf5_pure::structure::{Member, ReferenceKind, VariableLength};
+use hdf5_pure::{Class, Datatype, Encoder, Reference, RegionReference, StandardReference, Store, Value};
+
+use crate::formats::hdf5_describe::{element, is_canonical};
+use crate::model::{ElementType, skip};
+use crate::sink::hdf5_encode::{self as canonical, References};
+use crate::{Error, Result};
+
+/// A type as it will be stored, and how its elements get there.
+pub(super) struct Stored {
+    datatype: Datatype,
+    /// What its canonical bytes are, unless the stored ones are all that is needed.
+    element: Option<ElementType>,
+    /// Whether elements that lead elsewhere are as wide as in the source, so that what is beside them can stay.
+    alike: bool,
+}
+
+impl Stored {
+    pub(super) fn new(source: &hdf5_pure::File, datatype: &Datatype) -> Result<Self> {
+        if !is_indirect(datatype) {
+            return Ok(Self { datatype: datatype.clone(), element: None, alike: true });
+        }
+        let element = element(&datatype.element_type()?);
+        let alike = source.superblock().sizes.offsets == 8;
+        let datatype = if alike { restated(datatype)? } else { canonical::datatype(&element)? };
+        Ok(Self { datatype, element: Some(element), alike })
+    }
+
+    pub(super) fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Whether the stored bytes are all there is.
+    pub(super) fn is_direct(&self) -> bool {
+        self.element.is_none()
+    }
+
+    /// Whether elements lead to objects.
+    pub(super) fn refers(&self) -> bool {
+        self.element.as_ref().is_some_and(ElementType::refers)
+    }
+
+    /// Appends elements from their stored bytes, and the canonical ones where they are not [direct](Self::is_direct).
+    pub(super) fn encode(
+        &self,
+        (raw, canonical): (&[u8], &[u8]),
+        references: &References,
+        to: &mut Encoder<'_>,
+    ) -> Result<()> {
+        let Some(element) = &self.element else {
+            to.bytes(raw);
+            return Ok(());
+        };
+        if !self.alike {
+            return canonical::encode(element, canonical, references, to);
+        }
+        let mut writing = Writing { rest: canonical, references, to };
+        let size = usize::try_from(self.datatype.size).unwrap_or(usize::MAX).max(1);
+        raw.chunks_exact(size).try_for_each(|raw| writing.one((&self.datatype, element), raw))
+    }
+
+    /// An attribute of elements of this type.
+    pub(super) fn attribute<'a>(
+        &'a self,
+        shape: Vec<u64>,
+        bytes: (&'a [u8], &'a [u8]),
+        references: &'a References,
+    ) -> impl Value + 'a {
+        Attribute { stored: self, shape, bytes, references }
+    }
+}
+
+struct Attribute<'a> {
+    stored: &'a Stored,
+    shape: Vec<u64>,
+    bytes: (&'a [u8], &'a [u8]),
+    references: &'a References,
+}
+
+impl Value for Attribute<'_> {
+    fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+        self.stored.encode(self.bytes, self.references, to)?;
+        Ok((self.stored.datatype.clone(), Some(self.shape)))
+    }
+}
+
+/// Whether elements lead to other places of the file.
+fn is_indirect(datatype: &Datatype) -> bool {
+    match &datatype.class {
+        Class::VariableLength(_) | Class::Reference(_) => true,
+        Class::Compound(members) => members.iter().any(|member| is_indirect(&member.datatype)),
+        Class::Array { base, .. } => is_indirect(base),
+        _ => false,
+    }
+}
+
+/// The type with sequences of packed, little-endian elements: those are known in that form alone.
+fn restated(datatype: &Datatype) -> Result<Datatype> {
+    let mut datatype = datatype.clone();
+    match &mut datatype.class {
+        Class::Compound(members) => {
+            for Member { datatype, .. } in members {
+                *datatype = restated(datatype)?;
+            }
+        }
+        Class::Array { base, .. } => **base = restated(base)?,
+        Class::VariableLength(VariableLength::Sequence(base)) if !is_canonical(base) => {
+            **base = canonical::datatype(&element(&base.element_type()?))?;
+        }
+        _ => {}
+    }
+    Ok(datatype)
+}
+
+/// Elements on their way: what is left of their canonical bytes, and where they go.
+struct Writing<'a, 'e, 'o> {
+    rest: &'a [u8],
+    references: &'a References,
+    to: &'e mut Encoder<'o>,
+}
+
+impl Writing<'_, '_, '_> {
+    fn one(&mut self, (datatype, element): (&Datatype, &ElementType), raw: &[u8]) -> Result<()> {
+        if !is_indirect(datatype) {
+            self.to.bytes(raw);
+            return skip(element, &mut self.rest);
+        }
+        match (&datatype.class, element) {
+            (Class::Compound(members), ElementType::Compound(fields)) => self.compound(members, fields, raw),
+            (Class::Array { base, .. }, ElementType::Array { element, .. }) => {
+                let size = usize::try_from(base.size).unwrap_or(usize::MAX).max(1);
+                raw.chunks_exact(size).try_for_each(|raw| self.one((base, element), raw))
+            }
+            (Class::Reference(ReferenceKind::Standard), _) => {
+                let text = String::from_utf8_lossy(crate::model::text(&mut self.rest)?);
+                let reference = standard(&text, self.references)?;
+                StandardReference::encode(&[reference], self.to)
+            }
+            _ => canonical::one(element, &mut self.rest, self.references, self.to),
+        }
+    }
+
+    /// Members in the order of their places, and the bytes between them.
+    fn compound(
+        &mut self,
+        members: &[Member],
+        fields: &[(crate::Name, ElementType)],
+        raw: &[u8],
+    ) -> Result<()> {
+        let mut parts = Vec::with_capacity(members.len());
+        for (member, (_, element)) in members.iter().zip(fields) {
+            parts.push((member, element, self.rest));
+            skip(element, &mut self.rest)?;
+        }
+        let end = self.rest;
+        parts.sort_by_key(|(member, ..)| member.offset);
+        let mut at = 0;
+        let overlap = || Error::unsupported("writing compounds whose members share bytes");
+        for (member, element, canonical) in parts {
+            let start = usize::try_from(member.offset).unwrap_or(usize::MAX);
+            let size = usize::try_from(member.datatype.size).unwrap_or(usize::MAX);
+            self.to.bytes(raw.get(at..start).ok_or_else(overlap)?);
+            at = start.saturating_add(size);
+            self.rest = canonical;
+            self.one((&member.datatype, element), raw.get(start..at).ok_or_else(overlap)?)?;
+        }
+        self.to.bytes(raw.get(at..).ok_or_else(overlap)?);
+        self.rest = end;
+        Ok(())
+    }
+}
+
+/// A reference of the newer kind, from its text: the path of an object, and a selection or the name of an attribute.
+fn standard(text: &str, references: &References) -> Result<StandardReference> {
+    if text.is_empty() || text == "?" {
+        return Ok(StandardReference::Object(Reference::default()));
+    }
+    if let Some(object) = references.get(text) {
+        return Ok(StandardReference::Object(*object));
+    }
+    for (at, _) in text.match_indices(' ') {
+        let (path, part) = text.split_at(at);
+        let (Some(object), Some(part)) = (references.get(path), part.get(1..)) else { continue };
+        return Ok(match canonical::selection(part) {
+            Some(selection) => {
+                let rank = selection.rank().unwrap_or(0);
+                StandardReference::Region(RegionReference::of(*object, selection, rank))
+            }
+            None => StandardReference::Attribute(*object, part.into()),
+        });
+    }
+    Err(Error::unsupported(format!("writing the reference {text}")))
+}

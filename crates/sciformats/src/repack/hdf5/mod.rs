@@ -1,0 +1,259 @@
+//! HDF5 files written anew, object by object.
+//!
+//! | stays | changes |
+//! |---|---|
+//! | types as they are stored, byte order, padding and all | sequences hold little-endian, packed elements |
+//! | fill values, what dimensions may grow to, chunks, filters with their parameters | elements in other files come into this one |
+//! | links of every class, their order and that of attributes | objects that share a committed datatype get types of their own |
+//! | comments, the user block, the way in which free space is managed | times |
+
+mod elements;
+mod storage;
+
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hdf5_pure::structure::{Dataspace, FileSpaceInfo, Link, Target};
+use hdf5_pure::{
+    Address, Attribute, Bound, CreateOptions, Dataset, Empty, FileSpace, Node, ObjectId, Outside, Raw, Writer,
+};
+
+use self::elements::Stored;
+use crate::sink::WriteOptions;
+use crate::sink::hdf5_encode::References;
+use crate::{Error, File, Result};
+
+pub(super) fn rewrite(
+    (file, input): (&File, &Path),
+    output: &Path,
+    options: &WriteOptions,
+    cancel: Option<Arc<AtomicBool>>,
+) -> Result<()> {
+    let read = hdf5_pure::Options {
+        limits: *file.limits(),
+        outside: Outside::SameFolder,
+        threads: file.options().threads(),
+        ..hdf5_pure::Options::default()
+    };
+    let source = hdf5_pure::File::open_with(input, &read)?;
+    let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
+    let version = source.superblock().version;
+    let bound = wanted.unwrap_or(match version {
+        0 | 1 => Bound::Earliest,
+        2 => Bound::V18,
+        _ => Bound::LATEST,
+    });
+    let job = Job { file, source: &source, options, cancel: cancel.as_deref() };
+    match job.run(input, output, bound) {
+        // A file of an old kind may hold newer things, each of them in its own version.
+        Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
+            job.run(input, output, Bound::LATEST)
+        }
+        result => result,
+    }
+}
+
+/// What is to be done.
+struct Job<'a> {
+    file: &'a File,
+    source: &'a hdf5_pure::File,
+    options: &'a WriteOptions,
+    cancel: Option<&'a AtomicBool>,
+}
+
+impl Job<'_> {
+    fn run(&self, input: &Path, output: &Path, bound: Bound) -> Result<()> {
+        let create = CreateOptions {
+            bound,
+            track_order: self.is_ordered()?,
+            user_block: user_block(input, self.source.base())?,
+            threads: self.options.threads,
+            file_space: self.source.file_space().map_or(FileSpace::Forgotten, file_space),
+            ..CreateOptions::default()
+        };
+        let writer = Writer::create_with(output, &create)?;
+        let (objects, arrays, attributes) = (HashMap::new(), Vec::new(), Vec::new());
+        Copy { job: self, writer, objects, arrays, attributes }.all()
+    }
+
+    /// Whether the file knows in which order links or attributes were made. As its root is, so are most.
+    fn is_ordered(&self) -> Result<bool> {
+        let root = self.source.root()?;
+        let mut links = root.links()?.into_iter().flatten();
+        let first = links.next().map(|link| link.creation_order.is_some());
+        let attributes = || Ok(root.attributes()?.iter().any(|one| one.creation_order().is_some()));
+        first.map_or_else(attributes, Ok)
+    }
+
+    fn interrupted(&self) -> Result<()> {
+        match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            true => Err(Error::io("repack", std::io::ErrorKind::Interrupted.into())),
+            false => Ok(()),
+        }
+    }
+}
+
+fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
+    let mut block = Vec::new();
+    if len > 0 {
+        let file = fs::File::open(input).map_err(|error| Error::io("open", error))?;
+        file.take(len).read_to_end(&mut block).map_err(|error| Error::io("read", error))?;
+    }
+    Ok(block)
+}
+
+fn file_space(info: &FileSpaceInfo) -> FileSpace {
+    match (info.strategy, info.page_size) {
+        (1, Some(size)) => FileSpace::Paged { size, kept: info.persist },
+        (3, _) => FileSpace::Appended,
+        _ if info.persist => FileSpace::Kept,
+        _ => FileSpace::Forgotten,
+    }
+}
+
+/// A file on its way.
+struct Copy<'a> {
+    job: &'a Job<'a>,
+    writer: Writer,
+    /// What became of each object.
+    objects: HashMap<Address, ObjectId>,
+    /// What refers to objects is written when all of them are there.
+    arrays: Vec<(ObjectId, Dataset)>,
+    attributes: Vec<(ObjectId, Attribute)>,
+}
+
+impl Copy<'_> {
+    fn all(mut self) -> Result<()> {
+        let root = self.job.source.root()?.address();
+        let id = self.writer.root().id();
+        self.objects.insert(root, id);
+        self.belongings(root, id)?;
+        let mut groups = VecDeque::from([(root, String::new())]);
+        while let Some((address, path)) = groups.pop_front() {
+            let Node::Group(group) = self.job.source.object_at(address)? else { continue };
+            let links: std::result::Result<Vec<Link>, _> = group.links()?.into_iter().collect();
+            let mut links = links.map_err(|broken| broken.error)?;
+            links.sort_by_key(|link| link.creation_order);
+            for Link { name, target, .. } in links {
+                self.job.interrupted()?;
+                let path = format!("{path}/{}", text(&name)?);
+                if let Some(group) = self.link(&path, target)? {
+                    groups.push_back((group, path));
+                }
+            }
+        }
+        self.refer()?;
+        self.writer.finish()
+    }
+
+    /// Makes a link, and what it leads to. The answer is a group whose links are still to be made.
+    fn link(&mut self, path: &str, target: Target) -> Result<Option<Address>> {
+        let mut root = self.writer.root();
+        match target {
+            Target::Soft(to) => root.soft_link(path, text(&to)?).map(|_| None),
+            Target::External { file, path: to } => {
+                root.external_link(path, text(&file)?, text(&to)?).map(|_| None)
+            }
+            Target::User { class, data } => root.user_link(path, class, &data).map(|_| None),
+            Target::Hard(address) => {
+                if let Some(&id) = self.objects.get(&address) {
+                    root.hard_link(path, id)?;
+                    return Ok(None);
+                }
+                let node = self.job.source.object_at(address)?;
+                let group = matches!(node, Node::Group(_));
+                let id = match node {
+                    Node::Group(_) => self.writer.group(path)?.id(),
+                    Node::Dataset(dataset) => self.dataset(path, &dataset)?,
+                    Node::Datatype(committed) => {
+                        let stored = Stored::new(self.job.source, &committed.datatype()?)?;
+                        root.commit(path, stored.datatype())?
+                    }
+                };
+                self.objects.insert(address, id);
+                self.belongings(address, id)?;
+                Ok(group.then_some(address))
+            }
+        }
+    }
+
+    /// Attributes and comment of an object.
+    fn belongings(&mut self, address: Address, id: ObjectId) -> Result<()> {
+        let mut attributes = self.job.source.attributes_at(address)?;
+        attributes.sort_by_key(Attribute::creation_order);
+        for attribute in attributes {
+            if Stored::new(self.job.source, attribute.datatype()?)?.refers() {
+                self.attributes.push((id, attribute));
+            } else {
+                self.attribute(id, &attribute, &References::new())?;
+            }
+        }
+        match self.job.source.object_info(address)?.comment {
+            Some(comment) => self.writer.comment(id, text(&comment)?),
+            None => Ok(()),
+        }
+    }
+
+    fn attribute(&mut self, id: ObjectId, attribute: &Attribute, references: &References) -> Result<()> {
+        let unnamed = || Error::unsupported("an attribute without a name");
+        let name = text(attribute.name().ok_or_else(unnamed)?)?;
+        let stored = Stored::new(self.job.source, attribute.datatype()?)?;
+        let shape = match attribute.dataspace()? {
+            Dataspace::Null => return self.writer.attribute(id, name, Empty(stored.datatype().clone())),
+            other => other.shape().unwrap_or_default().to_vec(),
+        };
+        let bytes = attribute.raw()?;
+        if stored.is_direct() {
+            let datatype = stored.datatype().clone();
+            return self.writer.attribute(id, name, Raw { datatype, shape, bytes });
+        }
+        let canonical = attribute.canonical()?;
+        self.writer.attribute(id, name, stored.attribute(shape, (bytes, &canonical), references))
+    }
+
+    fn dataset(&mut self, path: &str, dataset: &Dataset) -> Result<ObjectId> {
+        let stored = Stored::new(self.job.source, dataset.datatype())?;
+        let builder = self.writer.dataset(path).datatype(stored.datatype().clone());
+        if *dataset.dataspace() == Dataspace::Null {
+            return builder.write_null();
+        }
+        let builder = storage::filled(builder, dataset, &stored)?;
+        let builder = storage::placed(builder, (path, dataset), self.job.options)?;
+        let id = builder.create_encoded()?.id();
+        if stored.refers() {
+            self.arrays.push((id, dataset.clone()));
+        } else {
+            self.elements(id, dataset, &References::new())?;
+        }
+        Ok(id)
+    }
+
+    /// Writes what refers to objects, now that all of them have their places.
+    fn refer(&mut self) -> Result<()> {
+        if self.arrays.is_empty() && self.attributes.is_empty() {
+            return Ok(());
+        }
+        let mut references = References::new();
+        for (address, id) in &self.objects {
+            if let Some(path) = self.job.source.path_of(*address)? {
+                let path = String::from_utf8_lossy(path).into_owned();
+                references.insert(path, self.writer.reference(*id)?);
+            }
+        }
+        for (id, dataset) in std::mem::take(&mut self.arrays) {
+            self.elements(id, &dataset, &references)?;
+        }
+        for (id, attribute) in std::mem::take(&mut self.attributes) {
+            self.attribute(id, &attribute, &references)?;
+        }
+        Ok(())
+    }
+}
+
+fn text(name: &hdf5_pure::Name) -> Result<&str> {
+    name.as_str().ok_or_else(|| Error::unsupported("writing names that are not UTF-8 in HDF5"))
+}

@@ -1,0 +1,206 @@
+//! Where the elements of a dataset stand, and how they get there.
+
+use std::ops::ControlFlow;
+
+use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
+use hdf5_pure::{Dataset, DatasetBuilder, Filters, ObjectId};
+use sciformats_core::{Range, Slab};
+
+use super::Copy;
+use super::elements::Stored;
+use crate::formats::{grow, hdf5_describe};
+use crate::model::{ArrayInfo, ElementType};
+use crate::pieces::{self, Pieces};
+use crate::sink::hdf5_encode::References;
+use crate::sink::{WriteOptions, hdf5_filters};
+use crate::{Error, Result};
+
+/// The same fill value.
+pub(super) fn filled<'w>(
+    builder: DatasetBuilder<'w>,
+    dataset: &Dataset,
+    stored: &Stored,
+) -> Result<DatasetBuilder<'w>> {
+    Ok(match &dataset.fill_value()?.value {
+        Fill::Default => builder,
+        Fill::Undefined => builder.fill_undefined(),
+        Fill::Value(element) if stored.is_direct() => builder.fill_raw(element),
+        // Nothing, whatever the type.
+        Fill::Value(element) if element.iter().all(|&byte| byte == 0) => builder,
+        Fill::Value(_) => {
+            return Err(Error::unsupported("writing fill values that are sequences or references"));
+        }
+    })
+}
+
+/// Shape, chunks and filters: those of the source where `options` name no others.
+pub(super) fn placed<'w>(
+    mut builder: DatasetBuilder<'w>,
+    (path, dataset): (&str, &Dataset),
+    options: &WriteOptions,
+) -> Result<DatasetBuilder<'w>> {
+    let layout = dataset.layout()?;
+    let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
+        return Ok(if matches!(layout, Layout::Compact(_)) { builder.compact() } else { builder });
+    };
+    builder = builder.shape(dimensions.clone());
+    if dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length)) {
+        builder = builder.max_shape(maximum.clone());
+    }
+    let chunks = chunks((path, dataset), options)?;
+    if matches!(layout, Layout::Compact(_)) && chunks.is_none() {
+        return Ok(builder.compact());
+    }
+    if let Some(chunks) = &chunks {
+        builder = builder.chunks(chunks.clone());
+    }
+    let stored = match layout {
+        Layout::Chunked(chunked) => Some(chunked),
+        _ => None,
+    };
+    let filters = match (&options.filter, stored) {
+        (Some(_), _) if !dimensions.contains(&0) => hdf5_filters(options)?,
+        (None, Some(stored)) => {
+            let same = chunks.as_ref() == Some(&stored.dimensions);
+            Some(dataset.filters()?)
+                .filter(|all| !all.filters.is_empty())
+                .map(|all| kept(all, same))
+                .transpose()?
+        }
+        _ => None,
+    };
+    let Some(filters) = filters else { return Ok(builder) };
+    builder = if chunks.is_none() { builder.automatic_chunks() } else { builder };
+    let edges = stored.is_some_and(|stored| stored.unfiltered_edges);
+    builder = if edges { builder.unfiltered_edges() } else { builder };
+    Ok(builder.filters(filters))
+}
+
+/// The shape of chunks: the one that is asked for, cut to the dataset, or that of the source.
+fn chunks((path, dataset): (&str, &Dataset), options: &WriteOptions) -> Result<Option<Vec<u64>>> {
+    let shape = dataset.shape().unwrap_or_default();
+    match (&options.chunks, dataset.layout()?) {
+        (Some(chunks), _) if chunks.len() > shape.len() => {
+            let problem = format!("have more dimensions than {path}, which has {}", shape.len());
+            Err(Error::usage("chunks", problem))
+        }
+        (Some(chunks), _) if !shape.contains(&0) => {
+            let whole = std::iter::repeat(&u64::MAX);
+            let cut = chunks.iter().chain(whole).zip(shape);
+            Ok(Some(cut.map(|(&chunk, &length)| chunk.clamp(1, length)).collect()))
+        }
+        (_, Layout::Chunked(stored)) => Ok(Some(stored.dimensions.clone())),
+        _ => Ok(None),
+    }
+}
+
+/// The filters of the source. What they are told may depend on the size of the chunks.
+fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
+    if same_chunks {
+        return Ok(Filters::stored(pipeline));
+    }
+    pipeline.filters.iter().try_fold(Filters::new(), |filters, filter| {
+        let FilterDescription { id, values, .. } = filter;
+        Ok(match id {
+            2 => filters.shuffle(),
+            3 => filters.fletcher32(),
+            32000 => filters.lzf(),
+            1 | 307 | 32004 | 32008 | 32015 => filters.custom(*id, values.clone()),
+            _ => {
+                let name = hdf5_describe::filter(filter);
+                let problem =
+                    format!("chunks of another shape with the filter {name}, unless another one is named,");
+                return Err(Error::unsupported(problem));
+            }
+        })
+    })
+}
+
+impl Copy<'_> {
+    /// Writes the elements that are stored in the source.
+    pub(super) fn elements(
+        &mut self,
+        id: ObjectId,
+        dataset: &Dataset,
+        references: &References,
+    ) -> Result<()> {
+        let job = self.job;
+        let Some(shape) = dataset.shape() else { return Ok(()) };
+        let external = hdf5_describe::is_external(job.source, dataset);
+        if !external && matches!(dataset.layout()?, Layout::Contiguous { address: None }) {
+            return Ok(());
+        }
+        let stored = Stored::new(job.source, dataset.datatype())?;
+        let mut writer = self.writer.open(id)?;
+        if stored.is_direct() && stays(dataset, writer.filters()?, job.options)? {
+            // The same bytes: nothing has to be undone and done again.
+            for chunk in dataset.chunks()? {
+                job.interrupted()?;
+                let chunk = chunk?;
+                let bytes = dataset.chunk_raw(&chunk)?;
+                writer.write_chunk(&chunk.scaled, chunk.filter_mask, &bytes)?;
+            }
+            return Ok(());
+        }
+        let mut write = |slab: &Slab, raw: &[u8]| {
+            let canonical = if stored.is_direct() { Vec::new() } else { dataset.read_canonical(slab)? };
+            writer.write_encoded(slab, |to| stored.encode((raw, &canonical), references, to))?;
+            Ok(ControlFlow::Continue(()))
+        };
+        let size = u64::from(dataset.datatype().size);
+        let read = |slab: &Slab, out: &mut Vec<u8>| {
+            job.interrupted()?;
+            let wide = || Error::usage("selection", "has more than 2^64 bytes");
+            let bytes = slab.len().checked_mul(size).ok_or_else(wide)?;
+            let bytes = job.file.limits().memory("bytes of the selected elements", bytes)?;
+            dataset.read_raw_into(slab, grow(out, bytes))?;
+            job.file.count(bytes as u64);
+            Ok(())
+        };
+        if let Some(slabs) = sparse(dataset)? {
+            let mut bytes = Vec::new();
+            for slab in slabs {
+                bytes.clear();
+                read(&slab, &mut bytes)?;
+                let _ = write(&slab, &bytes)?;
+            }
+            return Ok(());
+        }
+        let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
+        info.chunks = chunks(("", dataset), job.options)?;
+        let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);
+        pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)
+    }
+}
+
+/// Whether chunks have the shape that they had before, and what is done to them is the same.
+fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Result<bool> {
+    let Layout::Chunked(stored) = dataset.layout()? else { return Ok(false) };
+    let words = |pipeline: &Pipeline| -> Vec<(u16, Vec<u32>)> {
+        pipeline.filters.iter().map(|filter| (filter.id, filter.values.clone())).collect()
+    };
+    let same = words(filters) == words(dataset.filters()?) && !stored.unfiltered_edges;
+    Ok(same && chunks(("", dataset), options)?.as_ref() == Some(&stored.dimensions))
+}
+
+/// The chunks that are stored, if there are others: those stay out of the file.
+fn sparse(dataset: &Dataset) -> Result<Option<Vec<Slab>>> {
+    let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.shape()) else {
+        return Ok(None);
+    };
+    let stored = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
+    let sides = || shape.iter().zip(&chunked.dimensions);
+    let counts = sides().map(|(length, side)| length.div_ceil((*side).max(1)));
+    let all = counts.into_iter().try_fold(1u64, u64::checked_mul);
+    if all == Some(stored.len() as u64) {
+        return Ok(None);
+    }
+    let slab = |scaled: &[u64]| {
+        let ranges = scaled.iter().zip(sides()).map(|(at, (&length, &side))| {
+            let start = at.saturating_mul(side).min(length);
+            Range::new(start, side.min(length.saturating_sub(start)))
+        });
+        Slab::new(shape, ranges.collect::<Vec<_>>())
+    };
+    stored.iter().map(|chunk| slab(&chunk.scaled)).collect::<Result<_>>().map(Some)
+}
