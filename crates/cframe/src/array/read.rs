@@ -6,7 +6,7 @@ use sciformats_core::{Result, Slab};
 
 use super::{Array, to_usize};
 use crate::model::chunk::State;
-use crate::model::grid::runs;
+use crate::model::grid::{Touched, runs, span};
 use crate::model::kept::{Kept, Scratch, sized};
 
 impl Array {
@@ -54,8 +54,13 @@ impl Array {
             for some in touched.chunks(threads.batch(block_bytes)) {
                 let bytes = sized(&mut scratch.0, some.len().saturating_mul(block_bytes));
                 let decode = |state: &mut State, index: usize, block: &mut [u8]| {
-                    let number = some.get(index).map_or(0, |touched| to_usize(touched.block));
-                    chunk.read_with(number.saturating_mul(block_bytes), &shared, state, block)
+                    let Some(Touched { block: number, axes }) = some.get(index) else { return Ok(()) };
+                    let wanted = span(axes, &self.grid.block);
+                    let (first, end) = (to_usize(wanted.start), to_usize(wanted.end));
+                    let first = first.saturating_mul(size);
+                    let part = block.get_mut(first..end.saturating_mul(size)).unwrap_or_default();
+                    let start = to_usize(*number).saturating_mul(block_bytes).saturating_add(first);
+                    chunk.read_with(start, &shared, state, part)
                 };
                 threads.each_piece((bytes, block_bytes), &mut own, State::default, decode)?;
                 let blocks = scratch.0.chunks(block_bytes.max(1));

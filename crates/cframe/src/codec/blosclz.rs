@@ -23,25 +23,34 @@ const MAX_DISTANCE: usize = 65_535 + FAR - 12;
 const MARGIN: usize = 12;
 /// Inputs below this are not worth trying.
 const MIN_INPUT: usize = 16;
-/// The shortest matches that are written, near and far. Shorter ones would save a byte or two, and take the time of long
-/// ones to read.
-const MIN_NEAR: usize = 7;
-const MIN_FAR: usize = 9;
+/// The shortest matches that are written: of a far one, and of one in a plane of bytes at a low level, two bytes more.
+/// Shorter ones would save a byte or two, and take the time of long ones to read.
+const MIN_MATCH: usize = 7;
 
 /// Decodes into all of `out`.
 pub(crate) fn decode(input: &[u8], out: &mut [u8]) -> Outcome {
-    let made = run(input, out).ok_or(CORRUPT)?;
+    let made = run::<false>(input, out).ok_or(CORRUPT)?;
     exact(made, out.len())
 }
 
+/// Decodes the front of a stream, as much of it as `out` holds.
+pub(crate) fn decode_front(input: &[u8], out: &mut [u8]) -> Outcome {
+    let made = run::<true>(input, out).ok_or(CORRUPT)?;
+    exact(made, out.len())
+}
+
+/// Decodes into `out`; if `FRONT`, until that is full.
 #[inline(never)]
-fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
+fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut control = usize::from(input.first()? & 31);
     let mut next = 1;
     let mut at = 0;
     loop {
         if control < 32 {
-            let len = control + 1;
+            let mut len = control + 1;
+            if FRONT {
+                len = len.min(out.len() - at);
+            }
             lz::literals(input, next, out, at, len)?;
             next += len;
             at += len;
@@ -65,8 +74,14 @@ fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
                 next += 2;
                 distance += usize::from(u16::from_be_bytes(*far));
             }
+            if FRONT {
+                len = len.min(out.len() - at);
+            }
             lz::repeat(out, at, distance, len)?;
             at += len;
+        }
+        if FRONT && at == out.len() {
+            return Some(at);
         }
         match input.get(next) {
             Some(&byte) => control = byte.into(),
@@ -101,11 +116,9 @@ impl Encoder {
         };
         // How many positions without a match it takes to look at fewer of them.
         let patience = match level {
-            0..=3 => 4,
-            4..=6 => 5,
-            7 | 8 => 6,
-            _ if uniform => 6,
-            _ => 8,
+            4..=6 if !uniform => 5,
+            7.. if !uniform => 6,
+            _ => 4,
         };
         // What it must win, in percent, to be worth reading it.
         let least = match level {
@@ -117,7 +130,9 @@ impl Encoder {
             _ => 100,
         };
         let probe = if uniform { (input.len() / 8, least) } else { (usize::MAX, least) };
-        let plan = Plan { bits, patience, thorough: level >= 9, probe };
+        let shortest = if uniform && level <= 6 { MIN_MATCH + 2 } else { MIN_MATCH };
+        let hasty = uniform || level > 3;
+        let plan = Plan { bits, patience, hasty, shortest, thorough: level >= 9, probe };
         let made = Stream { input, out, len: 0, anchor: 0 };
         if input.len() <= usize::from(u16::MAX) + 1 {
             Search::over(self.short.get_or_insert_with(|| Box::new([0; TABLE])), plan)?.run(made)
@@ -132,6 +147,9 @@ impl Encoder {
 struct Plan {
     bits: u32,
     patience: u32,
+    /// Whether matches that are too short count as none in that.
+    hasty: bool,
+    shortest: usize,
     thorough: bool,
     /// Where to give up, and the ratio in percent below which.
     probe: (usize, usize),
@@ -162,9 +180,9 @@ impl<'t, S: Slot> Search<'t, S> {
                 continue;
             };
             let back = back(input, made.anchor.max(1), from, at);
-            if back + len < shortest(at - from) {
+            if back + len < self.shortest(at - from) {
                 misses += 1;
-                at += 1;
+                at += if self.plan.hasty { 1 + (misses >> self.plan.patience) } else { 1 };
                 continue;
             }
             misses >>= 2;
@@ -173,7 +191,7 @@ impl<'t, S: Slot> Search<'t, S> {
             while made.anchor < end {
                 at = made.anchor - ACROSS;
                 let Some((from, len)) = self.look_up(input, at, end) else { break };
-                if len < ACROSS + shortest(at - from) {
+                if len < ACROSS + self.shortest(at - from) {
                     break;
                 }
                 made.matched(made.anchor, at - from, len - ACROSS)?;
@@ -203,6 +221,11 @@ impl<'t, S: Slot> Search<'t, S> {
         Some((from, 4 + lz::common(input, from + 4, at + 4, end)))
     }
 
+    #[inline(always)]
+    fn shortest(&self, distance: usize) -> usize {
+        self.plan.shortest + if distance >= FAR { 2 } else { 0 }
+    }
+
     /// The last position of the hash of a word, whose place `at` takes.
     #[inline(always)]
     fn exchange(&mut self, word: u32, at: usize) -> usize {
@@ -214,10 +237,6 @@ impl<'t, S: Slot> Search<'t, S> {
 
 /// Bytes before the end of a match that are looked up with what follows.
 const ACROSS: usize = 3;
-
-fn shortest(distance: usize) -> usize {
-    if distance >= FAR { MIN_FAR } else { MIN_NEAR }
-}
 
 /// The stream that is being made.
 struct Stream<'a> {
@@ -332,6 +351,21 @@ mod tests {
         assert!(round_trip(&noise, 5).unwrap() < 76_000);
         assert!(round_trip(&[7; 100_000], 1).unwrap() < 500);
         assert_eq!(round_trip(&[7; 15], 9), None);
+    }
+
+    #[test]
+    fn the_front_of_a_stream() {
+        let mut input: Vec<u8> = (0..3000u32).map(|i| ((i * i) >> 7) as u8).collect();
+        input.extend([9; 700]);
+        input.extend_from_within(100..2100);
+        let mut bytes = vec![0; 10_000];
+        let len = Encoder::default().encode(&input, 5, false, &mut bytes).unwrap();
+        for front in (0..input.len()).step_by(13).chain([input.len()]) {
+            let mut out = vec![0xEE; front];
+            decode_front(&bytes[..len], &mut out).unwrap();
+            assert!(out == input[..front], "{front}");
+        }
+        assert!(decode_front(&bytes[..len], &mut vec![0; input.len() + 1]).is_err());
     }
 
     #[test]

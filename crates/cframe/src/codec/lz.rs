@@ -203,6 +203,21 @@ pub(super) fn hopeless(bytes: &[u8]) -> bool {
 const SAMPLES: usize = 4;
 const SAMPLE: usize = 512;
 
+/// Whether no byte is so much rarer than another, at places all over `bytes`, that it is worth telling them apart.
+pub(super) fn even(bytes: &[u8]) -> bool {
+    const PLACES: usize = 16;
+    let stride = bytes.len() / PLACES;
+    let mut counts = [0u64; 256];
+    let starts = (0..PLACES).map(|k| k * stride);
+    for sample in starts.filter_map(|start| bytes.get(start..)?.first_chunk::<SAMPLE>()) {
+        sample.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    }
+    // Pearson's test: of bytes that are equally frequent the sum is 255 on average, and hardly ever so large.
+    let all: u64 = counts.iter().sum();
+    let squares: u64 = counts.iter().map(|count| count * count).sum();
+    256 * squares / all.max(1) < all + 455
+}
+
 /// Whether more than a sixteenth of the words has been there before.
 fn recurs(sample: &[u8; SAMPLE]) -> bool {
     let mut last = [0u16; 256];

@@ -25,7 +25,7 @@ pub(super) const MATCH_LIMIT: usize = 12;
 pub(crate) fn decode(input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) -> Outcome {
     let expected = out.len();
     let made = match dictionary {
-        None => run(input, out).ok_or(CORRUPT)?,
+        None => run::<false>(input, out).ok_or(CORRUPT)?,
         Some(dictionary) => {
             lz4_flex::block::decompress_into_with_dict(input, out, dictionary).map_err(|_| CORRUPT)?
         }
@@ -33,20 +33,36 @@ pub(crate) fn decode(input: &[u8], dictionary: Option<&[u8]>, out: &mut [u8]) ->
     exact(made, expected)
 }
 
+/// Decodes the front of a block, as much of it as `out` holds.
+pub(crate) fn decode_front(input: &[u8], out: &mut [u8]) -> Outcome {
+    let expected = out.len();
+    exact(run::<true>(input, out).ok_or(CORRUPT)?, expected)
+}
+
+/// Decodes into `out`; if `FRONT`, until that is full.
 #[inline(never)]
-fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
+fn run<const FRONT: bool>(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let (mut next, mut at) = (0, 0);
     loop {
         (next, at) = short_sequences(input, out, next, at);
+        if FRONT && at == out.len() {
+            return Some(at);
+        }
         let token = usize::from(*input.get(next)?);
         next += 1;
         let mut literals = token >> 4;
         if literals == 15 {
             literals += more(input, &mut next)?;
         }
+        if FRONT {
+            literals = literals.min(out.len() - at);
+        }
         lz::literals(input, next, out, at, literals)?;
         next += literals;
         at += literals;
+        if FRONT && at == out.len() {
+            return Some(at);
+        }
         let Some(distance) = input.get(next..)?.first_chunk::<2>() else {
             return (next == input.len()).then_some(at);
         };
@@ -54,6 +70,9 @@ fn run(input: &[u8], out: &mut [u8]) -> Option<usize> {
         let mut len = (token & 15) + MIN_MATCH;
         if len == 15 + MIN_MATCH {
             len += more(input, &mut next)?;
+        }
+        if FRONT {
+            len = len.min(out.len() - at);
         }
         lz::repeat(out, at, u16::from_le_bytes(*distance).into(), len)?;
         at += len;
@@ -339,10 +358,21 @@ impl Sequences<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// Some words, in no order.
+    pub(in super::super) fn words(count: usize) -> Vec<u8> {
+        let words = ["alpha ", "beta ", "gamma ", "delta ", "epsilon ", "be ", "ta "];
+        let mut state = 5usize;
+        let next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            words[(state >> 33) % words.len()]
+        };
+        std::iter::repeat_with(next).take(count).flat_map(str::bytes).collect()
+    }
 
     #[test]
     fn a_block_by_hand() {
@@ -385,6 +415,21 @@ mod tests {
         assert_eq!(encoder.encode(input, level, false, &mut out[..len - 1]), None);
         assert_eq!(encoder.encode(input, level, false, &mut out[..len]), Some(len));
         len
+    }
+
+    #[test]
+    fn the_front_of_a_block() {
+        let mut input: Vec<u8> = (0..3000u32).map(|i| ((i * i) >> 7) as u8).collect();
+        input.extend([9; 700]);
+        input.extend_from_within(100..2100);
+        let mut block = vec![0; 10_000];
+        let len = Encoder::default().encode(&input, 5, false, &mut block).unwrap();
+        for front in (0..input.len()).step_by(13).chain([input.len()]) {
+            let mut out = vec![0xEE; front];
+            decode_front(&block[..len], &mut out).unwrap();
+            assert!(out == input[..front], "{front}");
+        }
+        assert!(decode_front(&block[..len], &mut vec![0; input.len() + 1]).is_err());
     }
 
     #[test]

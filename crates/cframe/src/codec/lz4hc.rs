@@ -228,14 +228,7 @@ mod tests {
 
     #[test]
     fn it_beats_the_fast_compressor() {
-        let words = ["alpha ", "beta ", "gamma ", "delta ", "epsilon ", "be ", "ta "];
-        let mut state = 5usize;
-        let text: Vec<u8> = (0..30_000)
-            .flat_map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                words[(state >> 33) % words.len()].bytes()
-            })
-            .collect();
+        let text = lz4::tests::words(30_000);
         let fast = lz4::Encoder::default().encode(&text, 9, false, &mut vec![0; text.len()]).unwrap();
         let sizes: Vec<_> = [1, 5, 9].map(|level| round_trip(&text, level).unwrap()).into();
         assert!(sizes[2] <= sizes[1] && sizes[1] <= sizes[0] && sizes[0] < fast, "{sizes:?} {fast}");

@@ -161,14 +161,7 @@ mod tests {
 
     #[test]
     fn it_beats_the_fast_compressor() {
-        let words = ["alpha ", "beta ", "gamma ", "delta ", "epsilon ", "be ", "ta "];
-        let mut state = 5usize;
-        let text: Vec<u8> = (0..30_000)
-            .flat_map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                words[(state >> 33) % words.len()].bytes()
-            })
-            .collect();
+        let text = lz4::tests::words(30_000);
         let mut encoder = Encoder::default();
         let fast = lz4::Encoder::default().encode(&text, 9, false, &mut vec![0; text.len()]).unwrap();
         let len = round_trip(&mut encoder, &text);

@@ -8,8 +8,6 @@ pub(crate) mod blosclz;
 pub(crate) mod bytedelta;
 pub(crate) mod cells;
 pub(crate) mod delta;
-mod huffman;
-mod inflate;
 pub(crate) mod lz;
 pub(crate) mod lz4;
 pub(crate) mod lz4hc;

@@ -1,33 +1,27 @@
-//! A zlib stream (RFC 1950): two bytes of header, a DEFLATE stream, its Adler-32 checksum.
+//! A zlib stream (RFC 1950): two bytes of header, a DEFLATE stream (RFC 1951), its Adler-32 checksum.
 
-use flate2::{Compress, Compression, FlushCompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::inflate::Inflater;
-use super::{CORRUPT, Outcome, exact};
+use super::{CORRUPT, Outcome, exact, lz};
 
 /// A decoder that is used for one stream after another.
 #[derive(Default)]
-pub(crate) struct Decoder(Option<Box<Inflater>>);
+pub(crate) struct Decoder(Option<Decompress>);
 
 impl Decoder {
     /// Decodes into all of `out`.
     pub(crate) fn decode(&mut self, input: &[u8], out: &mut [u8]) -> Outcome {
-        let made = self.run(input, out).ok_or(CORRUPT)?;
-        exact(made, out.len())
-    }
-
-    fn run(&mut self, input: &[u8], out: &mut [u8]) -> Option<usize> {
-        let (header, body) = input.split_first_chunk::<2>()?;
-        let [method, flags] = *header;
-        // DEFLATE with a window of at most 32 KiB, and no dictionary.
-        let known = method & 15 == 8 && method >> 4 <= 7 && flags & 0x20 == 0;
-        if !known || !u16::from_be_bytes(*header).is_multiple_of(31) {
-            return None;
+        let state = match &mut self.0 {
+            Some(state) => {
+                state.reset(true);
+                state
+            }
+            empty => empty.insert(Decompress::new(true)),
+        };
+        match state.decompress(input, out, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) => exact(state.total_out() as usize, out.len()),
+            _ => Err(CORRUPT),
         }
-        let (made, taken) = self.0.get_or_insert_default().inflate(body, out)?;
-        let checksum = body.get(taken..)?.first_chunk::<4>()?;
-        let found = simd_adler32::adler32(&out.get(..made)?);
-        (u32::from_be_bytes(*checksum) == found).then_some(made)
     }
 }
 
@@ -45,10 +39,25 @@ impl Encoder {
         } else {
             (*of, *state) = fresh();
         }
-        match state.compress(input, out, FlushCompress::Finish) {
-            Ok(Status::StreamEnd) => Some(state.total_out() as usize),
-            _ => None,
+        // Long inputs that look like noise must show at their front that they are none.
+        if let Some((front, [_, ..])) = input.split_at_checked(FRONT)
+            && lz::hopeless(input)
+            && lz::even(input)
+        {
+            run(state, front, out).filter(|&len| len < FRONT)?;
+            state.reset();
         }
+        run(state, input, out)
+    }
+}
+
+/// The reach of a match, twice.
+const FRONT: usize = 64 << 10;
+
+fn run(state: &mut Compress, input: &[u8], out: &mut [u8]) -> Option<usize> {
+    match state.compress(input, out, FlushCompress::Finish) {
+        Ok(Status::StreamEnd) => Some(state.total_out() as usize),
+        _ => None,
     }
 }
 
@@ -66,6 +75,33 @@ mod tests {
             let body = [&[0x78, 0x9c], bytes.as_slice()].concat();
             let _ = decoder.decode(&body, &mut vec![0; len]);
         }
+    }
+
+    #[test]
+    fn noise_is_given_up_unless_it_recurs_or_is_uneven() {
+        let mut state = 1u32;
+        let mut noise = |len: usize| -> Vec<u8> {
+            let next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8
+            };
+            std::iter::repeat_with(next).take(len).collect()
+        };
+        let mut encoder = Encoder::default();
+        let mut out = vec![0; 400_000];
+        let all = noise(300_000);
+        assert_eq!(encoder.encode(&all, 6, &mut out), None);
+        // Of a short input it is found by trying.
+        assert!(encoder.encode(&all[..FRONT], 6, &mut out).is_some_and(|len| len > FRONT));
+        // What recurs farther away than a sample reaches.
+        let far = noise(20_000).repeat(15);
+        assert!(lz::hopeless(&far) && encoder.encode(&far, 6, &mut out).unwrap() < 30_000);
+        let few: Vec<u8> = all.iter().map(|byte| byte & 0xfb).collect();
+        assert!(lz::hopeless(&few) && encoder.encode(&few, 6, &mut out).unwrap() < 270_000);
+        let mut back = vec![0; 300_000];
+        let len = encoder.encode(&few, 6, &mut out).unwrap();
+        Decoder::default().decode(&out[..len], &mut back).unwrap();
+        assert!(back == few);
     }
 
     #[test]

@@ -54,9 +54,12 @@ mod with_c {
         }
     }
 
-    /// An encoder that is used for one stream after another, all with the same level and dictionary.
+    /// An encoder that is used for one stream after another, all with the same dictionary.
     #[derive(Default)]
-    pub(crate) struct Encoder(Option<Compressor<'static>>);
+    pub(crate) struct Encoder {
+        state: Option<(u8, Compressor<'static>)>,
+        with_dictionary: bool,
+    }
 
     impl Encoder {
         /// Encodes `input` into the front of `out`, if it fits. Returns the number of bytes.
@@ -66,21 +69,37 @@ mod with_c {
             (level, dictionary): (u8, Option<&[u8]>),
             out: &mut [u8],
         ) -> Option<usize> {
-            let level = effort(level);
-            let fresh = || match dictionary {
-                None => Compressor::new(level),
-                Some(dictionary) => Compressor::with_dictionary(level, dictionary),
-            };
-            let state = match &mut self.0 {
+            if self.with_dictionary != dictionary.is_some() {
+                *self = Self { state: None, with_dictionary: dictionary.is_some() };
+            }
+            let (of, state) = match &mut self.state {
                 Some(state) => state,
-                empty => match fresh() {
-                    Ok(state) => empty.insert(state),
-                    Err(_) => return None,
-                },
+                empty => {
+                    let fresh = match dictionary {
+                        None => Compressor::new(effort(level)),
+                        Some(dictionary) => Compressor::with_dictionary(effort(level), dictionary),
+                    };
+                    empty.insert((level, fresh.ok()?))
+                }
             };
+            if *of != level {
+                state.set_compression_level(effort(level)).ok()?;
+                *of = level;
+            }
             state.compress_to_buffer(input, out).ok()
         }
+
+        /// Forgets what streams with another dictionary, or none, cannot use, and tables that are large.
+        pub(crate) fn shrink(&mut self) {
+            let large = |(_, state): &mut (u8, Compressor<'_>)| state.context_mut().sizeof() > LARGEST;
+            if self.with_dictionary || self.state.as_mut().is_some_and(large) {
+                *self = Self::default();
+            }
+        }
     }
+
+    /// The most bytes of tables that are kept for other streams.
+    const LARGEST: usize = 4 << 20;
 
     /// The library's level for one of Blosc's.
     fn effort(level: u8) -> i32 {
@@ -150,6 +169,8 @@ mod without_c {
         pub(crate) fn encode(&mut self, _: &[u8], _: (u8, Option<&[u8]>), _: &mut [u8]) -> Option<usize> {
             None
         }
+
+        pub(crate) fn shrink(&mut self) {}
     }
 
     pub(crate) fn train(_: &[u8], _: &[usize], _: usize) -> Option<Vec<u8>> {
@@ -177,5 +198,25 @@ mod tests {
             assert!(decoder.decode(&bytes[..20], None, &mut out).is_err());
             assert_eq!(encoder.encode(&input, (5, None), &mut bytes[1..]), None);
         }
+    }
+
+    #[test]
+    fn what_is_kept_changes_nothing() {
+        let input: Vec<u8> = (0..200_000u32).map(|i| (i.wrapping_mul(i) >> 9) as u8).collect();
+        let encoded = |encoder: &mut Encoder, level| {
+            let mut out = vec![0; 300_000];
+            let len = encoder.encode(&input, (level, None), &mut out).unwrap();
+            encoder.shrink();
+            out.truncate(len);
+            out
+        };
+        let mut encoder = Encoder::default();
+        for level in [1, 6, 9, 3, 3] {
+            assert!(encoded(&mut encoder, level) == encoded(&mut Encoder::default(), level), "{level}");
+        }
+        let dictionary = Some(&input[..5000]);
+        assert!(encoder.encode(&input, (3, dictionary), &mut vec![0; 300_000]).is_some());
+        encoder.shrink();
+        assert!(encoded(&mut encoder, 3) == encoded(&mut Encoder::default(), 3));
     }
 }

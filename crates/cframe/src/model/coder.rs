@@ -68,8 +68,7 @@ impl Keep for Encoders {
     }
 
     fn shrink(&mut self) {
-        // It belongs to a level and a dictionary, and may be large.
-        self.zstd = zstd::Encoder::default();
+        self.zstd.shrink();
     }
 }
 
@@ -137,8 +136,23 @@ impl Coder {
         }
     }
 
-    /// Puts what `input` becomes into the front of `out`, if it fits, and returns the number of bytes. The level and the
-    /// dictionary are the same for all streams that `state` sees.
+    /// As [`decode`](Self::decode), where only the first `front` bytes of `out` matter: codecs that can stop there do.
+    pub(crate) fn decode_front(
+        &self,
+        state: &mut Decoders,
+        dictionary: Option<&[u8]>,
+        input: &[u8],
+        (out, front): (&mut [u8], usize),
+    ) -> Outcome {
+        match (self.codec, dictionary, out.split_at_mut_checked(front)) {
+            (Codec::BloscLz, _, Some((part, [_, ..]))) => blosclz::decode_front(input, part),
+            (Codec::Lz4 | Codec::Lz4Hc, None, Some((part, [_, ..]))) => lz4::decode_front(input, part),
+            _ => self.decode(state, dictionary, input, out),
+        }
+    }
+
+    /// Puts what `input` becomes into the front of `out`, if it fits, and returns the number of bytes. The dictionary is the
+    /// same for all streams that `state` sees.
     pub(crate) fn encode(
         &self,
         state: &mut Encoders,

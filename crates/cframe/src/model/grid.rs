@@ -4,6 +4,8 @@
 //! inside a block. A chunk holds whole blocks, so its sides are rounded up to those of the blocks; what lies beyond
 //! the chunk's own sides or the array is padding.
 
+use std::ops;
+
 use sciformats_core::slab::elements;
 use sciformats_core::{Range, Slab};
 
@@ -162,6 +164,16 @@ fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     })
 }
 
+/// The elements of a block from the first to the last that a selection holds.
+pub(crate) fn span(axes: &[Axis], block: &[u64]) -> ops::Range<u64> {
+    let number = |index: fn(&Axis) -> u64| {
+        let axes = axes.iter().zip(block);
+        axes.fold(0u64, |number, (axis, &side)| number.saturating_mul(side).saturating_add(index(axis)))
+    };
+    let last = |axis: &Axis| axis.from.saturating_add(axis.count.saturating_sub(1).saturating_mul(axis.step));
+    number(|axis| axis.from)..number(last).saturating_add(1)
+}
+
 /// Calls `copy(element in the selection, element in the block, count, step in the block)` for each run of elements
 /// along the last dimension.
 pub(crate) fn runs(
@@ -243,6 +255,10 @@ mod tests {
             }
         }
         assert_eq!(seen, [1; 24]);
+        let axis = |from, count, step| Axis { to: 0, from, count, step };
+        assert_eq!(span(&[axis(1, 1, 1), axis(0, 4, 1)], &grid.block), 4..8);
+        assert_eq!(span(&[axis(0, 2, 2), axis(1, 2, 2)], &grid.block), 1..12);
+        assert_eq!(span(&[], &[]), 0..1);
         assert_eq!(grid.chunk_elements(), Some(6 * 8));
         assert_eq!(grid.chunks(), [2, 2]);
         assert_eq!(grid.chunk_number(&[1, 0]), 2);

@@ -55,9 +55,10 @@ impl Stages {
         Ok(Self { stages, needs_reference })
     }
 
-    /// The bytes that are shuffled, if that is all there is to do.
-    pub(crate) fn only_shuffle(&self) -> Option<usize> {
+    /// How many planes of bytes a block is turned into, if that is all there is to do.
+    pub(crate) fn planes(&self) -> Option<usize> {
         match self.stages[..] {
+            [] => Some(1),
             [Stage::Shuffle { group }] => Some(group),
             _ => None,
         }

@@ -2,9 +2,10 @@
 //! must have the instructions.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256,
-    _mm256_permute2x128_si256, _mm256_set_m128i, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_slli_epi64,
-    _mm256_srli_epi64, _mm256_unpackhi_epi8, _mm256_unpacklo_epi8, _mm256_xor_si256,
+    __m128i, __m256i, _mm256_and_si256, _mm256_blend_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_permute2x128_si256, _mm256_set_m128i, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi32, _mm256_slli_epi64, _mm256_srli_epi64, _mm256_unpackhi_epi8, _mm256_unpacklo_epi8,
+    _mm256_xor_si256,
 };
 
 use super::{LINE, Part};
@@ -131,7 +132,7 @@ pub(super) fn join_part(planes: &[u8], elements: &mut [u8], part: Part) {
         9 => join_some::<9>(planes, elements, part),
         10 => join_some::<10>(planes, elements, part),
         11 => join_some::<11>(planes, elements, part),
-        12 => join_some::<12>(planes, elements, part),
+        12 => join_words(planes, elements, part),
         13 => join_some::<13>(planes, elements, part),
         14 => join_some::<14>(planes, elements, part),
         15 => join_some::<15>(planes, elements, part),
@@ -164,6 +165,43 @@ fn join_some<const N: usize>(planes: &[u8], elements: &mut [u8], part: Part) {
             };
             if let Some(target) = window.get_mut(i * size..).and_then(<[u8]>::first_chunk_mut::<16>) {
                 *target = bytemuck::must_cast(half);
+            }
+        }
+    }
+}
+
+/// As `narrow_join_part`, for elements of three words: four planes make the first words of all elements, four the second,
+/// four the third, and these take turns.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn join_words(planes: &[u8], elements: &mut [u8], part: Part) {
+    const SIZE: usize = 12;
+    let Part { column, stride, at, groups, .. } = part;
+    for p in 0..groups / 2 {
+        let mut words = [[_mm256_setzero_si256(); 4]; 3];
+        for (k, register) in words.as_flattened_mut().iter_mut().enumerate() {
+            let plane = planes.get((column + k) * stride + at + 32 * p..);
+            if let Some(source) = plane.and_then(<[u8]>::first_chunk::<32>) {
+                *register = bytemuck::must_cast(*source);
+            }
+        }
+        let [a, b, c] = [rotate(words[0], 2), rotate(words[1], 2), rotate(words[2], 2)];
+        let begin = 32 * p * SIZE + column;
+        let Some(window) = elements.get_mut(begin..begin + 32 * SIZE) else { return };
+        let (low, high) = window.as_chunks_mut::<16>().0.split_at_mut(SIZE);
+        for i in 0..4 {
+            // Each word where one of the three registers needs it: a0 b0 c0 a1, b1 c1 a2 b2, c2 a3 b3 c3.
+            let a = _mm256_shuffle_epi32::<0b01_10_11_00>(a[i]);
+            let b = _mm256_shuffle_epi32::<0b10_11_00_01>(b[i]);
+            let c = _mm256_shuffle_epi32::<0b11_00_01_10>(c[i]);
+            let made = [
+                _mm256_blend_epi32::<0x44>(_mm256_blend_epi32::<0x22>(a, b), c),
+                _mm256_blend_epi32::<0x22>(_mm256_blend_epi32::<0x99>(a, b), c),
+                _mm256_blend_epi32::<0x99>(_mm256_blend_epi32::<0x44>(a, b), c),
+            ];
+            for (j, register) in made.into_iter().enumerate() {
+                low[3 * i + j] = bytemuck::must_cast(_mm256_castsi256_si128(register));
+                high[3 * i + j] = bytemuck::must_cast(_mm256_extracti128_si256::<1>(register));
             }
         }
     }

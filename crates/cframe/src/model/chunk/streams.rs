@@ -1,5 +1,7 @@
 //! The streams of a block, one after another.
 
+use std::ops::Range;
+
 use sciformats_core::fault::{Fault, FaultKind, field, locate};
 use sciformats_core::{Error, Result};
 
@@ -27,7 +29,55 @@ impl<'s> Streams<'s> {
         let mut rest = self.bytes;
         for target in out.chunks_mut(size) {
             let (stream, at) = self.next(&mut rest, target.len())?;
-            decode_one(stream, at, (coding, decoders, dictionary), target)?;
+            let all = target.len();
+            decode_one(stream, at, (coding, decoders, dictionary), target, all)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes the bytes `wanted` of a block that was turned into so many planes, of equal length, and nothing else.
+    pub(super) fn decode_part(
+        &self,
+        means: Means<'_>,
+        buffer: &mut Vec<u8>,
+        (planes, wanted): (usize, Range<usize>),
+        out: &mut [u8],
+    ) -> Result<()> {
+        let stride = out.len().checked_div(planes).unwrap_or(0);
+        if planes == 1 {
+            return self.decode_fronts(means, (stride, wanted), out);
+        }
+        let first = wanted.start.checked_div(planes).unwrap_or(0);
+        let last = wanted.end.div_ceil(planes).min(stride);
+        let shuffled = sized(buffer, out.len());
+        self.decode_fronts(means, (stride, first..last), shuffled)?;
+        if let Some(elements) = out.get_mut(first.saturating_mul(planes)..last.saturating_mul(planes)) {
+            shuffle::to_elements(shuffled, planes, elements, stride, first);
+        }
+        Ok(())
+    }
+
+    /// Decodes as much of each stream as it takes to have the bytes `wanted` of all planes, which are `stride` bytes apart.
+    fn decode_fronts(
+        &self,
+        (coding, decoders, dictionary): Means<'_>,
+        (stride, wanted): (usize, Range<usize>),
+        out: &mut [u8],
+    ) -> Result<()> {
+        let size = out.len().checked_div(self.count).unwrap_or(0).max(1);
+        let mut rest = self.bytes;
+        let mut start = 0usize;
+        for target in out.chunks_mut(size) {
+            let (stream, at) = self.next(&mut rest, target.len())?;
+            let end = start.saturating_add(target.len());
+            // The last plane of which the stream may hold something, and where that ends.
+            let plane = end.checked_sub(wanted.start.saturating_add(1)).and_then(|n| n.checked_div(stride));
+            let needed = plane.map_or(0, |plane| plane.saturating_mul(stride).saturating_add(wanted.end));
+            let front = needed.min(end).saturating_sub(start);
+            if front > 0 {
+                decode_one(stream, at, (coding, &mut *decoders, dictionary), target, front)?;
+            }
+            start = end;
         }
         Ok(())
     }
@@ -47,7 +97,8 @@ impl<'s> Streams<'s> {
             *plane = match self.next(&mut rest, target.len())? {
                 (Stream::Raw(bytes), _) => bytes,
                 (stream, at) => {
-                    decode_one(stream, at, (coding, decoders, dictionary), target)?;
+                    let all = target.len();
+                    decode_one(stream, at, (coding, decoders, dictionary), target, all)?;
                     target
                 }
             };
@@ -68,18 +119,21 @@ impl<'s> Streams<'s> {
     }
 }
 
+/// Fills at least the first `front` bytes of `target`.
 fn decode_one(
     stream: Stream<'_>,
     at: u64,
     (coding, decoders, dictionary): Means<'_>,
     target: &mut [u8],
+    front: usize,
 ) -> Result<()> {
+    let part = target.get_mut(..front).unwrap_or_default();
     match stream {
-        Stream::Repeat(value) => target.fill(value),
-        Stream::Raw(bytes) => target.copy_from_slice(bytes),
+        Stream::Repeat(value) => part.fill(value),
+        Stream::Raw(bytes) => part.copy_from_slice(bytes.get(..front).unwrap_or_default()),
         Stream::Coded(bytes) => coding
             .coder
-            .decode(decoders, dictionary, bytes, target)
+            .decode_front(decoders, dictionary, bytes, (target, front))
             .map_err(|kind| stream_fault(coding, kind, at))?,
     }
     Ok(())

@@ -1,0 +1,275 @@
+//! Decoding: whole chunks, ranges of bytes, and blocks or as much of them as is asked for.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Error, Result};
+
+use super::streams::{Streams, stream_fault};
+use super::{Body, Chunk, Coding, to_usize};
+use crate::model::coder::Decoders;
+use crate::model::kept::{Kept, Scratch, sized};
+use crate::model::stages::{Block, Buffers};
+
+/// What a thread keeps from one block to the next.
+#[derive(Default)]
+pub(crate) struct State {
+    decoders: Kept<Decoders>,
+    buffers: Buffers,
+    part: Kept<Scratch>,
+}
+
+/// What all blocks of a chunk need: the dictionary, and the first block decoded.
+#[derive(Default)]
+pub(crate) struct Shared<'c> {
+    dictionary: Option<Cow<'c, [u8]>>,
+    reference: Option<Vec<u8>>,
+}
+
+impl Chunk<'_> {
+    /// Decodes the chunk.
+    ///
+    /// # Errors
+    /// `Malformed` at the stream that does not decode; `LimitExceeded` if the result is larger than the limits allow.
+    pub fn decode(&self) -> Result<Vec<u8>> {
+        self.check_limit()?;
+        let mut out = zeroed(self.nbytes());
+        self.decode_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Decodes the chunk into `out`.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); [`Error::Usage`] if `out` is not [`nbytes`](Self::nbytes) long.
+    pub fn decode_into(&self, out: &mut [u8]) -> Result<()> {
+        if out.len() != self.nbytes() {
+            let problem = format!("has {} bytes, the chunk {}", out.len(), self.nbytes());
+            return Err(Error::usage("out", problem));
+        }
+        if let Body::VlBlocks { .. } = self.body {
+            return self.read_into(0, out);
+        }
+        let mut first = State::default();
+        let shared = self.shared(&mut first)?;
+        let size = to_usize(self.header.blocksize);
+        self.context.threads.each_piece((out, size), &mut first, State::default, |state, index, block| {
+            self.decode_block(index, &shared, state, block)
+        })
+    }
+
+    /// Fills `out` with decoded bytes from `start` on; only blocks that it touches are decoded.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); [`Error::Usage`] if the range leaves the chunk.
+    pub fn read_into(&self, start: usize, out: &mut [u8]) -> Result<()> {
+        if start.checked_add(out.len()).is_none_or(|end| end > self.nbytes()) {
+            return Err(Error::usage("range", format!("leaves the chunk of {} bytes", self.nbytes())));
+        }
+        if out.is_empty() {
+            return Ok(());
+        }
+        let mut state = State::default();
+        let shared = self.shared(&mut state)?;
+        self.read_with(start, &shared, &mut state, out)
+    }
+
+    /// As [`read_into`](Self::read_into), of a range that lies in the chunk.
+    pub(crate) fn read_with(
+        &self,
+        start: usize,
+        shared: &Shared<'_>,
+        state: &mut State,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let end = start.saturating_add(out.len()).min(self.nbytes());
+        let (mut at, mut rest) = (start, out);
+        let mut index = self.block_at(start);
+        while at < end {
+            let block = self.block_range(index);
+            let (piece, after) = rest.split_at_mut(block.end.min(end).saturating_sub(at).min(rest.len()));
+            if piece.is_empty() {
+                // A block of variable length may be empty.
+                index = index.saturating_add(1);
+                rest = after;
+                continue;
+            }
+            self.read_in_block(index, at.saturating_sub(block.start), shared, state, piece)?;
+            at = block.end.min(end);
+            index = index.saturating_add(1);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Fills `piece` with the bytes of one block from `skip` on.
+    fn read_in_block(
+        &self,
+        index: usize,
+        skip: usize,
+        shared: &Shared<'_>,
+        state: &mut State,
+        piece: &mut [u8],
+    ) -> Result<()> {
+        let block = self.block_range(index);
+        match &self.body {
+            Body::Special { value } => fill(value, block.start.saturating_add(skip), piece),
+            Body::Raw => self.copy_raw(block.start.saturating_add(skip), piece)?,
+            Body::Blocks { .. } | Body::VlBlocks { .. } => {
+                if skip == 0 && piece.len() == block.len() {
+                    return self.decode_block(index, shared, state, piece);
+                }
+                self.check_limit()?;
+                let mut part = std::mem::take(&mut state.part);
+                let whole = sized(&mut part.0, block.len());
+                let wanted = skip..skip.saturating_add(piece.len());
+                let outcome = self.decode_part(index, wanted.clone(), (shared, state), whole);
+                if let Some(source) = whole.get(wanted) {
+                    piece.copy_from_slice(source);
+                }
+                state.part = part;
+                outcome?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What all blocks need: the dictionary, and the first block if others are differences from it.
+    pub(crate) fn shared(&self, state: &mut State) -> Result<Shared<'_>> {
+        let (Body::Blocks { coding, .. } | Body::VlBlocks { coding, .. }) = &self.body else {
+            return Ok(Shared::default());
+        };
+        let dictionary = match &coding.dictionary {
+            Some(range) => Some(self.source.read(range.start.into(), u64::from(width(range)))?),
+            None => None,
+        };
+        let mut shared = Shared { dictionary, reference: None };
+        let vl = matches!(self.body, Body::VlBlocks { .. });
+        if coding.stages.needs_reference && !vl && self.blocks() > 1 {
+            self.check_limit()?;
+            let mut first = vec![0; self.block_range(0).len()];
+            self.decode_block(0, &shared, state, &mut first)?;
+            shared.reference = Some(first);
+        }
+        Ok(shared)
+    }
+
+    /// Decodes one block into `out`, which has its size.
+    pub(crate) fn decode_block(
+        &self,
+        index: usize,
+        shared: &Shared<'_>,
+        state: &mut State,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let start = self.block_range(index).start;
+        match &self.body {
+            Body::Special { value } => fill(value, start, out),
+            Body::Raw => self.copy_raw(start, out)?,
+            Body::Blocks { parts, coding } => {
+                let bytes = self.stored_block(parts.get(index))?;
+                let streams = self.streams(coding, (parts.get(index), &bytes), out.len());
+                let block = match &shared.reference {
+                    Some(reference) if index > 0 => Block::Other(reference),
+                    _ => Block::First,
+                };
+                let State { decoders, buffers, .. } = state;
+                let dictionary = shared.dictionary.as_deref();
+                let buffer = &mut buffers.a;
+                match coding.stages.planes().filter(|&planes| planes == streams.count) {
+                    Some(2) => streams.join::<2>((coding, decoders, dictionary), buffer, out)?,
+                    Some(4) => streams.join::<4>((coding, decoders, dictionary), buffer, out)?,
+                    Some(8) => streams.join::<8>((coding, decoders, dictionary), buffer, out)?,
+                    Some(16) => streams.join::<16>((coding, decoders, dictionary), buffer, out)?,
+                    _ => coding.stages.decode(block, buffers, out, |target| {
+                        streams.decode((coding, decoders, dictionary), target)
+                    })?,
+                }
+            }
+            Body::VlBlocks { parts, coding } => {
+                let stored = parts.get(index).map(|part| &part.stored);
+                let bytes = self.stored_block(stored)?;
+                let at = self.position(stored);
+                let State { decoders, buffers, .. } = state;
+                coding.stages.decode(Block::First, buffers, out, |target| {
+                    if bytes.len() == target.len() {
+                        target.copy_from_slice(&bytes);
+                        return Ok(());
+                    }
+                    let outcome = coding.coder.decode(decoders, shared.dictionary.as_deref(), &bytes, target);
+                    outcome.map_err(|kind| stream_fault(coding, kind, at))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the bytes `wanted` of a block in `out`, which has its size. What the others become is not said: codecs and
+    /// filters that need not touch them do not.
+    fn decode_part(
+        &self,
+        index: usize,
+        wanted: Range<usize>,
+        (shared, state): (&Shared<'_>, &mut State),
+        out: &mut [u8],
+    ) -> Result<()> {
+        let Body::Blocks { parts, coding } = &self.body else {
+            return self.decode_block(index, shared, state, out);
+        };
+        let even = |planes: &usize| out.len().checked_rem(*planes) == Some(0);
+        let Some(planes) = coding.stages.planes().filter(even) else {
+            return self.decode_block(index, shared, state, out);
+        };
+        let bytes = self.stored_block(parts.get(index))?;
+        let streams = self.streams(coding, (parts.get(index), &bytes), out.len());
+        let means = (coding, &mut *state.decoders, shared.dictionary.as_deref());
+        streams.decode_part(means, &mut state.buffers.a, (planes, wanted), out)
+    }
+
+    fn stored_block(&self, place: Option<&Range<u32>>) -> Result<Cow<'_, [u8]>> {
+        let place = place.cloned().unwrap_or_default();
+        self.source.read(place.start.into(), width(&place).into())
+    }
+
+    /// Where a block is in the file.
+    fn position(&self, place: Option<&Range<u32>>) -> u64 {
+        self.source.base().saturating_add(place.map_or(0, |place| place.start).into())
+    }
+
+    /// The streams of a block of `len` decoded bytes.
+    fn streams<'s>(
+        &self,
+        coding: &Coding,
+        (place, bytes): (Option<&Range<u32>>, &'s [u8]),
+        len: usize,
+    ) -> Streams<'s> {
+        let whole = len == to_usize(self.header.blocksize);
+        let count = if coding.split && whole { self.typesize() } else { 1 };
+        Streams { bytes, at: self.position(place), count }
+    }
+
+    fn copy_raw(&self, start: usize, out: &mut [u8]) -> Result<()> {
+        let at = u64::from(self.header.size()).saturating_add(start as u64);
+        out.copy_from_slice(&self.source.read(at, out.len() as u64)?);
+        Ok(())
+    }
+
+    fn check_limit(&self) -> Result<()> {
+        self.context.limits.memory("bytes of a decoded chunk", self.header.nbytes.into()).map(drop)
+    }
+}
+
+/// Fills `out`, whose first byte is byte `start` of the chunk, with a repeated value.
+fn fill(value: &[u8], start: usize, out: &mut [u8]) {
+    if let [byte] = value {
+        out.fill(*byte);
+        return;
+    }
+    let phase = start.checked_rem(value.len()).unwrap_or(0);
+    out.iter_mut().zip(value.iter().cycle().skip(phase)).for_each(|(byte, value)| *byte = *value);
+}
+
+fn width(range: &Range<u32>) -> u32 {
+    range.end.saturating_sub(range.start)
+}
