@@ -8,6 +8,7 @@ The contents are formulas, written down here and in crates/asdf-core/examples/co
 
 import datetime
 import hashlib
+import importlib.metadata
 import io
 import json
 import math
@@ -235,20 +236,25 @@ def digest(data):
     return hashlib.sha256(out.getvalue()).hexdigest()
 
 
-def report(case, problem=None):
+def report(case, way=None, problem=None):
     line = {"case": case, "ok": problem is None}
+    if way is not None:
+        line["way"] = way
     if problem is not None:
         line["why"] = str(problem)[:400]
     print(json.dumps(line), flush=True)
 
 
 def check(folder):
-    def case(name, test):
+    for name in ("asdf", "asdf-compression", "lz4", "zstandard", "blosc"):
+        print(json.dumps({"peer": f"{name} {importlib.metadata.version(name)}"}))
+
+    def case(name, test, way=None):
         try:
             problem = test()
         except Exception as e:  # a file that cannot be read is a result, not the end of the run
             problem = f"{type(e).__name__}: {e}"
-        report(name, problem)
+        report(name, way, problem)
 
     def opened(name, **more):
         return asdf.open(folder / name, memmap=False, lazy_load=False, validate_checksums=True, **more)
@@ -354,10 +360,10 @@ def check(folder):
                 if af["note"] != note:
                     return af["note"]
                 return same(af["a"], array("int32")) or same(af["b"], array("float64")) or same(af["c"], array("uint8"))
-        case(f"updates: {name}", updated)
+        case(f"updates: {name}", updated, "edited here")
     expected = {"a": array("int32"), "b": array("float64")}
     case("exploded form: exploded", lambda: arrays("exploded.asdf", expected))
-    case("exploded form: imploded", lambda: arrays("imploded.asdf", expected))
+    case("exploded form: imploded", lambda: arrays("imploded.asdf", expected), "edited here")
 
     def changed_after():
         # What this library changes of a file that was written with room for its tree.
@@ -369,7 +375,7 @@ def check(folder):
         problem = arrays(path.name, {**expected, "c": array("uint8")})
         with opened(path.name) as af:
             return problem or (None if af["note"] == "changed by Python" else af["note"])
-    case("updates: here, then by Python", changed_after)
+    case("updates: here, then by Python", changed_after, "edited there")
 
     def text():
         with opened("text.asdf") as af:

@@ -113,10 +113,11 @@ def check(folder, checked, compare):
         checked(f"cells: {name}", lambda: compare(read(folder / f"cells-{name}.b2nd")[...].tobytes(), squares(dtype).tobytes()))
     checked("vlmeta: values", check_values, folder / "values.b2frame")
     checked("vlmeta: 40", check_many, folder / "vlmeta-40.b2frame")
-    checked("array edits: there", check_grown, folder / "grown.b2nd", grown(), compare)
-    checked("array edits: there, then here", check_grown_again, folder / "grown.b2nd", compare)
-    checked("sparse: edited there", check_folder, folder / "sparse-edited.b2frame", folder_chunks(), compare)
-    checked("sparse: edited there, then here", check_folder_again, folder / "sparse-edited.b2frame", compare)
+    edits = folder / "grown.b2nd", folder / "sparse-edited.b2frame"
+    checked("array edits: once", check_grown, edits[0], grown(), compare, way="edited here")
+    checked("array edits: again by Python", check_grown_again, edits[0], compare, way="edited there")
+    checked("sparse: edited once", check_folder, edits[1], folder_chunks(), compare, way="edited here")
+    checked("sparse: edited again by Python", check_folder_again, edits[1], compare, way="edited there")
 
 
 def check_values(path):

@@ -117,18 +117,20 @@ def write_others(folder):
 
 # --- check ---
 
-def report(case, problem=None):
+def report(case, way=None, problem=None):
     line = {"case": case, "ok": problem is None}
+    if way is not None:
+        line["way"] = way
     if problem is not None:
         line["why"] = problem
     print(json.dumps(line), flush=True)
 
 
-def checked(case, function, *args):
+def checked(case, function, *args, way=None):
     try:
-        report(case, function(*args))
+        report(case, way, function(*args))
     except Exception as error:  # noqa: BLE001 - what the library raises is the finding
-        report(case, f"{type(error).__name__}: {error}")
+        report(case, way, f"{type(error).__name__}: {error}")
 
 
 def read(path, offset=0):
@@ -205,6 +207,7 @@ def check_vlmeta(path, expected):
 
 
 def check(folder):
+    print(json.dumps({"peer": f"python-blosc2 {blosc2.__version__} with C-Blosc2 {blosc2.blosclib_version.split()[0]}"}))
     for file, type_size, codec, filters, split in cases():
         checked(f"{codec}: {filters} {type_size} split {split}", check_chunks, folder / file, chunks(type_size))
     for shape, _, _ in ARRAYS:
@@ -233,8 +236,8 @@ def check_others(folder):
         checked(f"wide types: {size}", check_chunks, folder / f"wide-{size}.b2frame", whole)
     for codec in ("lz4", "lz4hc", "zstd"):
         checked(f"dictionary: {codec}", check_chunks, folder / f"dictionary-{codec}.b2frame", [text(200_000)])
-    checked("edited: there", check_chunks, folder / "edited.b2frame", edited())
-    checked("edited: there, then here", check_edit, folder / "edited.b2frame")
+    checked("edited: once", check_chunks, folder / "edited.b2frame", edited(), way="edited here")
+    checked("edited: again by Python", check_edit, folder / "edited.b2frame", way="edited there")
     checked("offset: a frame behind 1001 bytes", check_chunks, folder / "offset.b2frame", edited(), 1001)
     for i in range(8):
         data = content(["smooth", "random"][i % 2], i, 10_000 + i)

@@ -14,6 +14,7 @@ import sys
 import gsd.fl
 import gsd.hoomd
 import gsd.pygsd
+import gsd.version
 import numpy
 
 from gsd_format import build, content, frames, manifest
@@ -21,19 +22,21 @@ from gsd_format import build, content, frames, manifest
 DTYPES = {"u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
           "f32": "f4", "f64": "f8"}
 LAYER = ["types", "empty", "names", "frames", "sparse", "grown", "layer-1.0", "upgraded", "appended"]
+EDITED = ["upgraded", "appended"]
 HOOMD = ["hoomd-single", "hoomd-double", "hoomd-defaults", "hoomd-partial", "hoomd-log"]
 BONDS = [("bonds", 3, 2), ("angles", 2, 3), ("dihedrals", 4, 4), ("impropers", 1, 4), ("pairs", 5, 2)]
 PARTICLES = ["N", "types", "type_shapes", "typeid", "mass", "charge", "diameter", "body", "moment_inertia", "position",
              "orientation", "velocity", "angmom", "image"]
 
 
-def say(group, detail, check):
-    """Runs a check, which gives nothing or why it fails, and prints its outcome."""
+def say(group, detail, check, way=None):
+    """Runs a check, which gives nothing or why it fails, and prints its outcome and which way the file went."""
     try:
         why = check()
     except Exception as error:  # whatever it is, it is the file's fault, and the run goes on
         why = f"{type(error).__name__}: {error}"
-    line = {"case": f"{group}: {detail}", "ok": why is None}
+    way = way or ("edited here" if group in EDITED else "they read ours")
+    line = {"case": f"{group}: {detail}", "way": way, "ok": why is None}
     if why is not None:
         line["why"] = why
     print(json.dumps(line))
@@ -132,7 +135,7 @@ def check_layer(folder):
                 python = gsd.pygsd.GSDFile(opened)
                 say(case, "read by pygsd", lambda: check_frames(python, case, range(frames(case))))
     for case in ("grown", "layer-1.0", "unclosed"):
-        say(case, "appended to by them", lambda: append(folder, case))
+        say(case, "appended to by them", lambda: append(folder, case), "edited there")
 
 
 def append(folder, case):
@@ -314,5 +317,6 @@ if __name__ == "__main__":
         write_layer(folder)
         write_hoomd(folder)
     else:
+        print(json.dumps({"peer": f"gsd {gsd.version.version} (gsd.fl, gsd.pygsd, gsd.hoomd)"}))
         check_layer(folder)
         check_hoomd(folder)

@@ -130,7 +130,6 @@ def left_open(folder, one, peer):
             tree.array("/filled", "i4", (400,), peer.values(400, "<i4").tobytes())
         os.remove(path + ".tmp")
         tree.write(path + ".jsonl")
-        print(json.dumps({"case": f"written by h5py: {name}", "ok": True}))
 
 
 def netcdf(folder, peer):
@@ -169,7 +168,6 @@ def netcdf(folder, peer):
                 for added in ("DIMENSION_LIST", "_FillValue", "_Netcdf4Dimid", "_Netcdf4Coordinates"):
                     tree.unchecked("/inner/stringy", added)
         tree.write(path + ".jsonl")
-        print(json.dumps({"case": f"written by netCDF4: {name}", "ok": True}))
 
 
 def variable(peer, tree, file, name, code, dimensions, shape, scale=False, path=None, **options):

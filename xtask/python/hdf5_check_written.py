@@ -307,16 +307,23 @@ def netcdf(netCDF4, path):
         os.remove(copy)
 
 
-def say(case, check):
+def say(case, check, way="they read ours"):
+    line = {"case": case, "way": way, "ok": True}
     try:
         check()
-        line = {"case": case, "ok": True}
     except Exception as error:  # whatever it is, it is the file's fault, and the run goes on
-        line = {"case": case, "ok": False, "why": f"{type(error).__name__}: {error}"}
+        line.update(ok=False, why=f"{type(error).__name__}: {error}")
     print(json.dumps(line), flush=True)
 
 
+def peer(text):
+    print(json.dumps({"peer": text}), flush=True)
+
+
 def check(folder):
+    peer(f"h5py {h5py.__version__} with HDF5 {h5py.version.hdf5_version}")
+    if hdf5plugin is not None:
+        peer(f"hdf5plugin {hdf5plugin.version}")
     for bound in BOUNDS:
         spaces = SPACES if bound not in ("earliest", "v18") else {}
         for group, values in {**GROUPS, **spaces}.items():
@@ -327,7 +334,7 @@ def check(folder):
                     values(file, bound)
 
             say(f"{group}: {bound}", read)
-            say(f"{group}: {bound}, changed by the library", lambda: edited(path))
+            say(f"{group}: {bound}, changed by the library", lambda: edited(path), "edited there")
     # Releases before 1.12 and 2.0 know nothing of references of the standard type and of complex numbers.
     hdf5_tools.check(folder, {"references_v112", "references_v200", "types_v200"}, say)
     # Not before: netCDF4 brings an HDF5 library of its own, which the filters of hdf5plugin would find from then on.
@@ -336,5 +343,6 @@ def check(folder):
     except ImportError:
         print(json.dumps({"case": "netCDF: all", "skipped": "netCDF4 is not installed"}))
         return
+    peer(f"netCDF4 {netCDF4.__version__} with netCDF {netCDF4.__netcdf4libversion__} and HDF5 {netCDF4.__hdf5libversion__}")
     for bound in BOUNDS:
         say(f"netCDF: {bound}", lambda: netcdf(netCDF4, os.path.join(folder, f"tracked_{bound}.h5")))

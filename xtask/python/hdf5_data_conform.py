@@ -22,13 +22,13 @@ PATIENCE = 120
 KILLS = 200
 
 
-def checked(case, check):
-    """Runs a check and prints how it ended."""
+def checked(case, way, check):
+    """Runs a check and prints how it ended, and which way the file went."""
+    line = {"case": case, "way": way, "ok": True}
     try:
         check()
-        line = {"case": case, "ok": True}
     except Exception as error:  # whatever it is, it is the reason
-        line = {"case": case, "ok": False, "why": f"{type(error).__name__}: {error}"[:300]}
+        line.update(ok=False, why=f"{type(error).__name__}: {error}"[:300])
     print(json.dumps(line), flush=True)
 
 
@@ -137,8 +137,8 @@ def edits(folder, program):
                 for name in LAYOUTS:
                     same(file["data"][name][...], edited(name, expected[name]), name)
 
-        checked(f"elements: {version} edited here", ours)
-        checked(f"elements: {version} edited there and here again", theirs)
+        checked(f"elements: {version}", "edited here", ours)
+        checked(f"elements: {version}, then here again", "edited there", theirs)
 
 
 # --- single writer, multiple readers -------------------------------------------------------------
@@ -245,8 +245,8 @@ def follows_h5py(path, program, options):
 def swmr(folder, program):
     for name, options in SERIES.items():
         ours, theirs = (os.path.join(folder, f"{side}_{name}.h5") for side in ("followed", "tail"))
-        checked(f"swmr: h5py follows us, {name}", lambda: h5py_follows(ours, program, options))
-        checked(f"swmr: we follow h5py, {name}", lambda: follows_h5py(theirs, program, options))
+        checked(f"swmr: h5py follows us, {name}", "they read ours", lambda: h5py_follows(ours, program, options))
+        checked(f"swmr: we follow h5py, {name}", "we read theirs", lambda: follows_h5py(theirs, program, options))
 
 
 # --- kills, for comparison -----------------------------------------------------------------------

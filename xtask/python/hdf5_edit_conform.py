@@ -107,11 +107,14 @@ def ours(program, verb, path):
     assert done.returncode == 0, f"{verb}: {done.stderr.strip()}"
 
 
-def scenario(program, path, low, keys):
+def edited_here(program, path, low, keys):
     create(path, low, keys)
     ours(program, "edit", path)
     with h5py.File(path) as file:
         after_first(file)
+
+
+def edited_there(program, path, low):
     with h5py.File(path, "r+", libver=(low, "latest")) as file:
         after_first(file)
         theirs(file)
@@ -152,18 +155,19 @@ def cases():
 def main():
     program, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
 
-    def check(case, run):
+    def check(case, way, run):
+        line = {"case": f"edit: {case}", "way": way, "ok": True}
         try:
             run()
-            line = {"case": f"edit: {case}", "ok": True}
         except Exception as error:  # a failed case is a line, whatever failed
-            line = {"case": f"edit: {case}", "ok": False, "why": f"{type(error).__name__}: {error}"}
+            line.update(ok=False, why=f"{type(error).__name__}: {error}")
         print(json.dumps(line), flush=True)
 
     for number, (case, low, keys) in enumerate(cases()):
         path = os.path.join(folder, f"{number:02}.h5")
-        check(case, lambda path=path, low=low, keys=keys: scenario(program, path, low, keys))
-    check("file locking", lambda: locking(program, os.path.join(folder, "locking.h5")))
+        check(case, "edited here", lambda: edited_here(program, path, low, keys))
+        check(f"{case}, then here again", "edited there", lambda: edited_there(program, path, low))
+    check("file locking", "edited here", lambda: locking(program, os.path.join(folder, "locking.h5")))
 
 
 if __name__ == "__main__":

@@ -334,7 +334,6 @@ def write(folder):
                 for step in fill:
                     step(file, tree)
             tree.write(os.path.join(folder, name + ".jsonl"))
-            print(json.dumps({"case": f"written by h5py: {name}", "ok": True}))
         except Exception as error:  # one file's trouble is not the others'
             print(json.dumps({"case": f"written by h5py: {name}", "ok": False, "why": repr(error)}))
             for extra in ("", ".jsonl"):

@@ -1,7 +1,6 @@
 """What the C library's own programs say of the HDF5 files that the other side wrote: h5dump, h5ls and h5stat.
 
-They are those of the folder that HDF5_TOOLS names, those on the path, or those of the package hdf5-tools, which is fetched
-with apt-get and unpacked into target/hdf5-tools; nothing is installed.
+They are those of the folder that HDF5_TOOLS names, those on the path, or those of Debian's package hdf5-tools.
 """
 
 import json
@@ -15,15 +14,8 @@ import tempfile
 import h5py
 import numpy as np
 
-PROGRAMS = ["h5dump", "h5ls", "h5stat"]
-PACKAGE = "hdf5-tools"
-PLACE = pathlib.Path(__file__).resolve().parents[2] / "target" / PACKAGE
-# What every program has, in whatever system this is.
-COMMON = re.compile(r"libc6|libgcc|gcc-|libstdc|libcrypt1|debconf|perl|dpkg|tar$|lsb|base-")
-
-
-class Missing(Exception):
-    """The programs are not here, and why."""
+import debian
+from debian import Missing
 
 
 class Tools:
@@ -36,10 +28,9 @@ class Tools:
         if named:
             self.folder = pathlib.Path(named)
         elif not shutil.which("h5dump"):
-            root = fetched()
+            root = debian.unpacked("hdf5-tools")
             self.folder = root / "usr" / "bin"
-            libraries = [str(path) for path in sorted(root.glob("usr/lib/*-linux-gnu*"))]
-            self.environment["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
+            self.environment["LD_LIBRARY_PATH"] = os.pathsep.join(debian.libraries(root))
         try:
             import hdf5plugin
 
@@ -58,44 +49,6 @@ class Tools:
         complaint = done.stderr.decode(errors="replace").strip()
         assert done.returncode == 0 and not complaint, f"{program} ended with {done.returncode}: {complaint[:300]}"
         return done.stdout.decode(errors="replace")
-
-
-def fetched():
-    """Fetches and unpacks the package and what it needs, once."""
-    root, ready = PLACE / "root", PLACE / "ready"
-    if ready.exists():
-        return root
-    for program in ("apt-get", "apt-cache", "dpkg-deb"):
-        if not shutil.which(program):
-            raise Missing(f"there are no {', '.join(PROGRAMS)}, and no {program} to fetch them with; set HDF5_TOOLS")
-    shutil.rmtree(PLACE, ignore_errors=True)
-    for folder in ("root", "lists/partial", "cache/archives/partial"):
-        (PLACE / folder).mkdir(parents=True)
-    try:
-        download([])
-    except Missing:
-        # The system has no lists, or old ones; those of its own need no rights.
-        own = ["-o", f"Dir::State::lists={PLACE / 'lists'}", "-o", f"Dir::Cache={PLACE / 'cache'}"]
-        updated = subprocess.run(["apt-get", "update", *own], capture_output=True, text=True)
-        if updated.returncode:
-            raise Missing(f"apt-get update: {updated.stderr.strip()[-300:]}") from None
-        download(own)
-    for package in sorted(PLACE.glob("*.deb")):
-        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
-    ready.touch()
-    return root
-
-
-def download(options):
-    """Fetches the package and what it needs beyond a bare system."""
-    words = ["--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"]
-    tree = subprocess.run(["apt-cache", *options, "depends", *words, PACKAGE], capture_output=True, text=True)
-    names = {line.strip() for line in tree.stdout.splitlines() if re.match(r"[a-z]", line)}
-    for name in [PACKAGE, *sorted(name for name in names - {PACKAGE} if not COMMON.match(name))]:
-        done = subprocess.run(["apt-get", *options, "download", name], cwd=PLACE, capture_output=True, text=True)
-        # A library that the system has in another version than its lists is there; whether all is, the programs will tell.
-        if done.returncode and name.startswith(("hdf5", "libhdf5")) or name == PACKAGE and not names:
-            raise Missing(f"apt-get download {name}: {done.stderr.strip()[-300:]}")
 
 
 def paths(file):
@@ -154,21 +107,21 @@ def check(folder, newer, say):
     try:
         tools = Tools()
     except Missing as missing:
-        print(json.dumps({"case": "tools: all", "skipped": str(missing)}))
+        print(json.dumps({"case": "tools: all", "skipped": f"{missing}; HDF5_TOOLS names the folder of the programs"}))
         return
-    release = ".".join(tools.version.split(".")[:2])
+    print(json.dumps({"peer": "h5dump, h5ls and h5stat", "varies": tools.version}))
     # Where files beside a file are looked for.
     here = os.getcwd()
     os.chdir(folder)
     try:
-        each(tools, release, newer, say)
+        each(tools, newer, say)
     finally:
         os.chdir(here)
 
 
-def each(tools, release, newer, say):
+def each(tools, newer, say):
     for path in sorted(pathlib.Path.cwd().glob("*.h5")):
         if path.stem in newer:
             continue
-        say(f"tools {release}: {path.stem} with h5ls and h5stat", lambda: listed(tools, str(path)))
-        say(f"tools {release}: {path.stem} with h5dump", lambda: dumped(tools, str(path)))
+        say(f"tools: {path.stem} with h5ls and h5stat", lambda: listed(tools, str(path)))
+        say(f"tools: {path.stem} with h5dump", lambda: dumped(tools, str(path)))

@@ -10,6 +10,7 @@ import json
 import pathlib
 import sys
 
+import lz4
 import numpy
 
 from rawarray_format import (
@@ -79,7 +80,8 @@ def only_ours():
 
 
 def say(group, detail, why=None):
-    line = {"case": f"{group}: {detail}", "ok": why is None}
+    way = "edited here" if group == "edits" else "they read ours"
+    line = {"case": f"{group}: {detail}", "way": way, "ok": why is None}
     if why is not None:
         line["why"] = why
     print(json.dumps(line))
@@ -106,6 +108,8 @@ def differs(path, name, dims, big, encoding, elements, metadata):
 
 
 def check(folder):
+    for peer in ("rawarray_format.py, by the letter of the format", f"numpy {numpy.__version__}", f"lz4 {lz4.__version__}"):
+        print(json.dumps({"peer": peer}))
     for file, group, detail, *rest in [*cases(), *only_ours()]:
         try:
             why = differs(folder / file, *rest)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::Result;
-use crate::{conform, fixtures, lint, mpi, msrv, mutate, test, tidy};
+use crate::{conform, fixtures, lint, mpi, msrv, mutate, reliability, test, tidy};
 
 /// Damaged fixtures for each format: enough to see at once when something went wrong.
 const MUTANTS: u64 = 300;
@@ -33,7 +33,14 @@ pub(crate) fn task(args: Args) -> Result {
         step("conform", || conform::conform(None, true).map(Some)),
         step("mutate", || mutate::mutate(None, MUTANTS, 1).map(Some)),
         step("mpi", || mpi::if_available().map(Some)),
-        step("test", || test::test().map(Some)),
+        step("test", || {
+            let (counts, told) = test::test()?;
+            // Tests that failed tell nothing, which is no fault of the document.
+            if counts.failed == 0 {
+                reliability::check(&told)?;
+            }
+            Ok(Some(counts))
+        }),
     ];
     println!("\n{}", summary(&steps));
     let failed: Vec<&str> = steps.iter().filter(|step| step.outcome.is_err()).map(|step| step.name).collect();

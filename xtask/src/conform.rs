@@ -4,14 +4,18 @@
 //! understand `write DIR` and `check DIR`, and print a line `{"case":"GROUP: detail",…}` for each check. Where the peer
 //! leaves a content manifest `NAME.jsonl` beside a file, the output of `sciformats manifest NAME` must agree with it.
 //! Scripts `F_PART_conform.py` are given our example and a folder, call it as they need, and print such lines too.
+//!
+//! What a run over all formats found stands in `docs/conformance.md`.
 
+mod document;
 mod manifest;
 mod matrix;
+mod rows;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -20,37 +24,45 @@ use crate::counts::Counts;
 use crate::formats::{Format, with_script};
 use crate::python::Python;
 use crate::sh::{About, Result, cargo, root, shown, target_folder};
-use matrix::{Check, Column, Matrix, Outcome};
+use matrix::{Check, Matrix, Outcome, Peer, Way};
 
 /// The verb. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(mut args: Args) -> Result {
     let allow_skipped = args.flag("--allow-skip");
+    let check = args.flag("--check");
     let format = args.word();
     args.end()?;
-    let counts = conform(format.as_deref())?;
+    let counts = conform(format.as_deref(), check)?;
     println!("{counts}");
     counts.verdict(allow_skipped)
 }
 
-/// Runs the checks of all formats that have a peer (or of one) and prints a matrix for each.
-pub(crate) fn conform(asked: Option<&str>) -> Result<Counts> {
+/// Runs the checks of all formats that have a peer (or of one) and prints a matrix for each. After a run over all without
+/// a failure and without anything skipped the document is written or, with `check`, compared.
+pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     let formats = with_script("peer", asked)?;
-    let python = if formats.is_empty() { None } else { Some(Python::prepare()) };
+    let python = Python::prepare();
     let mut counts = Counts::default();
+    let mut found = Vec::new();
     for format in formats {
         let mut matrix = Matrix::default();
-        match &python {
-            Some(Ok(python)) => match python.lacks(format) {
-                None => exchange(format, python, &mut matrix)?,
-                Some(reason) => matrix.add(Column::WeReadTheirs, Check::skipped("everything", &reason)),
-            },
-            Some(Err(failure)) => {
-                matrix.add(Column::WeReadTheirs, Check::skipped("everything", &failure.message));
+        let lacks = match &python {
+            Ok(python) => python.lacks(format),
+            Err(failure) => Some(failure.message.clone()),
+        };
+        match (&python, lacks) {
+            (Ok(python), None) => exchange(format, python, &mut matrix)?,
+            (_, reason) => {
+                let reason = reason.unwrap_or_default();
+                matrix.add(Way::WeReadTheirs, Check::skipped("everything", &reason));
             }
-            None => {}
         }
         print!("{}", matrix.render(format.name));
         counts += matrix.counts();
+        found.push((format, matrix));
+    }
+    if asked.is_none() && counts.verdict(false).is_ok() {
+        document::document(&found, check)?;
     }
     Ok(counts)
 }
@@ -70,23 +82,18 @@ fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
     let peer = || python.script(&format.script("peer"));
 
     if format.writes {
-        step(Command::new(&example).arg("write").arg(&ours), Column::TheyReadOurs, Lines::Optional, matrix);
-        step(peer().arg("check").arg(&ours), Column::TheyReadOurs, Lines::Required, matrix);
+        step(Command::new(&example).arg("write").arg(&ours), Way::TheyReadOurs, Lines::Optional, matrix);
+        step(peer().arg("check").arg(&ours), Way::TheyReadOurs, Lines::Required, matrix);
     }
-    step(peer().arg("write").arg(&theirs), Column::WeReadTheirs, Lines::Optional, matrix);
-    step(Command::new(&example).arg("check").arg(&theirs), Column::WeReadTheirs, Lines::Required, matrix);
+    step(peer().arg("write").arg(&theirs), Way::WeReadTheirs, Lines::Optional, matrix);
+    step(Command::new(&example).arg("check").arg(&theirs), Way::WeReadTheirs, Lines::Required, matrix);
     for check in manifest::check_all(&program, &theirs)? {
-        matrix.add(Column::Manifest, check);
+        matrix.add(Way::WeReadTheirs, check);
     }
     for script in exchanges(format)? {
         let folder = place.join(script.file_stem().unwrap_or_default());
         fs::create_dir_all(&folder).about(&folder)?;
-        step(
-            python.script(&script).arg(&example).arg(&folder),
-            Column::TheyReadOurs,
-            Lines::Required,
-            matrix,
-        );
+        step(python.script(&script).arg(&example).arg(&folder), Way::TheyReadOurs, Lines::Required, matrix);
     }
     Ok(())
 }
@@ -115,42 +122,66 @@ enum Lines {
 }
 
 /// Runs one side and takes down what it prints. A run that breaks off is itself a failed check.
-fn step(command: &mut Command, column: Column, lines: Lines, matrix: &mut Matrix) {
+fn step(command: &mut Command, way: Way, lines: Lines, matrix: &mut Matrix) {
     eprintln!("$ {}", shown(command));
     let result = command.current_dir(root()).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    for check in judge(&shown(command), result, lines) {
-        matrix.add(column, check);
-    }
+    let (checks, peers) = judge(&shown(command), result, lines);
+    checks.into_iter().for_each(|check| matrix.add(way, check));
+    matrix.peers.extend(peers);
 }
 
-fn judge(name: &str, result: io::Result<std::process::Output>, lines: Lines) -> Vec<Check> {
+fn judge(name: &str, result: io::Result<Output>, lines: Lines) -> (Vec<Check>, Vec<Peer>) {
     let output = match result {
         Ok(output) => output,
-        Err(error) => return vec![Check::failed("the run itself", &format!("`{name}`: {error}"))],
+        Err(error) => {
+            return (vec![Check::failed("the run itself", &format!("`{name}`: {error}"))], Vec::new());
+        }
     };
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut checks: Vec<Check> = text.lines().filter(|line| !line.trim().is_empty()).map(read_line).collect();
+    let (mut checks, mut peers) = (Vec::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match read_line(line) {
+            Line::Check(check) => checks.push(check),
+            Line::Peer(peer) => peers.push(peer),
+        }
+    }
     if !output.status.success() {
         checks.push(Check::failed("the run itself", &format!("`{name}` ended with {}", output.status)));
     } else if checks.is_empty() && lines == Lines::Required {
         checks.push(Check::failed("the run itself", &format!("`{name}` checked nothing")));
     }
-    checks
+    (checks, peers)
 }
 
-/// `{"case":"GROUP: detail","ok":true}`, `{…,"ok":false,"why":"…"}` or `{…,"skipped":"reason"}`.
-fn read_line(line: &str) -> Check {
+/// What a side says in one line.
+#[derive(Debug)]
+enum Line {
+    Check(Check),
+    Peer(Peer),
+}
+
+/// `{"case":"GROUP: detail","ok":true}`, `{…,"ok":false,"why":"…"}` or `{…,"skipped":"reason"}`, with a `"way"` if it is
+/// not that of the step; or `{"peer":"name and version"}`, or `{"peer":"name","varies":"version"}`.
+fn read_line(line: &str) -> Line {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
+    if let Some(name) = value["peer"].as_str() {
+        let varies = value["varies"].as_str().map(str::to_owned);
+        return Line::Peer(Peer { name: name.to_owned(), varies });
+    }
+    let wrong = || Outcome::Failed(format!("this is no check: `{line}`"));
     let Some(case) = value["case"].as_str() else {
-        return Check::failed("the run itself", &format!("this is no check: `{line}`"));
+        return Line::Check(Check::new("the run itself", wrong()));
     };
+    let way = value["way"].as_str().map(Way::named);
     let outcome = match (value["ok"].as_bool(), value["skipped"].as_str()) {
         (Some(true), None) => Outcome::Passed,
         (None, Some(reason)) => Outcome::Skipped(reason.to_owned()),
         (Some(false), None) => Outcome::Failed(value["why"].as_str().unwrap_or("no reason given").to_owned()),
-        _ => Outcome::Failed(format!("this is no check: `{line}`")),
+        _ => wrong(),
     };
-    Check { case: case.to_owned(), outcome }
+    // A way that is none.
+    let outcome = if way == Some(None) { wrong() } else { outcome };
+    Line::Check(Check { case: case.to_owned(), way: way.flatten(), outcome })
 }
 
 /// Builds one target with the profile `conform` and copies it into `place`: a later build of the same name (each
@@ -181,17 +212,36 @@ pub(crate) fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf>
 mod tests {
     use super::*;
 
+    fn check(line: &str) -> Check {
+        match read_line(line) {
+            Line::Check(check) => check,
+            Line::Peer(peer) => panic!("{peer:?}"),
+        }
+    }
+
     #[test]
     fn lines_are_checks() {
-        assert_eq!(read_line(r#"{"case":"types: f4","ok":true}"#).outcome, Outcome::Passed);
+        assert_eq!(check(r#"{"case":"types: f4","ok":true}"#), Check::passed("types: f4"));
+        let edited = check(r#"{"case":"types: f4","way":"edited here","ok":true}"#);
+        assert_eq!(edited.way, Some(Way::EditedHere));
         assert_eq!(
-            read_line(r#"{"case":"types: f4","ok":false,"why":"3 is not 4"}"#).outcome,
-            Outcome::Failed("3 is not 4".to_owned())
+            check(r#"{"case":"types: f4","ok":false,"why":"3 is not 4"}"#),
+            Check::failed("types: f4", "3 is not 4")
         );
         assert_eq!(
-            read_line(r#"{"case":"types: f4","skipped":"no lz4"}"#).outcome,
-            Outcome::Skipped("no lz4".to_owned())
+            check(r#"{"case":"types: f4","skipped":"no lz4"}"#),
+            Check::skipped("types: f4", "no lz4")
         );
+    }
+
+    #[test]
+    fn lines_name_peers() {
+        let peer = |line| match read_line(line) {
+            Line::Peer(Peer { name, varies }) => (name, varies),
+            Line::Check(check) => panic!("{check:?}"),
+        };
+        assert_eq!(peer(r#"{"peer":"gsd 5"}"#), ("gsd 5".to_owned(), None));
+        assert_eq!(peer(r#"{"peer":"h5ls","varies":"1.10"}"#), ("h5ls".to_owned(), Some("1.10".to_owned())));
     }
 
     #[test]
@@ -201,8 +251,9 @@ mod tests {
             r#"{"case":"a: b"}"#,
             r#"{"ok":true}"#,
             r#"{"case":"a: b","ok":true,"skipped":"x"}"#,
+            r#"{"case":"a: b","way":"sideways","ok":true}"#,
         ] {
-            assert!(matches!(read_line(line).outcome, Outcome::Failed(_)), "{line}");
+            assert!(matches!(check(line).outcome, Outcome::Failed(_)), "{line}");
         }
     }
 
@@ -210,11 +261,12 @@ mod tests {
     #[test]
     fn a_run_that_checks_nothing_or_breaks_off_fails() {
         let run = |script: &str| Command::new("sh").args(["-c", script]).output();
-        assert!(judge("x", run("true"), Lines::Optional).is_empty());
-        assert_eq!(judge("x", run("true"), Lines::Required).len(), 1);
+        let judge = |script: &str, lines| judge("x", run(script), lines).0;
+        assert!(judge("true", Lines::Optional).is_empty());
+        assert_eq!(judge("true", Lines::Required).len(), 1);
         let line = r#"echo '{"case":"a: b","ok":true}'"#;
-        assert_eq!(judge("x", run(line), Lines::Required)[0].outcome, Outcome::Passed);
-        let broken = judge("x", run(&format!("{line}; exit 3")), Lines::Required);
+        assert_eq!(judge(line, Lines::Required)[0].outcome, Outcome::Passed);
+        let broken = judge(&format!("{line}; exit 3"), Lines::Required);
         assert!(matches!(broken[1].outcome, Outcome::Failed(_)));
     }
 }

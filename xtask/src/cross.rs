@@ -1,11 +1,57 @@
-//! Compiles the library crates for another target: a small one, a big-endian one, one without files.
+//! Builds the library crates for another target, and runs them there if an emulator is at hand: a target without files, a
+//! small one, one with the most significant byte first.
+//!
+//! | target | what runs | by |
+//! |---|---|---|
+//! | `wasm32-unknown-unknown` | `wasm/`: a fixture of each format against its content manifest | node |
+//! | `i686-unknown-linux-gnu` | the libraries' unit and integration tests | a Linux on x86 |
+//! | `s390x-unknown-linux-gnu` | the same | qemu-s390x |
+//! | any other | nothing | |
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::args::Args;
-use crate::sh::{Failure, Result, cargo, metadata, output, root, run};
+use crate::sh::{About, Failure, Result, cargo, metadata, output, root, run, shown, target_folder};
+
+/// How programs for a target are linked and run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    /// `wasm/` in node.
+    Node,
+    /// Tests, linked by this compiler, and run by this emulator if it takes one.
+    Tests {
+        linker: &'static str,
+        emulator: Option<&'static str>,
+        packages: &'static str,
+    },
+    Nothing,
+}
+
+/// Fewer cases for property tests: an emulator is slow, and what depends on the machine shows in the first.
+const PROPERTY_CASES: &str = "16";
+
+/// Tests that start programs of the target, which only a kernel that knows the emulator can.
+const STARTS_PROGRAMS: &[&str] = &["kill", "multiple_processes"];
+
+fn runs(target: &str) -> Runs {
+    match target {
+        "wasm32-unknown-unknown" => Runs::Node,
+        "i686-unknown-linux-gnu" => Runs::Tests {
+            linker: "i686-linux-gnu-gcc",
+            emulator: None,
+            packages: "gcc-i686-linux-gnu libc6-dev-i386-cross",
+        },
+        "s390x-unknown-linux-gnu" => Runs::Tests {
+            linker: "s390x-linux-gnu-gcc",
+            emulator: Some("qemu-s390x"),
+            packages: "gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user",
+        },
+        _ => Runs::Nothing,
+    }
+}
 
 /// The verb.
 pub(crate) fn task(mut args: Args) -> Result {
@@ -16,27 +62,99 @@ pub(crate) fn task(mut args: Args) -> Result {
         )
     })?;
     args.end()?;
-    cross(&target, if_available)
+    match cross(&target) {
+        Err(failure) if if_available && failure.status == 2 => {
+            println!("SKIPPED {failure}");
+            Ok(())
+        }
+        outcome => outcome,
+    }
 }
 
-/// `cargo check` of every library for the target, without default features: some of these compile C, and few machines
-/// have a C compiler for another target.
-fn cross(target: &str, if_available: bool) -> Result {
-    let sysroot =
-        output(std::process::Command::new("rustc").args(["--print", "sysroot"]).current_dir(root()))?;
+/// Builds every library without default features (some of these compile C), and then runs what can be run. What the
+/// machine lacks is a matter of setup.
+fn cross(target: &str) -> Result {
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let sysroot = output(Command::new(compiler).args(["--print", "sysroot"]).current_dir(root()))?;
     if !has_standard_library(Path::new(sysroot.trim()), target) {
         let message =
             format!("Rust's standard library for {target} is missing here: rustup target add {target}");
-        return if if_available {
-            println!("SKIPPED {message}");
-            Ok(())
-        } else {
-            Err(Failure::setup(message))
-        };
+        return Err(Failure::setup(message));
     }
     let libraries = libraries(&metadata("", false)?);
-    let packages = libraries.iter().flat_map(|name| ["--package", name]);
-    run(cargo().args(["check", "--lib", "--no-default-features", "--target", target]).args(packages))
+    let packages: Vec<&str> = libraries.iter().flat_map(|name| ["--package", name]).collect();
+    run(cargo().args(["build", "--lib", "--no-default-features", "--target", target]).args(&packages))?;
+    match runs(target) {
+        Runs::Node => in_node(target),
+        Runs::Tests { linker, emulator, packages: needed } => {
+            let missing: Vec<&str> =
+                [Some(linker), emulator].into_iter().flatten().filter(|program| !starts(program)).collect();
+            if !missing.is_empty() {
+                let message = format!("no {} here to test with; Debian: {needed}", missing.join(" and no "));
+                return Err(Failure::setup(message));
+            }
+            tests(target, linker, emulator, &packages)
+        }
+        Runs::Nothing => {
+            println!("built for {target}; no emulator for it is known, so nothing was run");
+            Ok(())
+        }
+    }
+}
+
+/// The libraries' tests, linked statically: neither the emulator nor a kernel of more bits needs the target's libraries.
+fn tests(target: &str, linker: &str, emulator: Option<&str>, packages: &[&str]) -> Result {
+    let variable = |what: &str| format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"));
+    let prepared = |words: &[&str]| {
+        let mut command = cargo();
+        command.args(words).args(["--target", target]).args(packages);
+        command.env(variable("LINKER"), linker).env(variable("RUSTFLAGS"), "-C target-feature=+crt-static");
+        command.env("PROPTEST_CASES", PROPERTY_CASES);
+        command
+    };
+    if emulator.is_none() {
+        run(&mut prepared(&["build", "--examples"]))?;
+    }
+    let mut command = prepared(&["test", "--lib", "--tests", "--no-fail-fast"]);
+    if let Some(emulator) = emulator {
+        command.env(variable("RUNNER"), emulator).arg("--");
+        command.args(STARTS_PROGRAMS.iter().flat_map(|name| ["--skip", name]));
+    }
+    run(&mut command)
+}
+
+/// `wasm/` has a function that gives a bit for each format that it read as expected; there are five.
+fn in_node(target: &str) -> Result {
+    if !starts("node") {
+        return Err(Failure::setup("no node here to run WebAssembly with; Debian: nodejs"));
+    }
+    let folder = target_folder()?.join("wasm");
+    let mut command = cargo();
+    command.args(["build", "--release", "--target", target]).arg("--target-dir").arg(&folder);
+    run(command.current_dir(root().join("wasm")))?;
+    let module: PathBuf = folder.join(target).join("release").join("sciformats_wasm.wasm");
+    std::fs::metadata(&module).about(&module)?;
+    let script = "WebAssembly.instantiate(require('fs').readFileSync(process.argv[1]))\
+                  .then(made => console.log(made.instance.exports.read_as_expected()))";
+    let mut node = Command::new("node");
+    node.args(["-e", script]).arg(&module);
+    let bits = output(&mut node)?;
+    match bits.trim() {
+        "31" => {
+            println!("{target}: a fixture of each of the five formats is read as its manifest says");
+            Ok(())
+        }
+        bits => {
+            Err(format!("`{}` gives {bits}, not 31: a bit is missing for each format", shown(&node)).into())
+        }
+    }
+}
+
+/// Whether there is such a program.
+fn starts(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 fn has_standard_library(sysroot: &Path, target: &str) -> bool {
@@ -74,5 +192,12 @@ mod tests {
             { "name": "b", "targets": [{ "kind": ["bin"] }] },
         ] });
         assert_eq!(libraries(&metadata), ["a"]);
+    }
+
+    #[test]
+    fn a_target_that_is_missing_is_a_matter_of_setup_and_may_be_skipped() {
+        let run = |words: &str| task(Args::new(words.split(' ').map(str::to_owned)));
+        assert_eq!(run("no-such-target").unwrap_err().status, 2);
+        assert_eq!(run("no-such-target --if-available"), Ok(()));
     }
 }

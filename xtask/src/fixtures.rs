@@ -260,7 +260,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    const RA: Format = Format { name: "rawarray", package: "rawarray", writes: true };
+    const RA: Format = Format { name: "rawarray", title: "RawArray", package: "rawarray", writes: true };
 
     #[test]
     fn a_manifest_reads_as_it_was_written() {

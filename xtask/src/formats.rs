@@ -9,6 +9,8 @@ use crate::sh::{Failure, Result, root};
 pub(crate) struct Format {
     /// The name of its folder of fixtures, its Python scripts and its bench.
     pub(crate) name: &'static str,
+    /// What documents call it.
+    pub(crate) title: &'static str,
     /// The crate that reads and writes it.
     pub(crate) package: &'static str,
     /// Whether that crate writes files, so that others can be asked to read them.
@@ -17,11 +19,11 @@ pub(crate) struct Format {
 
 /// All formats of the project.
 pub(crate) const FORMATS: &[Format] = &[
-    Format { name: "hdf5", package: "hdf5-pure", writes: true },
-    Format { name: "asdf", package: "asdf-core", writes: true },
-    Format { name: "blosc2", package: "cframe", writes: true },
-    Format { name: "gsd", package: "gsd-rs", writes: true },
-    Format { name: "rawarray", package: "rawarray", writes: true },
+    Format { name: "hdf5", title: "HDF5", package: "hdf5-pure", writes: true },
+    Format { name: "asdf", title: "ASDF", package: "asdf-core", writes: true },
+    Format { name: "blosc2", title: "Blosc2", package: "cframe", writes: true },
+    Format { name: "gsd", title: "GSD", package: "gsd-rs", writes: true },
+    Format { name: "rawarray", title: "RawArray", package: "rawarray", writes: true },
 ];
 
 impl Format {

@@ -9,6 +9,7 @@ mod ci;
 mod conform;
 mod counts;
 mod cross;
+mod dependencies;
 mod fixtures;
 mod formats;
 mod fuzz;
@@ -17,6 +18,7 @@ mod mpi;
 mod msrv;
 mod mutate;
 mod python;
+mod reliability;
 mod sh;
 mod test;
 mod tidy;
@@ -61,25 +63,25 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "conform",
-        usage: "[FORMAT] [--allow-skip]",
+        usage: "[FORMAT] [--check] [--allow-skip]",
         run: conform::task,
-        help: "exchange files with independent implementations, both ways, and compare every value",
+        help: "exchange files with independent implementations, compare every value, write docs/conformance.md",
     },
     Task {
         name: "bench",
-        usage: "[FORMAT]",
+        usage: "[FORMAT [CASES]] [--record | --all | --render]",
         run: bench::task,
-        help: "compare speed and memory with the peers; fails where a goal is missed",
+        help: "compare speed and memory with the peers; write docs/benchmarks.md",
     },
     Task {
         name: "fuzz",
-        usage: "[TARGET] [--seconds N]",
+        usage: "TARGET|--all [--seconds N]",
         run: fuzz::task,
-        help: "run the fuzz targets, each 60 seconds unless told otherwise",
+        help: "run a fuzz target or all, each 60 seconds unless told otherwise, and minimise its corpus",
     },
     Task {
         name: "mutate",
-        usage: "[FORMAT] [--count N] [--seed N]",
+        usage: "[FORMAT] [--count N] [--seed N] [--publish]",
         run: mutate::task,
         help: "damage fixtures at random and have the program read them, in bounded time and memory",
     },
@@ -87,13 +89,31 @@ const TASKS: &[Task] = &[
         name: "cross",
         usage: "TARGET [--if-available]",
         run: cross::task,
-        help: "compile the libraries for another target",
+        help: "build the libraries for another target, and test them where an emulator is",
+    },
+    Task {
+        name: "reliability",
+        usage: "[--count N]",
+        run: reliability::task,
+        help: "crash tests and 20,000 damaged fixtures for each format: write docs/reliability.md",
     },
     Task {
         name: "msrv",
         usage: "",
         run: msrv::task,
         help: "the stated Rust version is the oldest that will do, and the code keeps to it",
+    },
+    Task {
+        name: "deny",
+        usage: "",
+        run: dependencies::deny,
+        help: "licences, sources and advisories of all dependencies, as deny.toml says; needs cargo-deny",
+    },
+    Task {
+        name: "semver",
+        usage: "REVISION",
+        run: dependencies::semver,
+        help: "the public interfaces break no promise that they kept at a revision; needs cargo-semver-checks",
     },
     Task {
         name: "mpi",

@@ -19,16 +19,18 @@ use crate::conform::build;
 use crate::counts::Counts;
 use crate::fixtures::files_below;
 use crate::formats::{FORMATS, Format, name_of};
+use crate::reliability;
 use crate::sh::{About, Failure, Result, root, target_folder};
 
 /// Mutants for each format unless `--count` says otherwise.
 const COUNT: u64 = 1000;
 
 /// How long one mutant may be read.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The address space that the program may take, in KiB.
+/// The address space that the program may take, in KiB, and in words.
 const KIBIBYTES: u64 = 1 << 20;
+pub(crate) const MEMORY: &str = "1 GiB of address space";
 
 /// The highest exit status that the program documents; a panic has another.
 const HIGHEST_STATUS: i32 = 4;
@@ -37,15 +39,47 @@ const HIGHEST_STATUS: i32 = 4;
 pub(crate) fn task(mut args: Args) -> Result {
     let count = args.number("--count")?.unwrap_or(COUNT);
     let seed = args.number("--seed")?.unwrap_or(1);
+    let publish = args.flag("--publish");
     let asked = args.word().map(|word| name_of(&word).to_owned());
     args.end()?;
-    let counts = mutate(asked.as_deref(), count, seed)?;
+    let sweeps = sweep_all(asked.as_deref(), count, seed)?;
+    if publish && asked.is_none() {
+        reliability::publish_sweeps(&sweeps)?;
+    }
+    let counts = counts(&sweeps);
     println!("{counts}");
     counts.verdict(false)
 }
 
+/// What the mutants of one format did.
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    pub(crate) format: &'static str,
+    /// Fixtures that were damaged.
+    pub(crate) originals: usize,
+    pub(crate) count: u64,
+    /// Mutants that the program read without a complaint.
+    pub(crate) read: u64,
+    /// A line for each mutant that did harm.
+    pub(crate) harm: Vec<String>,
+}
+
 /// Reads `count` mutants of each format (or of one).
 pub(crate) fn mutate(asked: Option<&str>, count: u64, seed: u64) -> Result<Counts> {
+    Ok(counts(&sweep_all(asked, count, seed)?))
+}
+
+pub(crate) fn counts(sweeps: &[Sweep]) -> Counts {
+    let mut counts = Counts::default();
+    for sweep in sweeps {
+        let failed = u64::try_from(sweep.harm.len()).unwrap_or(u64::MAX);
+        counts += Counts { passed: sweep.count.saturating_sub(failed), failed, skipped: 0 };
+    }
+    counts
+}
+
+/// Reads `count` mutants of each format (or of one), and tells of each format.
+pub(crate) fn sweep_all(asked: Option<&str>, count: u64, seed: u64) -> Result<Vec<Sweep>> {
     let chosen: Vec<&Format> =
         FORMATS.iter().filter(|format| asked.is_none_or(|asked| asked == format.name)).collect();
     if chosen.is_empty() {
@@ -54,20 +88,24 @@ pub(crate) fn mutate(asked: Option<&str>, count: u64, seed: u64) -> Result<Count
     let place = target_folder()?.join("mutants");
     fs::create_dir_all(&place).about(&place)?;
     let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
-    let mut counts = Counts::default();
+    let mut sweeps = Vec::new();
     for format in chosen {
         let begin = Instant::now();
-        let harm = sweep(format.name, &program, &place.join(format.name), count, seed)?;
-        let failed = u64::try_from(harm.len()).unwrap_or(u64::MAX);
-        counts += Counts { passed: count.saturating_sub(failed), failed, skipped: 0 };
-        println!("{:8}  {count} mutants, {failed} did harm, {:.0?}", format.name, begin.elapsed());
-        harm.iter().for_each(|line| println!("  {line}"));
+        let sweep = sweep(format.name, &program, &place.join(format.name), count, seed)?;
+        let (read, failed) = (sweep.read, sweep.harm.len());
+        println!(
+            "{:8}  {count} mutants, {read} were read, {failed} did harm, {:.0?}",
+            format.name,
+            begin.elapsed()
+        );
+        sweep.harm.iter().for_each(|line| println!("  {line}"));
+        sweeps.push(sweep);
     }
-    Ok(counts)
+    Ok(sweeps)
 }
 
-/// The mutants of one format; what did harm is told, a line each.
-fn sweep(format: &str, program: &Path, place: &Path, count: u64, seed: u64) -> Result<Vec<String>> {
+/// The mutants of one format.
+fn sweep(format: &'static str, program: &Path, place: &Path, count: u64, seed: u64) -> Result<Sweep> {
     let originals = originals(format)?;
     if originals.is_empty() {
         return Err(format!("fixtures/{format} holds no file").into());
@@ -76,7 +114,7 @@ fn sweep(format: &str, program: &Path, place: &Path, count: u64, seed: u64) -> R
         fs::remove_dir_all(place).about(place)?;
     }
     fs::create_dir_all(place).about(place)?;
-    let (next, harm) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let (next, sound, harm) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::new(Vec::new()));
     let worker = || -> Result {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -87,13 +125,16 @@ fn sweep(format: &str, program: &Path, place: &Path, count: u64, seed: u64) -> R
             let path = place.join(format!("{number}"));
             fs::write(&path, mutant).about(&path)?;
             match read(program, &path, number)? {
-                None => fs::remove_file(&path).about(&path)?,
-                Some(what) => {
+                End::Harm(what) => {
                     harm.lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .push(format!("{}: {what}", path.display()));
+                    continue;
                 }
+                End::Read => drop(sound.fetch_add(1, Ordering::Relaxed)),
+                End::Refused => {}
             }
+            fs::remove_file(&path).about(&path)?;
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -106,7 +147,7 @@ fn sweep(format: &str, program: &Path, place: &Path, count: u64, seed: u64) -> R
     })?;
     let mut harm = harm.into_inner().unwrap_or_else(PoisonError::into_inner);
     harm.sort();
-    Ok(harm)
+    Ok(Sweep { format, originals: originals.len(), count, read: sound.into_inner(), harm })
 }
 
 /// The bytes of a format's fixtures, the hostile ones too.
@@ -120,8 +161,16 @@ fn originals(format: &str) -> Result<Vec<Vec<u8>>> {
     files.iter().map(|path| fs::read(path).about(path)).collect()
 }
 
-/// Has the program read one file. `None` if it did well, else what it did.
-fn read(program: &Path, file: &Path, number: u64) -> Result<Option<String>> {
+/// What the program did with a mutant.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Read,
+    Refused,
+    Harm(String),
+}
+
+/// Has the program read one file.
+fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
     let command = if number.is_multiple_of(2) { "manifest" } else { "verify" };
     let mut child = limited(program)
         .arg(command)
@@ -135,24 +184,24 @@ fn read(program: &Path, file: &Path, number: u64) -> Result<Option<String>> {
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait().about(program)? {
-            return Ok(harm(status).map(|what| format!("`{command}` {what}")));
+            return Ok(end(status, command));
         }
         if begin.elapsed() > PATIENCE {
             // It may have ended meanwhile, which does not change that it was late.
             let _ = child.kill();
             child.wait().about(program)?;
-            return Ok(Some(format!("`{command}` took longer than {PATIENCE:?}")));
+            return Ok(End::Harm(format!("`{command}` took longer than {PATIENCE:?}")));
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
 }
 
-/// What is wrong with an exit status, if something is.
-fn harm(status: ExitStatus) -> Option<String> {
+fn end(status: ExitStatus, command: &str) -> End {
     match status.code() {
-        Some(0..=HIGHEST_STATUS) => None,
-        _ => Some(format!("ended with {status}")),
+        Some(0) => End::Read,
+        Some(1..=HIGHEST_STATUS) => End::Refused,
+        _ => End::Harm(format!("`{command}` ended with {status}")),
     }
 }
 
@@ -174,11 +223,13 @@ mod tests {
     #[test]
     fn documented_ends_are_no_harm_and_others_are() {
         let run = |script: &str| Command::new("sh").args(["-c", script]).status().unwrap();
-        for status in 0..=HIGHEST_STATUS {
-            assert_eq!(harm(run(&format!("exit {status}"))), None);
+        assert_eq!(end(run("exit 0"), "verify"), End::Read);
+        for status in 1..=HIGHEST_STATUS {
+            assert_eq!(end(run(&format!("exit {status}")), "verify"), End::Refused);
         }
-        assert!(harm(run("exit 101")).unwrap().contains("101"));
-        assert!(harm(run("kill -ABRT $$")).unwrap().contains("signal"));
+        for script in ["exit 101", "kill -ABRT $$"] {
+            assert!(matches!(end(run(script), "verify"), End::Harm(_)), "{script}");
+        }
     }
 
     #[cfg(unix)]

@@ -21,16 +21,16 @@ const RUN_ELSEWHERE: &[&str] = &[
 /// The verb. The last line is `N passed, N failed, N skipped`.
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
-    let counts = test()?;
+    let (counts, _) = test()?;
     println!("{counts}");
     counts.verdict(true)
 }
 
 /// Runs everything, also after a failure. What tests printed that passed, such as how many crashes they tried, is shown
-/// at the end.
-pub(crate) fn test() -> Result<Counts> {
+/// at the end; of the run with all features it is also given.
+pub(crate) fn test() -> Result<(Counts, Vec<String>)> {
     let mut counts = Counts::default();
-    let mut told = Vec::new();
+    let (mut told, mut with_all) = (Vec::new(), Vec::new());
     for features in ["--all-features", "--no-default-features"] {
         // Tests start examples as processes of their own.
         run(cargo().args(["build", "--workspace", "--examples", features]))?;
@@ -38,6 +38,9 @@ pub(crate) fn test() -> Result<Counts> {
         command.args(["test", "--workspace", "--tests", "--no-fail-fast", features, "--", "--show-output"]);
         let (of_these, lines) = harness(&mut command)?;
         counts += of_these;
+        if with_all.is_empty() {
+            with_all.clone_from(&lines);
+        }
         told.extend(std::iter::once(format!("with {features}:")).chain(lines));
     }
     counts += harness(cargo().args(["test", "--workspace", "--doc", "--no-fail-fast", "--all-features"]))?.0;
@@ -45,12 +48,12 @@ pub(crate) fn test() -> Result<Counts> {
     counts += harness(cargo().args(["test", "--package", "harness"]).current_dir(root().join("bench")))?.0;
     counts += examples()?;
     println!("\nWhat the tests tell, {}\n", told.join("\n  "));
-    Ok(counts)
+    Ok((counts, with_all))
 }
 
 /// Runs `cargo test …`, shows what it prints and counts the results; also gives what passed tests printed. An end
 /// without a failed test and without success (it did not compile) is an error.
-fn harness(command: &mut Command) -> Result<(Counts, Vec<String>)> {
+pub(crate) fn harness(command: &mut Command) -> Result<(Counts, Vec<String>)> {
     eprintln!("$ {}", shown(command));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut counts = Counts::default();

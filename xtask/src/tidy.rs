@@ -53,6 +53,7 @@ const RULES: &[(&str, Rule)] = &[
     ("format crates stand alone", layers::between),
     ("the core knows no format", layers::core),
     ("libraries do not print", layers::printing),
+    ("little is unsafe, nothing in the machine's byte order", layers::machine),
     ("files, functions and signatures are short", sizes::rule),
     ("modules say what they are", headers::module_docs),
     ("spec/ and model/ warn of unchecked arithmetic", headers::lints),

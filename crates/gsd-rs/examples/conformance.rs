@@ -43,11 +43,16 @@ fn write(folder: &Path) -> Result<()> {
     hoomd::write(folder)
 }
 
-/// Prints one check.
+/// Prints one check of a file as they wrote it.
 pub(crate) fn say(group: &str, detail: &str, verdict: Verdict) {
+    went("we read theirs", group, detail, verdict);
+}
+
+/// Prints one check, with the way that the file went.
+pub(crate) fn went(way: &str, group: &str, detail: &str, verdict: Verdict) {
     match verdict {
-        Ok(()) => println!(r#"{{"case":"{group}: {detail}","ok":true}}"#),
-        Err(why) => println!(r#"{{"case":"{group}: {detail}","ok":false,"why":{why:?}}}"#),
+        Ok(()) => println!(r#"{{"case":"{group}: {detail}","way":"{way}","ok":true}}"#),
+        Err(why) => println!(r#"{{"case":"{group}: {detail}","way":"{way}","ok":false,"why":{why:?}}}"#),
     }
 }
 

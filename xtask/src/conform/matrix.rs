@@ -1,22 +1,38 @@
-//! What a conformance run found, as a table: a row for each group of cases, a column for each direction.
+//! What a conformance run found, as a table: a row for each group of cases, a column for each way that files went.
 
 use std::fmt::Write as _;
 
 use crate::counts::Counts;
 
-/// Which way the files went.
+/// Which way a file went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Column {
-    TheyReadOurs,
+pub(crate) enum Way {
     WeReadTheirs,
-    Manifest,
+    TheyReadOurs,
+    /// One side wrote it, this one changed it.
+    EditedHere,
+    /// One side wrote it, the other one changed it.
+    EditedThere,
 }
 
-const COLUMNS: [(Column, &str); 3] = [
-    (Column::TheyReadOurs, "they read ours"),
-    (Column::WeReadTheirs, "we read theirs"),
-    (Column::Manifest, "manifest"),
+/// The columns, and what check lines call them.
+pub(crate) const WAYS: [(Way, &str); 4] = [
+    (Way::WeReadTheirs, "we read theirs"),
+    (Way::TheyReadOurs, "they read ours"),
+    (Way::EditedHere, "edited here"),
+    (Way::EditedThere, "edited there"),
 ];
+
+impl Way {
+    /// The way that a check line names.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        WAYS.iter().find(|(_, known)| *known == name).map(|(way, _)| *way)
+    }
+
+    fn name(self) -> &'static str {
+        WAYS.iter().find(|(way, _)| *way == self).map_or("", |(_, name)| name)
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -29,78 +45,112 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Check {
     pub(crate) case: String,
+    /// If the line says one; else it is the step's.
+    pub(crate) way: Option<Way>,
     pub(crate) outcome: Outcome,
 }
 
 impl Check {
+    pub(crate) fn new(case: &str, outcome: Outcome) -> Self {
+        Self { case: case.to_owned(), way: None, outcome }
+    }
+
     pub(crate) fn passed(case: &str) -> Self {
-        Self { case: case.to_owned(), outcome: Outcome::Passed }
+        Self::new(case, Outcome::Passed)
     }
 
     pub(crate) fn failed(case: &str, why: &str) -> Self {
-        Self { case: case.to_owned(), outcome: Outcome::Failed(why.to_owned()) }
+        Self::new(case, Outcome::Failed(why.to_owned()))
     }
 
     pub(crate) fn skipped(case: &str, reason: &str) -> Self {
-        Self { case: case.to_owned(), outcome: Outcome::Skipped(reason.to_owned()) }
+        Self::new(case, Outcome::Skipped(reason.to_owned()))
     }
 
     fn group(&self) -> &str {
         self.case.split(": ").next().unwrap_or(&self.case)
     }
+
+    fn counted(&self) -> Counts {
+        let mut counts = Counts::default();
+        match self.outcome {
+            Outcome::Passed => counts.passed = 1,
+            Outcome::Failed(_) => counts.failed = 1,
+            Outcome::Skipped(_) => counts.skipped = 1,
+        }
+        counts
+    }
+}
+
+/// A program or library of the other side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// Its name, with its version if that is the same on every machine.
+    pub(crate) name: String,
+    /// The version that this machine happens to have.
+    pub(crate) varies: Option<String>,
 }
 
 /// All checks of one format.
 #[derive(Debug, Default)]
 pub(crate) struct Matrix {
-    checks: Vec<(Column, Check)>,
+    checks: Vec<(Way, Check)>,
+    pub(crate) peers: Vec<Peer>,
 }
 
 impl Matrix {
-    pub(crate) fn add(&mut self, column: Column, check: Check) {
-        self.checks.push((column, check));
+    /// Adds a check; if it does not say which way its file went, it is this one.
+    pub(crate) fn add(&mut self, way: Way, check: Check) {
+        self.checks.push((check.way.unwrap_or(way), check));
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        self.count(|_, _| true)
-    }
-
-    fn count(&self, choose: impl Fn(Column, &Check) -> bool) -> Counts {
         let mut counts = Counts::default();
-        for (_, check) in self.checks.iter().filter(|(column, check)| choose(*column, check)) {
-            match check.outcome {
-                Outcome::Passed => counts.passed += 1,
-                Outcome::Failed(_) => counts.failed += 1,
-                Outcome::Skipped(_) => counts.skipped += 1,
-            }
-        }
+        self.checks.iter().for_each(|(_, check)| counts += check.counted());
         counts
     }
 
-    /// The table, then a line for each check that failed or was skipped.
-    pub(crate) fn render(&self, title: &str) -> String {
-        let mut groups: Vec<&str> = Vec::new();
-        for (_, check) in &self.checks {
-            if !groups.contains(&check.group()) {
-                groups.push(check.group());
+    /// Rows and their counts, one for each way. `title` names the row of a group, `place` orders the rows; rows of the same
+    /// place keep the order in which they were met.
+    pub(crate) fn rows<'a>(
+        &'a self,
+        title: impl Fn(&'a str) -> &'a str,
+        place: impl Fn(&str) -> usize,
+    ) -> Vec<(&'a str, [Counts; 4])> {
+        let mut rows: Vec<(&str, [Counts; 4])> = Vec::new();
+        for (way, check) in &self.checks {
+            let title = title(check.group());
+            let at = rows.iter().position(|(row, _)| *row == title).unwrap_or_else(|| {
+                rows.push((title, [Counts::default(); 4]));
+                rows.len() - 1
+            });
+            for (count, _) in rows[at].1.iter_mut().zip(WAYS).filter(|(_, (column, _))| column == way) {
+                *count += check.counted();
             }
         }
-        let width = groups.iter().map(|group| group.chars().count()).chain([title.len()]).max().unwrap_or(0);
-        let mut text = format!("\n{title:width$}");
-        for (_, head) in COLUMNS {
+        rows.sort_by_key(|(title, _)| place(title));
+        rows
+    }
+
+    /// The table, then a line for each check that failed or was skipped.
+    pub(crate) fn render(&self, format: &str) -> String {
+        let rows = self.rows(|group| group, |_| 0);
+        let names = rows.iter().map(|(name, _)| name.chars().count());
+        let width = names.chain([format.len()]).max().unwrap_or(0);
+        let mut text = format!("\n{format:width$}");
+        for (_, head) in WAYS {
             let _ = write!(text, "  {head:>16}");
         }
         text.push('\n');
-        for group in groups {
-            let _ = write!(text, "{group:width$}");
-            for (column, _) in COLUMNS {
-                let cell = cell(self.count(|c, check| c == column && check.group() == group));
-                let _ = write!(text, "  {cell:>16}");
+        for (name, counts) in rows {
+            let _ = write!(text, "{name:width$}");
+            for counts in counts {
+                let _ = write!(text, "  {:>16}", cell(counts));
             }
             text.push('\n');
         }
-        for (column, check) in &self.checks {
-            let head = COLUMNS.iter().find(|(c, _)| c == column).map_or("", |(_, head)| head);
+        for (way, check) in &self.checks {
+            let head = way.name();
             let _ = match &check.outcome {
                 Outcome::Passed => Ok(()),
                 Outcome::Failed(why) => writeln!(text, "FAILED  {head}: {}: {why}", check.case),
@@ -128,19 +178,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_rows_and_directions_columns() {
+    fn groups_are_rows_and_ways_columns() {
         let mut matrix = Matrix::default();
-        matrix.add(Column::TheyReadOurs, Check::passed("types: f4"));
-        matrix.add(Column::TheyReadOurs, Check::passed("types: f8"));
-        matrix.add(Column::WeReadTheirs, Check::failed("types: f4", "3 is not 4"));
-        matrix.add(Column::WeReadTheirs, Check::skipped("lz4: blocks", "no lz4"));
-        assert_eq!(matrix.counts(), Counts { passed: 2, failed: 1, skipped: 1 });
+        matrix.add(Way::TheyReadOurs, Check::passed("types: f4"));
+        matrix.add(Way::TheyReadOurs, Check::passed("types: f8"));
+        matrix.add(
+            Way::TheyReadOurs,
+            Check { way: Some(Way::EditedThere), ..Check::passed("types: f8 again") },
+        );
+        matrix.add(Way::WeReadTheirs, Check::failed("types: f4", "3 is not 4"));
+        matrix.add(Way::WeReadTheirs, Check::skipped("lz4: blocks", "no lz4"));
+        assert_eq!(matrix.counts(), Counts { passed: 3, failed: 1, skipped: 1 });
         let text = matrix.render("gsd");
         let lines: Vec<Vec<&str>> =
             text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[1], ["types", "2", "ok", "0/1", "FAILED", "·"]);
-        assert_eq!(lines[2], ["lz4", "·", "1", "skipped", "·"]);
+        assert_eq!(lines[1], ["types", "0/1", "FAILED", "2", "ok", "·", "1", "ok"]);
+        assert_eq!(lines[2], ["lz4", "1", "skipped", "·", "·", "·"]);
         assert!(text.contains("FAILED  we read theirs: types: f4: 3 is not 4"));
         assert!(text.contains("SKIPPED we read theirs: lz4: blocks: no lz4"));
+    }
+
+    #[test]
+    fn rows_may_hold_several_groups_and_have_an_order() {
+        let mut matrix = Matrix::default();
+        for case in ["b: 1", "a: 1", "c: 1", "a: 2"] {
+            matrix.add(Way::EditedHere, Check::passed(case));
+        }
+        let rows = matrix.rows(|group| if group == "c" { "b" } else { group }, |row| usize::from(row == "b"));
+        let passed: Vec<(&str, u64)> = rows.iter().map(|(row, counts)| (*row, counts[2].passed)).collect();
+        assert_eq!(passed, [("a", 2), ("b", 2)]);
     }
 }

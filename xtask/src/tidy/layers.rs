@@ -14,6 +14,20 @@ const BELOW_SPEC: &[&str] = &["spec", "error", "limits", "Error", "Result", "Lim
 /// Words that mean I/O, which `spec/` does not do.
 const INPUT_OUTPUT: &[&str] = &["ReadAt", "WriteAt", "storage", "fs", "File"];
 
+/// Files that may hold unsafe code.
+const UNSAFE: &[&str] =
+    &["crates/cframe/src/codec/simd/mod.rs", "crates/sciformats-core/src/storage/mmap.rs"];
+
+/// What depends on the machine's byte order.
+const MACHINE_ORDER: &[&str] = &["from_ne_bytes", "to_ne_bytes"];
+
+/// Files where it cancels out: bytes that are swapped, and words of eight equal bytes.
+const ANY_ORDER: &[&str] = &[
+    "crates/cframe/src/codec/bytedelta.rs",
+    "crates/cframe/src/codec/simd/plain.rs",
+    "crates/sciformats-core/src/endian.rs",
+];
+
 /// Ways to take bytes apart, which `model/` leaves to `spec/`.
 const BYTE_PARSING: &[&str] = &["nom", "from_le_bytes", "from_be_bytes", "from_ne_bytes"];
 
@@ -45,6 +59,10 @@ pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
                     if name == "spec" || name == "model" {
                         findings.push(Finding::new(path, line, format!("codec/ must not use {name}/")));
                     }
+                }
+                for token in words_of(&source, |word| INPUT_OUTPUT.contains(&word)) {
+                    let message = format!("codec/ knows no file: `{}`; give it bytes", token.text);
+                    findings.push(Finding::new(path, token.line, message));
                 }
             }
             "model" => {
@@ -97,6 +115,25 @@ pub(crate) fn core(tree: &Tree) -> Vec<Finding> {
             for name in names.iter().filter(|name| words::has_word(&text.to_lowercase(), name)) {
                 findings.push(Finding::new(path, line + 1, format!("the core knows no format: `{name}`")));
             }
+        }
+    }
+    findings
+}
+
+/// Unsafe code stands where memory is mapped and in kernels of SIMD; numbers are never taken in the machine's byte order.
+pub(crate) fn machine(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.sources().filter(|(path, _)| path.starts_with("crates/")) {
+        for token in words_of(&source, |word| word == "unsafe" || MACHINE_ORDER.contains(&word)) {
+            let message = match token.text {
+                "unsafe" if UNSAFE.contains(&path) => continue,
+                "from_ne_bytes" | "to_ne_bytes" if ANY_ORDER.contains(&path) => continue,
+                "unsafe" => {
+                    "unsafe code stands in few files; do without, or add this one to the rule".to_owned()
+                }
+                word => format!("`{word}` gives another result on another machine"),
+            };
+            findings.push(Finding::new(path, token.line, message));
         }
     }
     findings
@@ -228,6 +265,22 @@ mod tests {
         let text = "use crate::spec::flags;\nuse crate::element::Element;\nuse super::super::model::x;";
         let findings = inside(&Tree::of(&[("crates/rawarray/src/codec/lz4.rs", text)]));
         assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn codecs_know_no_file() {
+        let findings = inside(&Tree::of(&[("crates/rawarray/src/codec/lz4.rs", "fn f(s: &dyn ReadAt) {}")]));
+        assert_eq!(findings.len(), 1);
+    }
+
+    #[test]
+    fn unsafe_code_and_the_machines_order_are_found() {
+        let text = "fn f() { unsafe { g() } }\nfn h() { u32::from_ne_bytes(x) }\n// unsafe\n";
+        let lines = |path: &str| {
+            machine(&Tree::of(&[(path, text)])).iter().map(|finding| finding.line).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("crates/gsd-rs/src/a.rs"), [1, 2]);
+        assert_eq!(lines("crates/sciformats-core/src/storage/mmap.rs"), [2]);
     }
 
     #[test]

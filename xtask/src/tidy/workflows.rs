@@ -3,8 +3,8 @@
 use super::Finding;
 use super::tree::Tree;
 
-/// What a `run:` may begin with: a task, or what gets a toolchain.
-const COMMANDS: &[&str] = &["cargo xtask ", "rustup ", "cargo install "];
+/// What a `run:` may begin with: a task, or what gets a toolchain, linkers and emulators among it.
+const COMMANDS: &[&str] = &["cargo xtask ", "rustup ", "cargo install ", "sudo apt-get "];
 
 /// Steps of others: getting the sources, and keeping what was built.
 const STEPS: &[&str] = &["actions/checkout@", "actions/cache@"];

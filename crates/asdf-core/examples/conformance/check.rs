@@ -11,9 +11,14 @@ use crate::values::*;
 
 /// Prints the line of a case.
 fn case(name: &str, outcome: Outcome) {
+    edited(name, "we read theirs", outcome);
+}
+
+/// Prints the line of a case that says which way the file went.
+fn edited(name: &str, way: &str, outcome: Outcome) {
     let line = match outcome {
-        Ok(()) => serde_json::json!({"case": name, "ok": true}),
-        Err(e) => serde_json::json!({"case": name, "ok": false, "why": e.to_string()}),
+        Ok(()) => serde_json::json!({"case": name, "way": way, "ok": true}),
+        Err(e) => serde_json::json!({"case": name, "way": way, "ok": false, "why": e.to_string()}),
     };
     println!("{line}");
 }
@@ -76,13 +81,13 @@ pub(crate) fn check(dir: &Path) {
     case("scalars: values and quotes", check_scalars(dir));
     case("core types: complex, integer", check_core(dir));
     case("streams: rows and a partial one", check_stream(dir));
-    case("updates: by Python", check_updated(dir));
-    case("updates: by Python, then here", check_changed_after(dir));
+    edited("updates: by Python", "edited there", check_updated(dir));
+    edited("updates: by Python, then here", "edited here", check_changed_after(dir));
     case("exploded form: exploded", check_exploded(dir));
-    case("exploded form: imploded here", check_imploded(dir));
+    edited("exploded form: imploded here", "edited here", check_imploded(dir));
     case("history: entries, extensions, software", check_history(dir));
     case("text: tags, styles, newlines", check_text(dir));
-    case("trees: written again", check_rewritten(dir));
+    edited("trees: written again", "edited here", check_rewritten(dir));
 }
 
 fn check_type(dir: &Path, order: &str, place: &str, scalar: ScalarType) -> Outcome {

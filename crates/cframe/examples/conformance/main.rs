@@ -169,10 +169,15 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 type Finding = std::result::Result<(), String>;
 
 fn checked(case: &str, run: impl FnOnce() -> Result<Finding>) {
+    went("we read theirs", case, run);
+}
+
+/// A check that says which way the file went.
+fn went(way: &str, case: &str, run: impl FnOnce() -> Result<Finding>) {
     let finding = run().unwrap_or_else(|error| Err(error.to_string()));
     let line = match finding {
-        Ok(()) => serde_json::json!({ "case": case, "ok": true }),
-        Err(why) => serde_json::json!({ "case": case, "ok": false, "why": why }),
+        Ok(()) => serde_json::json!({ "case": case, "way": way, "ok": true }),
+        Err(why) => serde_json::json!({ "case": case, "way": way, "ok": false, "why": why }),
     };
     println!("{line}");
 }
@@ -237,7 +242,7 @@ fn check(folder: &Path) {
     }
     cells::check(folder);
     more::check(folder);
-    checked("edited: there, then here", || check_edit(&folder.join("edited.b2frame")));
+    went("edited here", "edited: by Python, then here", || check_edit(&folder.join("edited.b2frame")));
 }
 
 fn check_frames(open: &dyn Fn(&str) -> Result<Frame>) {
@@ -282,7 +287,7 @@ fn check_frames(open: &dyn Fn(&str) -> Result<Frame>) {
             check_frame(&frame, &[text(200_000)])
         });
     }
-    checked("edited: there", || check_frame(&open("edited.b2frame")?, &edited()));
+    went("edited there", "edited: by Python", || check_frame(&open("edited.b2frame")?, &edited()));
     checked("variable: objects", || {
         let chunks: Vec<_> = (0..9).map(|i| packed(&content("smooth", i, 100 * i as usize + 1))).collect();
         check_frame(&open("variable-objects.b2frame")?, &chunks)

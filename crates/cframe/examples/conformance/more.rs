@@ -6,7 +6,7 @@ use std::path::Path;
 use cframe::{Array, ArrayParams, Error, Filter, Frame, Params, Range, Result, SChunk, Slab, Value};
 
 use crate::contents::{CODECS, FILTERS, content, elements, text};
-use crate::{Finding, check_frame, checked, compare, save};
+use crate::{Finding, check_frame, checked, compare, save, went};
 
 const LENGTHS: [usize; 5] = [0, 1, 13, 1001, 4099];
 
@@ -166,8 +166,8 @@ pub(crate) fn check(folder: &Path) {
         Ok(if found.iter().cloned().eq(expected) { Ok(()) } else { Err(format!("{found:?}")) })
     });
     let path = folder.join("sparse-edited.b2frame");
-    checked("sparse: edited there", || check_frame(&Frame::open(&path)?, &folder_chunks()));
-    checked("sparse: edited there, then here", || {
+    went("edited there", "sparse: edited by Python", || check_frame(&Frame::open(&path)?, &folder_chunks()));
+    went("edited here", "sparse: edited by Python, then here", || {
         let mut schunk = SChunk::open(&path)?;
         schunk.append(&content("smooth", 30, 4000))?;
         schunk.commit()?;
@@ -214,8 +214,8 @@ fn check_chunks(folder: &Path) {
 
 fn check_arrays(folder: &Path) {
     let path = folder.join("grown.b2nd");
-    checked("array edits: there", || all(&path, &grown()));
-    checked("array edits: there, then here", || {
+    went("edited there", "array edits: by Python", || all(&path, &grown()));
+    went("edited here", "array edits: by Python, then here", || {
         let copy = path.with_extension("copy");
         std::fs::copy(&path, &copy).map_err(|e| Error::io("copy", e).in_file(&path, None))?;
         let mut array = Array::open(&copy)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gsd_rs::{CreateOptions, ElementType, Reader, Result, Version, Writer};
 
-use crate::{Verdict, equal, say};
+use crate::{Verdict, equal, went};
 
 /// A chunk that a frame must have.
 pub(crate) struct Expected {
@@ -131,25 +131,27 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
 pub(crate) fn check(folder: &Path) {
     for case in ["types", "empty", "names", "frames", "sparse", "grown", "layer-1.0", "upgraded", "appended"]
     {
+        let way = if ["upgraded", "appended"].contains(&case) { "edited there" } else { "we read theirs" };
         let reader = match Reader::open(folder.join(format!("{case}.gsd"))) {
             Ok(reader) => reader,
             Err(error) => {
-                say(case, "open", Err(error.to_string()));
+                went(way, case, "open", Err(error.to_string()));
                 continue;
             }
         };
         let step = frames(case).div_ceil(60);
-        say(case, "header and index", header(&reader, case));
+        went(way, case, "header and index", header(&reader, case));
         for i in (0..frames(case)).step_by(step as usize) {
             let all = i..(i + step).min(frames(case));
-            say(
+            went(
+                way,
                 case,
                 &format!("frame {i}"),
                 all.clone().try_for_each(|i| frame(&reader, i, &content(case, i))),
             );
         }
     }
-    say("appended", "by us to theirs", append(folder));
+    went("edited here", "appended", "by us to theirs", append(folder));
 }
 
 fn header(reader: &Reader, case: &str) -> Verdict {

@@ -256,7 +256,8 @@ impl<'a> SuperBlock<'a> {
             let (i, _) = client(i)?;
             let (i, _) = field("header address", defined(sizes))(i)?;
             let (i, _) = field("block offset", uint(array.offset_width()))(i)?;
-            let (i, bitmap) = field("page bitmask", take(array.bitmap_size(u))).parse(i)?;
+            let size = usize::try_from(array.bitmap_size(u)).unwrap_or(usize::MAX);
+            let (i, bitmap) = field("page bitmask", take(size)).parse(i)?;
             let Ok(blocks) = usize::try_from(ExtensibleArray::blocks(u)) else {
                 return fail(i, FaultKind::Overflow);
             };

@@ -94,8 +94,14 @@ impl Record {
 
 fn patch(i: &[u8]) -> Parsed<'_, Patch> {
     let (i, offset) = field("offset of a patch", le_u64)(i)?;
-    let (i, bytes) = field("bytes of a patch", length_data(le_u64))(i)?;
+    let (i, bytes) = field("bytes of a patch", length_data(length))(i)?;
     Ok((i, Patch { offset, bytes: bytes.to_vec() }))
+}
+
+/// A length above what the machine can address is above what is there, too.
+fn length(i: &[u8]) -> Parsed<'_, usize> {
+    let (i, length) = le_u64(i)?;
+    Ok((i, usize::try_from(length).unwrap_or(usize::MAX)))
 }
 
 fn encode_patches(patches: &[Patch]) -> Vec<u8> {

@@ -1,0 +1,143 @@
+//! Names of the rows of `docs/conformance.md`: what the groups of cases are about, in the order of the document.
+
+/// A title, and the groups of cases that belong to it.
+type Row = (&'static str, &'static [&'static str]);
+
+/// The rows of each format.
+const ROWS: &[(&str, &[Row])] = &[
+    (
+        "hdf5",
+        &[
+            ("every datatype in every layout, with every index and filter", &["matrix"]),
+            ("layouts and chunk indexes", &["layouts"]),
+            ("filters", &["filters", "blosc"]),
+            ("datatypes", &["types"]),
+            ("text and sequences of variable length", &["sequences"]),
+            ("references", &["references"]),
+            ("groups and links", &["groups", "links"]),
+            ("attributes", &["attributes"]),
+            ("100,000 links, thousands of attributes, large attributes", &["large", "many"]),
+            ("shared messages", &["shared"]),
+            ("virtual datasets", &["virtual"]),
+            ("elements in other files", &["external"]),
+            ("rows appended", &["appended"]),
+            ("dimension scales, order of creation, user block", &["tracked", "user"]),
+            (
+                "strategies of file space",
+                &["free", "paged", "space-kept", "space-paged", "space-pages", "space-end"],
+            ),
+            ("one writer, many readers", &["swmr", "open"]),
+            ("links, objects and attributes of existing files", &["edit"]),
+            ("elements and extents of existing datasets", &["elements"]),
+            ("netCDF-4", &["netcdf", "netCDF"]),
+            ("all of it in h5dump, h5ls and h5stat", &["tools"]),
+        ],
+    ),
+    ("asdf", &[("any tree, read and written again", &["trees"])]),
+    (
+        "blosc2",
+        &[
+            ("BloscLZ: filters, element sizes, splits", &["blosclz"]),
+            ("LZ4: the same", &["lz4"]),
+            ("LZ4HC: the same", &["lz4hc"]),
+            ("Zlib: the same", &["zlib"]),
+            ("Zstandard: the same", &["zstd"]),
+            ("levels of compression", &["levels"]),
+            ("lengths of chunks", &["lengths"]),
+            ("dictionaries", &["dictionary"]),
+            ("codecs and filters of cells (NDLZ, NDCELL, NDMEAN)", &["cells"]),
+            ("chunks without bytes (zeros, NaN, one value)", &["special", "arrays of one value"]),
+            ("chunks of variable length", &["variable"]),
+            ("elements of more than 255 bytes", &["wide types"]),
+            ("buffers without a frame, Blosc 1 among them", &["buffer"]),
+            ("arrays (B2ND)", &["arrays"]),
+            ("element types of arrays", &["dtypes"]),
+            ("variable-length metalayers", &["vlmeta"]),
+            ("frames in folders", &["sparse"]),
+            ("frames behind other bytes", &["offset"]),
+            ("frames that are edited", &["edited"]),
+            ("arrays that are edited", &["array edits"]),
+        ],
+    ),
+    (
+        "gsd",
+        &[
+            ("element types", &["types"]),
+            ("chunks without elements", &["empty"]),
+            ("a thousand names", &["names"]),
+            ("frames by the thousand", &["frames"]),
+            ("frames without chunks", &["sparse"]),
+            ("files that grow", &["grown"]),
+            ("files of layer 1.0", &["layer-1.0"]),
+            ("files brought to layer 2", &["upgraded"]),
+            ("files that are appended to", &["appended"]),
+            ("files that were never closed", &["unclosed"]),
+            ("HOOMD: single precision", &["hoomd-single"]),
+            ("HOOMD: double precision", &["hoomd-double"]),
+            ("HOOMD: defaults", &["hoomd-defaults"]),
+            ("HOOMD: values of the first frame", &["hoomd-partial"]),
+            ("HOOMD: logged quantities", &["hoomd-log"]),
+        ],
+    ),
+    (
+        "rawarray",
+        &[
+            ("element types, shapes, byte orders", &["types"]),
+            ("arrays without elements", &["empty"]),
+            ("LZ4", &["lz4"]),
+            ("LEB128", &["leb128"]),
+            ("bits", &["bits"]),
+            ("metadata", &["metadata"]),
+            ("files that are edited or streamed", &["edits"]),
+            ("files in a file", &["nested"]),
+            ("what only the Julia package writes", &["julia"]),
+        ],
+    ),
+];
+
+/// The row of the content manifests, last in every table.
+const MANIFESTS: Row = ("whole files, by their content manifests", &["manifest"]);
+
+/// The title of a group's row; one without a title goes by its own name.
+pub(crate) fn title<'a>(format: &str, group: &'a str) -> &'a str {
+    let found = titles(format).find(|(_, groups)| groups.contains(&group));
+    found.map_or(group, |(title, _)| title)
+}
+
+/// Where a title stands in the order of the document: those that have no place come after the others, manifests last.
+pub(crate) fn place(format: &str, title: &str) -> usize {
+    if title == MANIFESTS.0 {
+        return usize::MAX;
+    }
+    titles(format).position(|(known, _)| known == title).unwrap_or(usize::MAX - 1)
+}
+
+fn titles(format: &str) -> impl Iterator<Item = Row> {
+    let of_format = ROWS.iter().filter(move |(name, _)| *name == format).flat_map(|(_, rows)| rows.iter());
+    of_format.copied().chain([MANIFESTS])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::FORMATS;
+
+    #[test]
+    fn groups_have_titles_and_an_order() {
+        assert_eq!(title("hdf5", "space-end"), "strategies of file space");
+        assert_eq!(title("asdf", "views"), "views");
+        assert!(place("gsd", title("gsd", "types")) < place("gsd", title("gsd", "empty")));
+        assert!(place("gsd", "unheard of") < place("gsd", title("gsd", "manifest")));
+    }
+
+    #[test]
+    fn each_group_has_one_title() {
+        for format in FORMATS {
+            let groups: Vec<&str> =
+                titles(format.name).flat_map(|(_, groups)| groups.iter().copied()).collect();
+            for (at, group) in groups.iter().enumerate() {
+                assert!(!groups[..at].contains(group), "{}: {group}", format.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What others rely on, and on what the project relies: interfaces that keep their promises, dependencies that may be used.
+
+use std::process::Stdio;
+
+use crate::args::Args;
+use crate::sh::{Failure, Result, cargo, run};
+
+/// The verb `deny`.
+pub(crate) fn deny(args: Args) -> Result {
+    args.end()?;
+    needs("deny", "cargo-deny")?;
+    run(cargo().args(["deny", "check"]))
+}
+
+/// The verb `semver`: each published crate against itself at a revision of the repository.
+pub(crate) fn semver(mut args: Args) -> Result {
+    let revision =
+        args.word().ok_or_else(|| Failure::setup("against which revision? A tag, a branch or a commit"))?;
+    args.end()?;
+    needs("semver-checks", "cargo-semver-checks")?;
+    run(cargo().args(["semver-checks", "--workspace", "--exclude", "xtask", "--baseline-rev", &revision]))
+}
+
+/// Says exactly what is missing and how to get it.
+fn needs(subcommand: &str, package: &str) -> Result {
+    let mut command = cargo();
+    command.args([subcommand, "--version"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if command.status().is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    Err(Failure::setup(format!("this needs {package}: cargo install {package} --locked")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let failure = needs("no-such-subcommand", "cargo-none").unwrap_err();
+        assert_eq!((failure.status, failure.message.contains("cargo install cargo-none")), (2, true));
+        assert_eq!(semver(Args::new([])).unwrap_err().status, 2);
+    }
+}

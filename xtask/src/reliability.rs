@@ -1,0 +1,206 @@
+//! `docs/reliability.md`: what the crash tests tried, what damaged files did, and what is fuzzed.
+//!
+//! A test that ends writers on purpose prints a line `crash matrix: FORMAT: OPERATION: 12 prefixes, 3 torn, …` after its
+//! last assertion: a loss would have failed it before.
+
+mod crashes;
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::args::Args;
+use crate::formats::FORMATS;
+use crate::fuzz;
+use crate::mutate::{self, Sweep};
+use crate::sh::{About, Result, cargo, root, run};
+use crate::test;
+
+const PATH: &str = "docs/reliability.md";
+
+/// Mutants for each format unless `--count` says otherwise.
+const COUNT: u64 = 20_000;
+
+/// Parts of the names of the tests that print such lines. (Others of such names do no harm.)
+const TESTS: &[&str] = &["cut", "disk", "device", "kill"];
+
+const HEAD: &str = "\
+<!-- Written by `cargo xtask reliability`. -->
+
+# Reliability
+
+What ends of writers, damaged files and random bytes did. `cargo xtask reliability` runs the crash tests and the sweep over
+damaged files, and writes this document; `cargo xtask ci` runs the crash tests too, and fails if the first table differs.
+";
+
+const CRASHES: &str = "\
+## Ends of writers
+
+A commit is a list of writes and syncs. The tests end it in all these ways, open what is left, and demand the state before the
+commit or the one after it, whole. A number counts ends. The losses are not counted but excluded: one would fail the test,
+and this table would not have been written. A dot means that this way is not tried for the operation.
+
+| end | what is left |
+|---|---|
+| prefix | some first writes are done: the process was killed |
+| torn | of the last write, only the sectors before some boundary of a sector arrived |
+| reordered | of the writes since the last sync, any subset arrived: the power was lost |
+| SIGKILL | a process that writes is killed at a random moment; nothing that it reported as committed may be missing |
+| full disk | the device has no room for the next bytes (ENOSPC) |
+| failing disk | from some operation on the device refuses all, syncs included |
+
+What exactly is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
+[RawArray](formats/rawarray.md).
+";
+
+/// The verb.
+pub(crate) fn task(mut args: Args) -> Result {
+    let count = args.number("--count")?.unwrap_or(COUNT);
+    args.end()?;
+    let packages = || FORMATS.iter().flat_map(|format| ["--package", format.package]);
+    // Tests start examples as processes of their own.
+    run(cargo().args(["build", "--examples", "--all-features"]).args(packages()))?;
+    let mut command = cargo();
+    command
+        .args(["test", "--tests", "--all-features"])
+        .args(packages())
+        .args(["--", "--show-output"])
+        .args(TESTS);
+    let (counts, told) = test::harness(&mut command)?;
+    counts.verdict(false)?;
+    let manifest = root().join("fuzz").join("Cargo.toml");
+    let targets = fuzz::targets(&fs::read_to_string(&manifest).about(&manifest)?)?;
+    publish(&[&crashes::section(&told), &fuzzing(&targets)])?;
+    if count == 0 {
+        return Ok(());
+    }
+    let sweeps = mutate::sweep_all(None, count, 1)?;
+    publish(&[&damage(&sweeps)])?;
+    mutate::counts(&sweeps).verdict(false)
+}
+
+/// What a sweep over all formats found becomes its section of the document.
+pub(crate) fn publish_sweeps(sweeps: &[Sweep]) -> Result {
+    publish(&[&damage(sweeps)])
+}
+
+/// The sections in their order.
+const SECTIONS: [&str; 3] = ["## Ends of writers", "## Damaged files", "## Fuzzing"];
+
+/// Writes these sections into the document and leaves the others as they are.
+fn publish(sections: &[&str]) -> Result {
+    let path = root().join(PATH);
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, replaced(&old, sections)).about(&path)?;
+    println!("wrote {PATH}");
+    Ok(())
+}
+
+fn replaced(old: &str, sections: &[&str]) -> String {
+    let mut text = HEAD.to_owned();
+    for heading in SECTIONS {
+        let new = sections.iter().find(|section| section.starts_with(heading)).copied();
+        let kept = old.find(heading).and_then(|start| {
+            let rest = old.get(start..)?;
+            rest.get(..rest.find("\n## ").map_or(rest.len(), |end| end + 1))
+        });
+        if let Some(section) = new.or(kept) {
+            text.push('\n');
+            text.push_str(section.trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Compares what tests printed with the first table of the document.
+pub(crate) fn check(told: &[String]) -> Result {
+    let path = root().join(PATH);
+    let there = fs::read_to_string(&path).about(&path)?;
+    let found = crashes::section(told);
+    let missing = found.lines().find(|line| !there.lines().any(|other| other == *line));
+    // And nothing that the tests no longer say.
+    let ours = |line: &&str| !SECTIONS[1..].contains(line);
+    let rows = |text: &str| text.lines().take_while(ours).filter(|line| line.starts_with("| ")).count();
+    match missing {
+        None if rows(&there) == rows(&found) => Ok(()),
+        None => {
+            Err(format!("{PATH} has rows that no test prints: `cargo xtask reliability` writes it").into())
+        }
+        Some(line) => Err(format!("{PATH} lacks `{line}`: `cargo xtask reliability` writes it").into()),
+    }
+}
+
+fn damage(sweeps: &[Sweep]) -> String {
+    let mut text = format!(
+        "{}\n\n\
+         The program reads fixtures that were damaged at random: bits, bytes and numbers changed, pieces taken out, put in, copied\n\
+         within a file and from others. Each mutant is read by a process of its own (`sciformats manifest` and `sciformats verify` in\n\
+         turn) with {} and {} s. It may refuse, with one of the exit statuses that are documented; a panic, a signal, a timeout\n\
+         or an allocation that fails is harm.\n\n\
+         | format | fixtures | mutants | read | refused | harm |\n|---|--:|--:|--:|--:|--:|\n",
+        SECTIONS[1],
+        mutate::MEMORY,
+        mutate::PATIENCE.as_secs(),
+    );
+    for Sweep { format, originals, count, read, harm } in sweeps {
+        let title = FORMATS.iter().find(|known| known.name == *format).map_or(*format, |known| known.title);
+        let harm = u64::try_from(harm.len()).unwrap_or(u64::MAX);
+        let refused = count.saturating_sub(*read).saturating_sub(harm);
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "| {title} | {originals} | {count} | {read} | {refused} | {harm} |");
+    }
+    let count = sweeps.first().map_or(COUNT, |sweep| sweep.count);
+    let _ = writeln!(
+        text,
+        "\nThe same again: `cargo xtask mutate --count {count}`; with `--publish` it writes this section. Damage follows from the seed (`--seed`, 1 here) and the mutant's number.\n\
+         Mutants that do harm stay in `target/mutants`, and become hostile fixtures."
+    );
+    text
+}
+
+fn fuzzing(targets: &[String]) -> String {
+    let mut text = "## Fuzzing\n\n\
+        `cargo xtask fuzz --all --seconds 300` runs each target so long, beginning with the fixtures of its format, within 2 GiB\n\
+        and 10 s for an input, and then keeps of the corpus what reaches code that nothing else reaches. A target also fails when\n\
+        an input makes the code allocate more than it is worth.\n\n\
+        | format | targets |\n|---|---|\n"
+        .to_owned();
+    let formats = FORMATS.iter().map(|format| (format.name, format.title));
+    for (name, title) in formats.chain([(fuzz::FACADE, "all, through the common view")]) {
+        let own = targets.iter().filter(|target| fuzz::format_of(target) == name);
+        let own: Vec<String> = own.map(|target| format!("`{target}`")).collect();
+        let _ = writeln!(text, "| {title} | {} |", own.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweeps_become_rows() {
+        let sweep = Sweep { format: "gsd", originals: 40, count: 100, read: 30, harm: vec!["x".to_owned()] };
+        let text = damage(&[sweep]);
+        assert!(text.contains("| GSD | 40 | 100 | 30 | 69 | 1 |\n"), "{text}");
+    }
+
+    #[test]
+    fn a_section_is_replaced_and_the_others_stay() {
+        let first = replaced("", &["## Fuzzing\n\nold\n", "## Ends of writers\n\none\n"]);
+        assert_eq!(first, format!("{HEAD}\n## Ends of writers\n\none\n\n## Fuzzing\n\nold\n"));
+        let second = replaced(&first, &["## Damaged files\n\ntwo\n"]);
+        assert_eq!(
+            second,
+            format!("{HEAD}\n## Ends of writers\n\none\n\n## Damaged files\n\ntwo\n\n## Fuzzing\n\nold\n")
+        );
+        assert_eq!(replaced(&second, &[]), second);
+    }
+
+    #[test]
+    fn targets_stand_with_their_formats() {
+        let text = fuzzing(&["gsd_read".to_owned(), "chunk_decode".to_owned(), "cframe_lz4".to_owned()]);
+        assert!(text.contains("| GSD | `gsd_read` |"), "{text}");
+        assert!(text.contains("| Blosc2 | `chunk_decode`, `cframe_lz4` |"), "{text}");
+    }
+}
