@@ -1,13 +1,14 @@
 //! What every command needs: the options, how to open a file, where to print.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, StdoutLock, Write};
 use std::path::Path;
 
+use anstream::adapter::StripBytes;
 use sciformats::{File, Limits, OpenOptions, Result};
 
 use crate::args::{Color, Global};
 use crate::failure::{Failure, Outcome};
-use crate::look::Progress;
+use crate::look::{self, Progress};
 
 /// Bytes that are written at once.
 const BUFFER: usize = 64 << 10;
@@ -52,7 +53,12 @@ impl Session {
 
     /// Where text goes: stdout, with colours if it is a terminal that wants them.
     pub(crate) fn text(&self) -> impl Write + use<> {
-        BufWriter::with_capacity(BUFFER, anstream::AutoStream::auto(io::stdout()))
+        if look::plain() {
+            Text::Plain(BufWriter::with_capacity(BUFFER, io::stdout()), StripBytes::new())
+        } else {
+            let stream = anstream::AutoStream::auto(io::stdout());
+            Text::Styled(BufWriter::with_capacity(BUFFER, stream))
+        }
     }
 
     /// Where bytes go: stdout as it is.
@@ -63,5 +69,30 @@ impl Session {
     /// Runs `work` and shows how far reading `files` has got, if it takes long and somebody watches.
     pub(crate) fn watched<T>(&self, what: &str, files: &[&File], work: impl FnOnce() -> T) -> T {
         if self.quiet { work() } else { Progress::watch(what, files, work) }
+    }
+}
+
+/// Text on its way to stdout. What is without colours is written in large parts: stdout itself ends them at each line.
+enum Text {
+    Plain(BufWriter<Stdout>, StripBytes),
+    Styled(BufWriter<anstream::AutoStream<Stdout>>),
+}
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(out, strip) => {
+                strip.strip_next(bytes).try_for_each(|part| out.write_all(part))?;
+                Ok(bytes.len())
+            }
+            Self::Styled(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(out, _) => out.flush(),
+            Self::Styled(out) => out.flush(),
+        }
     }
 }

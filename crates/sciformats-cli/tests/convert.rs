@@ -2,38 +2,29 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
-fn run(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sciformats")).current_dir(dir).args(args).output().unwrap()
-}
+use common::{Program, fixtures};
 
-/// Stdout of a run that must end with `status`.
 #[track_caller]
 fn stdout(dir: &Path, status: i32, args: &[&str]) -> String {
-    let output = run(dir, args);
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-    out
+    Program::at(dir).stdout(status, args)
 }
 
 #[track_caller]
 fn stderr(dir: &Path, status: i32, args: &[&str]) -> String {
-    let output = run(dir, args);
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{args:?}\n{err}");
-    err
+    Program::at(dir).stderr(status, args)
 }
 
 /// A folder with copies of some fixtures.
 fn folder(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     for file in files {
         let name = Path::new(file).file_name().unwrap();
-        fs::copy(fixtures.join(file), dir.path().join(name)).unwrap();
+        fs::copy(fixtures().join(file), dir.path().join(name)).unwrap();
     }
     dir
 }
@@ -58,6 +49,8 @@ fn a_trajectory_there_and_back() {
     let out = stdout(dir, 0, &["convert", "hoomd-log.gsd", "run.asdf", "--check", "--filter", "zlib"]);
     assert!(out.starts_with("hoomd-log.gsd GSD → run.asdf ASDF\n  writes  "), "{out}");
     assert!(out.contains("run.asdf: written and checked"), "{out}");
+    assert!(stdout(dir, 0, &["diff", "hoomd-log.gsd", "run.asdf"]).starts_with("same  "));
+    stdout(dir, 0, &["diff", "run.asdf", "hoomd-log.gsd"]);
     stdout(dir, 0, &["convert", "run.asdf", "back.gsd", "--check"]);
     assert_eq!(manifest(dir, "hoomd-log.gsd"), manifest(dir, "back.gsd"));
     let schema = stdout(dir, 0, &["info", "back.gsd"]);
@@ -137,11 +130,50 @@ fn repacked_files_hold_the_same() {
     assert_eq!(stdout(dir, 0, &["diff", "lz4.ra", "b.b2nd", "-q"]), "");
 }
 
+#[test]
+fn repacked_hdf5_files_are_stored_alike() {
+    let dir = folder(&["hdf5/filters.h5"]);
+    let dir = dir.path();
+    let listed = |file: &str| stdout(dir, 0, &["ls", "-rl", file]).split_once('\n').unwrap().1.to_owned();
+    let before = (listed("filters.h5"), manifest(dir, "filters.h5"));
+    stdout(dir, 0, &["repack", "filters.h5", "same.h5"]);
+    assert_eq!((listed("same.h5"), manifest(dir, "same.h5")), before);
+    // In the place of the file itself, too.
+    let json =
+        stdout(dir, 0, &["repack", "--json", "--force", "filters.h5", "filters.h5", "--filter", "zstd"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["file"], &json["same"]), (&"filters.h5".into(), &true.into()));
+    assert!(
+        listed("filters.h5").lines().all(|line| line.contains("shuffle, zstd 3")),
+        "{}",
+        listed("filters.h5")
+    );
+    assert_eq!(manifest(dir, "filters.h5"), before.1);
+    stdout(dir, 0, &["repack", "same.h5", "old.h5", "--bound", "earliest"]);
+    assert!(stdout(dir, 0, &["info", "old.h5"]).contains("superblock  0"));
+    assert!(stderr(dir, 2, &["repack", "same.h5", "x.h5", "--bound", "1.9"]).contains("earliest, 1.8"));
+    // Chunks that cannot be unpacked: nothing is written, and no file is replaced.
+    let mut bytes = fs::read(dir.join("same.h5")).unwrap();
+    for line in stdout(dir, 0, &["inspect", "--json", "same.h5"]).lines() {
+        let structure: serde_json::Value = serde_json::from_str(line).unwrap();
+        if structure["structure"] == "chunk" {
+            let at = structure["offset"].as_u64().unwrap() as usize;
+            bytes[at..][..structure["size"].as_u64().unwrap() as usize].fill(0xFF);
+        }
+    }
+    fs::write(dir.join("damaged.h5"), bytes).unwrap();
+    let out = stdout(dir, 1, &["repack", "damaged.h5", "old.h5", "--force"]);
+    assert!(out.contains("old.h5: not written: it would differ at /"), "{out}");
+    stdout(dir, 0, &["verify", "old.h5"]);
+    assert_eq!(names(dir), ["damaged.h5", "filters.h5", "old.h5", "same.h5"]);
+}
+
 /// Ctrl-C, as a signal: nothing half done is left.
 #[cfg(unix)]
 #[test]
 fn interrupted_nothing_is_left() {
     use std::io::Write;
+    use std::process::Command;
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     // Large enough that it can be met at work.
@@ -152,11 +184,7 @@ fn interrupted_nothing_is_left() {
     let mut file = fs::File::create(dir.join("a.ra")).unwrap();
     file.write_all(&header).unwrap();
     file.set_len(header.len() as u64 + (8 << 25)).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sciformats"))
-        .current_dir(dir)
-        .args(["convert", "a.ra", "a.npy", "-q"])
-        .spawn()
-        .unwrap();
+    let mut child = Program::at(dir).command().args(["convert", "a.ra", "a.npy", "-q"]).spawn().unwrap();
     // It is at work once its temporary file is there.
     while names(dir).len() < 2 && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();

@@ -2,36 +2,25 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
+use std::fs;
+
+use common::Program;
 use serde_json::Value as Json;
 
-fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sciformats"))
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures"))
-        .env("COLUMNS", "60")
-        .env("LINES", "16")
-        .args(args)
-        .output()
-        .unwrap()
+fn program() -> Program {
+    Program::in_fixtures().with("COLUMNS", "60").with("LINES", "16")
 }
 
 #[track_caller]
 fn stdout(status: i32, args: &[&str]) -> String {
-    let output = run(args);
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-    out
+    program().stdout(status, args)
 }
 
 #[track_caller]
 fn stderr(status: i32, args: &[&str]) -> String {
-    let output = run(args);
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{args:?}\n{err}");
-    err
+    program().stderr(status, args)
 }
 
 #[test]
@@ -78,7 +67,7 @@ fn pictures_in_files() {
     assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &png]).contains("is there already"));
     stdout(0, &["plot", "blosc2/grid.b2nd", "-o", &png, "--force", "-q"]);
     assert!(stderr(2, &["plot", "blosc2/grid.b2nd", "-o", &path("a.pdf")]).contains(".svg or .png"));
-    assert_eq!(run(&["plot", "blosc2/grid.b2nd", "-o", &path("no/where.svg")]).status.code(), Some(4));
+    stderr(4, &["plot", "blosc2/grid.b2nd", "-o", &path("no/where.svg")]);
 }
 
 #[test]

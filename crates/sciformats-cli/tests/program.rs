@@ -2,55 +2,37 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use common::{Program, fixtures};
 use serde_json::Value as Json;
 
 fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sciformats"));
-    command
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures"))
-        .env_remove("NO_COLOR")
-        .env_remove("COLUMNS");
-    command
+    Program::in_fixtures().command()
 }
 
-/// Runs the program in the folder of fixtures.
 fn run(args: &[&str]) -> Output {
-    program().args(args).output().unwrap()
+    Program::in_fixtures().run(args)
 }
 
-/// Stdout of a run that must end with `status`.
 #[track_caller]
 fn stdout(status: i32, args: &[&str]) -> String {
-    let output = run(args);
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(status), "{args:?}\n{out}\n{err}");
-    out
+    Program::in_fixtures().stdout(status, args)
 }
 
-/// Stderr of a run that must end with `status`.
 #[track_caller]
 fn stderr(status: i32, args: &[&str]) -> String {
-    let output = run(args);
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{args:?}\n{err}");
-    err
+    Program::in_fixtures().stderr(status, args)
 }
 
-/// A RawArray file of 64-bit floats, byte by byte as the format states it.
 fn raw_array(folder: &Path, name: &str, dims: &[u64], values: &[f64]) -> PathBuf {
-    let mut bytes = b"rawarray".to_vec(); // magic
-    for word in [0, 3, 8, 8 * values.len() as u64, dims.len() as u64] {
-        bytes.extend(word.to_le_bytes()); // flags, eltype, elbyte, size, ndims
-    }
-    dims.iter().for_each(|dim| bytes.extend(dim.to_le_bytes()));
-    values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
     let path = folder.join(name);
-    fs::write(&path, bytes).unwrap();
+    common::raw_array(&path, dims, values);
     path
 }
 
@@ -78,10 +60,9 @@ rawarray/lz4.ra
 
 #[test]
 fn every_manifest_is_as_expected() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let mut compared = 0;
     for format in ["asdf", "blosc2", "gsd", "hdf5", "rawarray"] {
-        for expected in fs::read_dir(fixtures.join(format).join("expected")).unwrap() {
+        for expected in fs::read_dir(fixtures().join(format).join("expected")).unwrap() {
             let expected = expected.unwrap().path();
             let name = expected.file_stem().unwrap().to_str().unwrap();
             let text = stdout(0, &["manifest", &format!("{format}/{name}")]);
@@ -101,8 +82,7 @@ fn the_first_command_of_the_readme() {
     assert!(text.contains("./rawarray/hostile/"), "{text}");
     // One line for each RawArray file, sound or not, and no line ends in a space.
     let files = |folder: &str| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder);
-        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let names = fs::read_dir(fixtures().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         names.filter(|path| path.extension().is_some_and(|ending| ending == "ra")).count()
     };
     let lines = text.lines().filter(|line| line.starts_with("./rawarray/")).count();
@@ -342,6 +322,10 @@ fn exit_statuses_and_what_to_do() {
         stderr(3, &["cat", "rawarray/f4.ra", "/x"]),
         "sciformats: rawarray/f4.ra: no object named \"/x\" (`sciformats ls -r rawarray/f4.ra` lists what there is)\n"
     );
+    assert_eq!(
+        stderr(3, &["cat", "gsd/hoomd-log.gsd", "/frames/0/partcles/N"]),
+        "sciformats: gsd/hoomd-log.gsd: no object named \"/frames/0/partcles/N\" (did you mean /frames/0/particles/N?)\n"
+    );
     assert!(stderr(3, &["cat", "rawarray/lz4.ra", "--limit-memory", "16"]).contains("--limit-memory"));
     // One file that cannot be read does not keep the others from being told.
     let output = run(&["info", "--json", "no such file", "rawarray/f4.ra"]);
@@ -360,6 +344,10 @@ fn json_is_json_on_every_command() {
         &["attrs", "--json", "gsd/types.gsd"],
         &["verify", "--json", "gsd/types.gsd"],
         &["inspect", "--json", "gsd/types.gsd"],
+        &["manifest", "--json", "gsd/types.gsd"],
+        &["diff", "--json", "gsd/types.gsd", "gsd/types.gsd"],
+        &["plot", "--json", "gsd/types.gsd", "/frames/0/u16"],
+        &["convert", "--json", "--dry-run", "gsd/types.gsd", "x.h5"],
     ] {
         for line in stdout(0, args).lines() {
             assert!(serde_json::from_str::<Json>(line).is_ok(), "{args:?}: {line}");
@@ -411,8 +399,28 @@ fn completions_and_manual_pages() {
         pages.contains(&"sciformats.1".to_owned()) && pages.contains(&"sciformats-cat.1".to_owned()),
         "{pages:?}"
     );
-    for command in ["info", "ls", "cat", "attrs", "manifest", "diff", "verify", "inspect"] {
-        assert!(stdout(0, &[command, "--help"]).contains("Examples:"), "{command}");
+    let commands = [
+        "info",
+        "ls",
+        "cat",
+        "attrs",
+        "manifest",
+        "diff",
+        "verify",
+        "inspect",
+        "plot",
+        "view",
+        "convert",
+        "repack",
+        "explode",
+        "implode",
+        "edit",
+        "completions",
+        "man",
+    ];
+    for command in commands {
+        assert!(stdout(0, &[command, "--help"]).contains("Example"), "{command}");
+        assert!(pages.contains(&format!("sciformats-{command}.1")), "{command}");
     }
 }
 

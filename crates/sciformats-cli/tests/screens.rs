@@ -4,9 +4,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+
+use common::{Program, raw_array};
 
 /// The name of a screen, the command that shows it, and the exit status; `|40` after a command for a terminal of 40 columns.
 const SCREENS: &[(&str, &str, i32)] = &[
@@ -33,16 +36,23 @@ const SCREENS: &[(&str, &str, i32)] = &[
     ("twelve-dimensions", "cat TWELVE -s 0,:,0,0,0,0,0,0,0", 0),
     ("no-numbers", "cat NAN", 0),
     ("picture-of-no-numbers", "plot NAN|60", 0),
+    ("names-that-are-not-utf-8", "ls -r --attrs LATIN", 0),
 ];
 
-/// A RawArray file of 64-bit floats, byte by byte as the format states it.
-fn raw_array(path: &Path, dims: &[u64], values: &[f64]) {
-    let mut bytes = b"rawarray".to_vec(); // magic
-    for word in [0, 3, 8, 8 * values.len() as u64, dims.len() as u64] {
-        bytes.extend(word.to_le_bytes()); // flags, eltype, elbyte, size, ndims
+/// An HDF5 file of names in Latin-1. Its structures are of the first generation, which has no checksums.
+fn latin(path: &Path) {
+    use sciformats::hdf5_pure::{Bound, CreateOptions, Writer};
+    let options = CreateOptions { bound: Bound::Earliest, ..CreateOptions::default() };
+    let mut writer = Writer::in_memory(&options).unwrap();
+    let group = writer.dataset("Caf_/Gr__e").attribute("L_nge", "in m").write(&[1.5f32, 2.5]);
+    assert!(group.is_ok());
+    let mut bytes = writer.into_bytes().unwrap();
+    for (plain, latin) in
+        [(&b"Caf_\0"[..], b"Caf\xe9\0" as &[u8]), (b"Gr__e\0", b"Gr\xf6\xdfe\0"), (b"L_nge\0", b"L\xe4nge\0")]
+    {
+        let at = bytes.windows(plain.len()).position(|part| part == plain).unwrap();
+        bytes[at..at + latin.len()].copy_from_slice(latin);
     }
-    dims.iter().for_each(|dim| bytes.extend(dim.to_le_bytes()));
-    values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
     fs::write(path, bytes).unwrap();
 }
 
@@ -56,20 +66,22 @@ fn screens_are_as_they_were() {
     raw_array(&twelve, &[2; 12], &ramp);
     let holes: Vec<f64> = (0..400).map(|i| if i % 3 == 0 { f64::from(i).sin() } else { f64::NAN }).collect();
     raw_array(&nan, &[20, 20], &holes);
+    latin(&dir.path().join("latin.h5"));
     let place = |word: &str| match word {
+        "LATIN" => dir.path().join("latin.h5"),
         "TWELVE" => twelve.clone(),
         "NAN" => nan.clone(),
         other => other.into(),
     };
     for (name, command, status) in SCREENS {
         let (arguments, columns) = command.split_once('|').unwrap_or((command, ""));
-        let mut program = Command::new(env!("CARGO_BIN_EXE_sciformats"));
-        program.current_dir(folder.join("../../fixtures")).env_remove("COLUMNS").env_remove("LINES");
+        let mut program = Program::in_fixtures().command();
         if !columns.is_empty() {
             program.env("COLUMNS", columns);
         }
         let output = program.args(arguments.split(' ').map(place)).output().unwrap();
         let shown = String::from_utf8(output.stdout).unwrap();
+        let shown = shown.replace(&format!("{}/", dir.path().display()), "");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(*status), "{command}\n{shown}{errors}");
         assert_eq!(errors, "", "{command}");

@@ -115,6 +115,11 @@ pub(crate) fn line() -> Option<usize> {
     told.then(|| screen().0)
 }
 
+/// Whether what is written to stdout has no colours.
+pub(crate) fn plain() -> bool {
+    anstream::AutoStream::choice(&std::io::stdout()) == anstream::ColorChoice::Never
+}
+
 /// A count and its noun: `1 group`, `3 groups`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -64,9 +64,9 @@ impl Cell {
         Self(parts)
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, out: &mut impl Write, plain: bool) -> io::Result<()> {
         for (style, text) in &self.0 {
-            if *style == Style::new() {
+            if plain || *style == Style::new() {
                 out.write_all(text.as_bytes())?;
             } else {
                 write!(out, "{style}{text}{style:#}")?;
@@ -84,20 +84,22 @@ pub(crate) struct Table {
     indent: usize,
     /// Columns of characters that a row may take.
     room: usize,
+    /// Whether nobody sees colours: they are not even written.
+    plain: bool,
 }
 
 impl Table {
     pub(crate) fn new(aligns: impl Into<Vec<Align>>) -> Self {
-        Self { aligns: aligns.into(), rows: Vec::new(), indent: 0, room: usize::MAX }
+        Self { aligns: aligns.into(), rows: Vec::new(), indent: 0, room: usize::MAX, plain: false }
     }
 
     pub(crate) fn indented(self, indent: usize) -> Self {
         Self { indent, ..self }
     }
 
-    /// Rows end where the terminal ends, if there is one.
+    /// Rows for stdout: they end where the terminal ends, if there is one.
     pub(crate) fn fitted(self) -> Self {
-        Self { room: super::line().unwrap_or(usize::MAX), ..self }
+        Self { room: super::line().unwrap_or(usize::MAX), plain: super::plain(), ..self }
     }
 
     /// Adds a row; it may have fewer cells than there are columns.
@@ -126,7 +128,7 @@ impl Table {
             }
         }
         for row in std::mem::take(&mut self.rows) {
-            write_row(out, &row, (&widths, &self.aligns), (self.indent, self.room))?;
+            write_row(out, &row, (&widths, &self.aligns), (self.indent, self.room, self.plain))?;
         }
         Ok(())
     }
@@ -136,7 +138,7 @@ fn write_row(
     out: &mut impl Write,
     row: &[Cell],
     (widths, aligns): (&[usize], &[Align]),
-    (indent, room): (usize, usize),
+    (indent, room, plain): (usize, usize, bool),
 ) -> io::Result<()> {
     // Spaces are written only once something follows them: no line ends with one.
     let (mut spaces, mut used) = (indent, 0usize);
@@ -152,10 +154,10 @@ fn write_row(
             }
             write!(out, "{:1$}", "", before)?;
             if width > left {
-                cell.clipped(left).write(out)?;
+                cell.clipped(left).write(out, plain)?;
                 break;
             }
-            cell.write(out)?;
+            cell.write(out, plain)?;
             used += before + width;
             spaces = if right { 0 } else { fill };
         } else {

@@ -113,6 +113,10 @@ impl What {
         matches!(self, Self::Incomparable(..) | Self::Unreadable(..))
     }
 
+    fn verdict(&self) -> Verdict {
+        if self.is_incomparable() { Verdict::Incomparable } else { Verdict::Different }
+    }
+
     /// The word for machines.
     pub fn word(&self) -> &'static str {
         match self {

@@ -87,14 +87,21 @@ impl<I: Iterator<Item = Result<T>>, T> Iterator for Join<I, T> {
 
 impl Walk<'_> {
     fn tell(&mut self, path: &str, what: What) -> ControlFlow<()> {
-        (self.visit)(Difference { path: path.into(), what })
+        let verdict = what.verdict();
+        let flow = (self.visit)(Difference { path: path.into(), what });
+        // Whoever has seen enough still gets the right answer.
+        if flow.is_break() {
+            self.summary.count(verdict);
+        }
+        flow
     }
 
     /// Tells one difference that is the whole result for its object.
     fn settle(&mut self, path: &str, what: What) -> ControlFlow<()> {
-        let verdict = if what.is_incomparable() { Verdict::Incomparable } else { Verdict::Different };
+        let verdict = what.verdict();
+        self.tell(path, what)?;
         self.summary.count(verdict);
-        self.tell(path, what)
+        ControlFlow::Continue(())
     }
 
     /// Compares what two hard links of the same path lead to.
@@ -162,7 +169,7 @@ impl Walk<'_> {
             (Object::Value(a), Object::Value(b)) => What::Value(a.to_string(), b.to_string()),
             (a, b) => What::Kind(a.kind().word(), b.kind().word()),
         };
-        let verdict = if what.is_incomparable() { Verdict::Incomparable } else { Verdict::Different };
+        let verdict = what.verdict();
         self.tell(path, what)?;
         ControlFlow::Continue(verdict)
     }

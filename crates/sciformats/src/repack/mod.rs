@@ -36,17 +36,33 @@ pub fn rewrite(
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: Vec::new(), cancel })?;
             match plan.losses().first() {
-                Some(loss) => Err(Error::unsupported(format!("repacking it: {} {}", loss.path, loss.what))),
-                None => plan.write(output, options),
+                Some(loss) => {
+                    let problem = format!("writing it anew without a loss: {} {},", loss.path, loss.what);
+                    Err(Error::unsupported(problem))
+                }
+                None => plan.write(output, &as_stored(file, options)),
             }
         }
     }
+}
+
+/// The codec of a Blosc2 array and its level, unless `options` name another one.
+fn as_stored(file: &File, options: &WriteOptions) -> WriteOptions {
+    let mut options = options.clone();
+    let array = (file.format() == Format::Blosc2).then(|| file.array("/").ok()).flatten();
+    let stored = array.as_ref().and_then(|array| array.info().filters.last()?.split_once(' '));
+    if let (None, Some((codec, level))) = (&options.filter, stored) {
+        options.filter = Some(codec.into());
+        options.level = options.level.or(level.parse().ok());
+    }
+    options
 }
 
 /// Tags, comments and all else of the tree stay; blocks that nothing refers to are left out. The others keep their
 /// compression, unless `options` name another one.
 #[cfg(feature = "asdf")]
 fn asdf(input: &Path, output: &Path, options: &WriteOptions) -> Result<()> {
+    crate::sink::refuse_bound(Format::Asdf, options)?;
     if options.chunks.is_some() {
         return Err(Error::usage("chunks", "mean nothing in ASDF"));
     }

@@ -184,7 +184,7 @@ fn refuse_options(format: Format, options: &WriteOptions, (chunks, filters): (bo
     Ok(())
 }
 
-fn refuse_bound(format: Format, options: &WriteOptions) -> Result<()> {
+pub(crate) fn refuse_bound(format: Format, options: &WriteOptions) -> Result<()> {
     match options.bound {
         Some(_) => Err(Error::usage("bound", format!("means nothing in {format}"))),
         None => Ok(()),

@@ -29,6 +29,18 @@ fn told(a: Memory, b: Memory, options: &Options) -> (Vec<String>, Summary) {
     (told, summary)
 }
 
+#[test]
+fn seen_enough_the_answer_is_right() {
+    let one = |value: MemoryArray| File::from(Memory::single(Format::Npy, value));
+    let a = one(array::<i32>(&[1], &[1]));
+    for b in
+        [array::<i32>(&[1], &[2]), array::<i32>(&[2], &[1, 1]), array::<i64>(&[1], &[1]), texts(&[1], &["1"])]
+    {
+        let summary = compare((&a, &one(b)), &Options::exact(), &mut |_| ControlFlow::Break(()));
+        assert!(!summary.is_same(), "{summary:?}");
+    }
+}
+
 fn sample(format: Format) -> Memory {
     let mut memory = Memory::new(format);
     let root = memory.root();
