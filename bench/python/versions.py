@@ -3,11 +3,14 @@
 import importlib.metadata
 import json
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
 # Scripts beside this one have the names of libraries, and Python looks beside the script first.
 sys.path.pop(0)
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "xtask" / "python"))
 
 
 def python():
@@ -19,17 +22,27 @@ def packages(*names):
 
 
 def tools():
-    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "xtask" / "python"))
     import hdf5_tools
 
     return {"h5ls, h5repack, h5diff": hdf5_tools.Tools().version}
 
 
+def libhdf5():
+    """Of the library that hdf5.py compiles against."""
+    if shutil.which("pkg-config"):
+        known = subprocess.run(["pkg-config", "--modversion", "hdf5"], capture_output=True, text=True)
+        if known.returncode == 0:
+            return known.stdout.strip()
+    import debian
+
+    header = debian.unpacked("libhdf5-dev") / "usr" / "include" / "hdf5" / "serial" / "H5public.h"
+    return re.search(r"HDF5 library version: ([\d.]+)", header.read_text()).group(1)
+
+
 def hdf5():
     import h5py
 
-    known = subprocess.run(["pkg-config", "--modversion", "hdf5"], capture_output=True, text=True)
-    return {"libhdf5": known.stdout.strip() or "unknown", "HDF5 in h5py": h5py.version.hdf5_version}
+    return {"libhdf5": libhdf5(), "HDF5 in h5py": h5py.version.hdf5_version}
 
 
 def c_blosc2():

@@ -28,6 +28,7 @@
 
 mod memory;
 mod record;
+mod scaling;
 mod table;
 mod worker;
 
@@ -35,6 +36,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
+
+pub use scaling::{Growth, Scaling, Series};
 
 use table::Row;
 use worker::{Measured, Worker};

@@ -11,10 +11,14 @@ use crate::worker::Measured;
 /// The environment variable that names the file.
 const RECORD: &str = "SCIFORMATS_BENCH_RECORD";
 
-/// Writes them, if somebody asks for it.
 pub(crate) fn keep(rows: &[Row]) -> io::Result<()> {
+    write(&rows.iter().map(line).collect::<Vec<Value>>())
+}
+
+/// Writes lines, if somebody asks for it.
+pub(crate) fn write(lines: &[Value]) -> io::Result<()> {
     let Some(path) = std::env::var_os(RECORD) else { return Ok(()) };
-    std::fs::write(path, rows.iter().map(|row| format!("{}\n", line(row))).collect::<String>())
+    std::fs::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
 fn line(row: &Row) -> Value {
@@ -46,7 +50,7 @@ fn side(measured: &mut dyn Iterator<Item = Measured>) -> Value {
 }
 
 /// Five digits: there is no truth in more.
-fn short(number: f64) -> f64 {
+pub(crate) fn short(number: f64) -> f64 {
     format!("{number:.4e}").parse().unwrap_or(number)
 }
 
