@@ -41,6 +41,7 @@ pub struct RegionReference {
 
 impl RegionReference {
     /// A reference to the elements of `slab` of the dataset that `dataset` refers to.
+    #[allow(clippy::needless_pass_by_value, reason = "the reference stands for the slab")]
     pub fn new(dataset: Reference, slab: Slab) -> Self {
         Self::of(dataset, Selection::of(&slab), slab.of().len())
     }
