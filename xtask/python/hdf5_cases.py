@@ -47,6 +47,41 @@ def classes(peer):
         ("bool", number % 2 == 0, None, {"enum": "i1", "members": [["FALSE", 0], ["TRUE", 1]]}, [bytes([int(v)]) for v in number % 2 == 0]),
         ("array", blocks, np.dtype(("<i2", (2, 3))), {"array": "i2", "shape": [2, 3]}, each(blocks)),
         ("vlen", ragged, h5py.vlen_dtype(np.dtype("<u2")), {"vlen": "u2"}, [len(r).to_bytes(8, "little") + r.tobytes() for r in rows]),
+        ("long_double", peer.values(n, np.longdouble), None, "f8*", each(peer.values(n, "<f8"))),
+    ]
+
+
+def stored(peer, newest):
+    """Classes that numpy has no types for: a name, the elements as they are stored, their type, and as in `classes`."""
+    n = 35
+    each = lambda array: [item.tobytes() for item in array]
+    low = h5py.h5t
+    spaces = low.C_S1.copy()
+    spaces.set_size(8)
+    spaces.set_strpad(low.STR_SPACEPAD)
+    texts = [b"a b" * (i % 3) for i in range(n)]
+    found = [
+        ("bits", peer.values(n, ">u2"), low.STD_B16BE, {"bits": 2}, each(peer.values(n, "<u2"))),
+        ("time", peer.values(n, "<i4"), low.UNIX_D32LE, {"time": 4}, each(peer.values(n, "<i4"))),
+        ("string_spaces", np.array([text.ljust(8) for text in texts], "S8"), spaces, "str", [peer.strings([text]) for text in texts]),
+    ]
+    if newest:
+        found.append(("complex_class", peer.values(n, ">c8"), low.COMPLEX_IEEE_F32BE, "c8", each(peer.values(n, "<c8"))))
+    return found
+
+
+def references(file, peer):
+    """References to objects and to regions of one: as `classes`."""
+    n = 35
+    target = file.create_dataset("target", data=peer.values((4, 6), "<i4"))
+    objects = [(target.ref, file.ref, h5py.Reference())[i % 3] for i in range(n)]
+    named = [peer.strings([(b"/target", b"/", b"")[i % 3]]) for i in range(n)]
+    regions = [target.regionref[i % 3 : i % 3 + 2, 1:3] for i in range(n)]
+    text = lambda i: f"/target ({i % 3},1)-({i % 3 + 1},2)".encode()
+    array = lambda items, kind: np.array(items + [None], kind)[:-1]
+    return [
+        ("reference", array(objects, h5py.ref_dtype), h5py.ref_dtype, "ref", named),
+        ("region", array(regions, h5py.regionref_dtype), h5py.regionref_dtype, "regref", [peer.strings([text(i)]) for i in range(n)]),
     ]
 
 
@@ -54,31 +89,41 @@ LIMITS = {"whole": None, "fixed": (7, 5), "grows": (None, 5), "both": (None, Non
 FILTERS = {"plain": {}, "gzip": {"compression": "gzip"}, "all": {"shuffle": True, "compression": "gzip", "fletcher32": True}}
 
 
+def combinations(name):
+    """Paths and what makes datasets of each layout, index and pipeline."""
+    yield f"{name}.contiguous.plain", {}
+    for limit, maximum in LIMITS.items():
+        for filters, options in FILTERS.items():
+            options = {"chunks": (7, 5) if limit == "whole" else (3, 2), "maxshape": maximum, **options}
+            if name in ("string_any", "vlen", "region", "reference"):
+                # The library refuses checksums of what is elsewhere.
+                options.pop("fletcher32", None)
+            yield f"{name}.{limit}.{filters}", options
+
+
 def matrix(peer):
     """Every class in every layout, with every chunk index and filter pipeline; the index depends on what may grow."""
 
     def fill(file, tree):
-        for name, data, dtype, kind, each in classes(peer):
-            shaped = data.reshape((7, 5) + data.shape[1:])
-            for limit, maximum in {"contiguous": None, **LIMITS}.items():
-                for filters, options in FILTERS.items():
-                    if limit == "contiguous":
-                        if options:
-                            continue
-                        extra = {}
-                    else:
-                        extra = {"chunks": (7, 5) if limit == "whole" else (3, 2), "maxshape": maximum, **options}
-                        if name in ("string_any", "vlen"):
-                            # The library refuses checksums of what is elsewhere.
-                            extra.pop("fletcher32", None)
-                    path = f"{name}.{limit}.{filters}"
-                    if name == "array":
-                        # Data of an array type would be taken for more dimensions.
-                        file.create_dataset(path, (7, 5), dtype, **extra)[...] = shaped
-                    else:
-                        file.create_dataset(path, data=shaped, dtype=dtype, **extra)
-                    tree.array("/" + path, kind, (7, 5), b"".join(each))
+        tree.array("/target", "i4", (4, 6), peer.values((4, 6), "<i4").tobytes())
+        for name, data, dtype, kind, each in classes(peer) + references(file, peer):
+            for path, filters in combinations(name):
+                if name == "array":
+                    # Data of an array type would be taken for more dimensions.
+                    file.create_dataset(path, (7, 5), dtype, **filters)[...] = data.reshape((7, 5) + data.shape[1:])
+                else:
+                    file.create_dataset(path, data=data.reshape(7, 5), dtype=dtype, **filters)
+                tree.array("/" + path, kind, (7, 5), b"".join(each))
             file.attrs.create(name, data, shape=None if name == "array" else (35,), dtype=dtype)
+            tree.attribute("/", name, kind, (35,), b"".join(each))
+        for name, data, dtype, kind, each in stored(peer, file.libver[0] in ("v200", "latest")):
+            for path, filters in combinations(name):
+                with h5py.File("like", "w", driver="core", backing_store=False) as other:
+                    like = other.create_dataset("like", (7, 5), "u1", **filters).id
+                    made = h5py.h5d.create(file.id, path.encode(), dtype, like.get_space(), like.get_create_plist())
+                made.write(h5py.h5s.ALL, h5py.h5s.ALL, data.reshape(7, 5), dtype)
+                tree.array("/" + path, kind, (7, 5), b"".join(each))
+            h5py.h5a.create(file.id, name.encode(), dtype, h5py.h5s.create_simple((35,))).write(data, dtype)
             tree.attribute("/", name, kind, (35,), b"".join(each))
 
     return fill
@@ -107,6 +152,21 @@ def large_groups(folder, one):
     one("links_ordered.h5", [links], libver="latest", track_order=True)
     one("many_attributes_new.h5", [attributes], libver="latest")
     one("many_attributes_ordered.h5", [attributes], libver="latest", track_order=True)
+
+
+def short(folder, one, peer):
+    """Files whose addresses and lengths are not 8 bytes wide."""
+    low = h5py.h5f
+    for bound, oldest, widths in (("old", low.LIBVER_EARLIEST, ((2, 2), (4, 4), (8, 4))), ("new", low.LIBVER_V18, ((4, 4), (8, 4), (4, 8)))):
+        access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+        access.set_libver_bounds(oldest, low.LIBVER_LATEST)
+        for offsets, lengths in widths:
+            creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+            creation.set_sizes(offsets, lengths)
+            name = f"short_{bound}_{offsets}_{lengths}.h5"
+            low.create(os.path.join(folder, name).encode(), low.ACC_TRUNC, creation, access).close()
+            # Two bytes lead to 64 KiB.
+            one(name, [peer.types] if offsets == 2 else [peer.types, peer.layouts, peer.attributes], mode="a")
 
 
 def left_open(folder, one, peer):
@@ -255,9 +315,10 @@ def blosc(file, tree, peer, plugin):
 
 def write(folder, one, peer, plugin):
     """All cases."""
-    for bound in ("earliest", "latest"):
+    for bound in peer.BOUNDS:
         one(f"matrix_{bound}.h5", [matrix(peer)], libver=(bound, "latest"))
     large_groups(folder, one)
+    short(folder, one, peer)
     left_open(folder, one, peer)
     virtual(folder, one, peer)
     one("user_block_4096.h5", [peer.groups], userblock_size=4096)

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+#[path = "support/memory.rs"]
+mod memory;
+
 use std::path::{Path, PathBuf};
 
 use hdf5_pure::{Address, Error, File, Limits, Met, Node, Options, Outside, Result};
@@ -10,11 +13,16 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile")
 }
 
+/// Bytes that a read may take.
+const MEMORY: u64 = 64 << 20;
+
 /// What a file gives: how many things could be read, and what went wrong.
 #[derive(Default)]
 struct Report {
     whole: usize,
     errors: Vec<String>,
+    /// The largest result that was asked for.
+    asked: u64,
 }
 
 impl Report {
@@ -35,7 +43,7 @@ impl Report {
     }
 
     fn file(&mut self, path: &Path) {
-        let limits = Limits::default().with_memory(64 << 20);
+        let limits = Limits::default().with_memory(MEMORY);
         let options = Options { limits, outside: Outside::SameFolder, ..Options::default() };
         let Some(file) = self.note(File::open_with(path, &options)) else { return };
         if file.file_space().is_some() {
@@ -71,6 +79,11 @@ impl Report {
                 chunks.into_iter().for_each(|chunk| drop(self.note(chunk)));
             }
             if let Some(all) = self.note(dataset.all()) {
+                let bytes = all.len().saturating_mul(dataset.datatype().size.into());
+                // More is refused, and nothing is read.
+                if bytes <= MEMORY {
+                    self.asked = self.asked.max(bytes);
+                }
                 self.note(dataset.read_canonical(&all));
             }
         }
@@ -91,7 +104,12 @@ fn each_file_gives_its_errors_and_all_that_is_whole() {
     let mut found = String::new();
     for name in &names {
         let mut met = Report::default();
+        let before = memory::resident("VmRSS:");
         met.file(&folder().join(name));
+        // The most of all files so far, and so of this one.
+        let most =
+            memory::resident("VmHWM:").zip(before).map_or(0, |(most, before)| most.saturating_sub(before));
+        assert!(most <= (64 << 20) + met.asked, "{name} takes {most} bytes, {} were asked for", met.asked);
         found += &format!("    ({name:?}, {}, &{:?}),\n", met.whole, met.errors);
     }
     println!("{found}");

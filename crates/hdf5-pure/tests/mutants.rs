@@ -8,12 +8,15 @@
 mod exercise;
 #[path = "support/fixtures.rs"]
 mod fixtures;
+#[path = "support/memory.rs"]
+mod memory;
 
 use std::path::Path;
 
 use fixtures::fixtures;
 use hdf5_pure::File;
 use hdf5_pure::structure::checksum;
+use memory::resident;
 
 /// Starts and ends of structures.
 type Seals = Vec<(usize, usize)>;
@@ -86,13 +89,6 @@ fn five_thousand_mutants() {
     let most = resident("VmHWM:").zip(before).map_or(0, |(most, before)| most.saturating_sub(before));
     println!("{opened} of 5000 mutants could be opened; memory grew by {} KiB at most", most >> 10);
     assert!(most < (64 << 20) + exercise::options().limits.memory, "{most}");
-}
-
-/// Bytes of this process in memory, now or at most, where the system tells.
-fn resident(key: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl<'a> GlobalHeap<'a> {
                 object(i, sizes).map(|(rest, found)| (rest, (rest.len(), found)))
             })?;
             let Some(found) = found else { break };
-            let data = start.saturating_add(usize::from(sizes.lengths)).saturating_add(8);
+            let data = start.saturating_add(len);
             let index = usize::from(found.index);
             if index >= objects.len() {
                 objects.resize(index.saturating_add(1), (0, 0));

@@ -1,7 +1,8 @@
 //! Global heap collections (III.E): elements of variable length, region references and virtual mappings.
 //!
 //! `GCOL`, version 1, 3 reserved, size of the collection with this header (L), then objects:
-//! index (2), reference count (2), reserved (4), size (L), data padded to 8 bytes. Index 0 is the free space; it comes last.
+//! index (2), reference count (2), reserved (4), size (L), data. Both headers and the data are padded to 8 bytes. Index 0 is the
+//! free space; it comes last.
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32};
@@ -42,7 +43,7 @@ pub struct CollectionHeader {
 
 impl CollectionHeader {
     pub(crate) fn size_of(sizes: Sizes) -> usize {
-        usize::from(sizes.lengths).saturating_add(8)
+        pad8(usize::from(sizes.lengths).saturating_add(8))
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -65,16 +66,17 @@ pub struct HeapObject<'a> {
 
 /// The next object of a collection, or `None` at the free space or the end.
 pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>>> {
-    let header = usize::from(sizes.lengths).saturating_add(8);
+    let header = CollectionHeader::size_of(sizes);
     if i.len() < header {
         return Ok((&[], None));
     }
     let (rest, index) = field("heap object index", le_u16)(i)?;
     let (rest, _) = take(6usize)(rest)?;
-    let (rest, size) = field("object size", length(sizes))(rest)?;
+    let (_, size) = field("object size", length(sizes))(rest)?;
     if index == 0 {
         return Ok((&[], None));
     }
+    let rest = i.get(header..).unwrap_or_default();
     let Some((data, _)) = usize::try_from(size).ok().and_then(|size| rest.split_at_checked(size)) else {
         let kind = FaultKind::OutOfBounds { found: size, end: rest.len() as u64 };
         return field("object size", |i| fail(i, kind))(i);
@@ -93,8 +95,10 @@ impl GlobalId {
 
 impl CollectionHeader {
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let start = out.len();
         out.extend(b"GCOL\x01\0\0\0");
         put_length(out, self.size, sizes);
+        put_padding(out, start, Self::size_of(sizes));
     }
 }
 
@@ -109,6 +113,7 @@ impl HeapObject<'_> {
         out.extend(self.index.to_le_bytes());
         out.extend([0; 6]);
         put_length(out, self.data.len() as u64, sizes);
+        put_padding(out, start, CollectionHeader::size_of(sizes));
         out.extend(self.data);
         put_padding(out, start, Self::size(self.data.len(), sizes));
     }
@@ -137,6 +142,20 @@ mod tests {
         assert_eq!(first, Some(HeapObject { index: 1, data: b"abc" }));
         assert_eq!(object(rest, SIZES).unwrap().1, None);
         assert_eq!(object(&[0; 15], SIZES).unwrap().1, None);
+    }
+
+    #[test]
+    fn short_lengths_are_padded() {
+        let sizes = Sizes { offsets: 4, lengths: 4 };
+        let bytes = hex("0200 0000 00000000 03000000 00000000 6162630000000000 \
+             0000 0000 00000000 10000000 00000000");
+        let (rest, first) = object(&bytes, sizes).unwrap();
+        assert_eq!(first, Some(HeapObject { index: 2, data: b"abc" }));
+        assert_eq!(object(rest, sizes).unwrap().1, None);
+        let mut out = Vec::new();
+        HeapObject { index: 2, data: b"abc" }.encode(&mut out, sizes);
+        put_free(&mut out, 16, sizes);
+        assert_eq!(out, bytes);
     }
 
     #[test]
