@@ -32,7 +32,9 @@ pub fn rewrite(
         #[cfg(feature = "asdf")]
         (Format::Asdf, Some(input)) => asdf(input, output.as_ref(), options),
         #[cfg(feature = "hdf5")]
-        (Format::Hdf5, Some(input)) => hdf5::rewrite((file, input), output.as_ref(), options, cancel),
+        (Format::Hdf5, Some(input)) => {
+            hdf5::rewrite((file, input), output.as_ref(), options, cancel.as_deref())
+        }
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: Vec::new(), cancel })?;
             match plan.losses().first() {

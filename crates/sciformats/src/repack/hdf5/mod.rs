@@ -14,7 +14,6 @@ use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hdf5_pure::structure::{Dataspace, FileSpaceInfo, Link, Target};
@@ -31,7 +30,7 @@ pub(super) fn rewrite(
     (file, input): (&File, &Path),
     output: &Path,
     options: &WriteOptions,
-    cancel: Option<Arc<AtomicBool>>,
+    cancel: Option<&AtomicBool>,
 ) -> Result<()> {
     let read = hdf5_pure::Options {
         limits: *file.limits(),
@@ -47,7 +46,7 @@ pub(super) fn rewrite(
         2 => Bound::V18,
         _ => Bound::LATEST,
     });
-    let job = Job { file, source: &source, options, cancel: cancel.as_deref() };
+    let job = Job { file, source: &source, options, cancel };
     match job.run(input, output, bound) {
         // A file of an old kind may hold newer things, each of them in its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
