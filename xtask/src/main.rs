@@ -19,6 +19,7 @@ mod msrv;
 mod mutate;
 mod python;
 mod reliability;
+mod scaling;
 mod sh;
 mod test;
 mod tidy;
@@ -72,6 +73,12 @@ const TASKS: &[Task] = &[
         usage: "[FORMAT [CASES]] [--record | --all | --render]",
         run: bench::task,
         help: "compare speed and memory with the peers; write docs/benchmarks.md",
+    },
+    Task {
+        name: "scaling",
+        usage: "[SUBJECT | --render]",
+        run: scaling::task,
+        help: "how time and memory grow with sizes and threads; write docs/scaling.md",
     },
     Task {
         name: "fuzz",

@@ -1,4 +1,4 @@
-//! What is to be said beside the numbers: `bench/notes.toml`, with the reasons why rows miss their goals.
+//! What is to be said beside the numbers: `bench/notes.toml`, with the reasons why rows miss their goals or cannot be run.
 
 use crate::sh::{Failure, Result};
 
@@ -13,7 +13,7 @@ pub(crate) struct Notes {
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// Why some rows miss their goals.
+/// Why some rows miss their goals, or cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
     /// Names of cases, `*` standing for anything; one that matches is enough.
@@ -60,13 +60,14 @@ impl Notes {
         self.reasons.iter().position(|reason| reason.fits(row)).map(|at| at + 1)
     }
 
-    /// What does not agree: rows that miss their goals without a reason or were not run; then, as it is no fault,
+    /// What does not agree: rows that miss their goals or were not run without a reason; then, as it is no fault,
     /// reasons of which no row has need.
     pub(crate) fn disagreements(&self, results: &Results) -> (Vec<String>, Vec<String>) {
         let named = |row: &Row| format!("{}: {} against {}", self.title, row.case, row.peer);
         let mut faults = Vec::new();
         for row in &results.rows {
             match &row.outcome {
+                Err(_) if self.reason(row).is_some() => {}
                 Err(reason) => faults.push(format!("{} was not run: {reason}", named(row))),
                 Ok(numbers) if row.is_missed() && self.reason(row).is_none() => {
                     faults.push(format!(

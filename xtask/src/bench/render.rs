@@ -30,8 +30,8 @@ cargo xtask bench gsd --record open # only its cases with this word in their nam
 cargo xtask bench --render          # this document alone, from `bench/results/`
 ```
 
-Python and the versions below are fetched by the command itself. The C library of HDF5 is the one that `pkg-config hdf5`
-knows (`apt install libhdf5-dev`); without it its rows are not run. Reasons are in `bench/notes.toml`.
+Python and the versions below are fetched by the command itself; the C library of HDF5 is the one that `pkg-config hdf5`
+knows, or that of Debian's package. Reasons are in `bench/notes.toml`.
 ";
 
 /// The whole document.
@@ -148,7 +148,7 @@ impl Section {
     /// `0.50 of 3.0 ms (0.48–0.53)`
     fn cell(&self, row: &Row) -> String {
         match &row.outcome {
-            Err(_) => "not run".to_owned(),
+            Err(_) => format!("not run{}", self.notes.reason(row).map(raised).unwrap_or_default()),
             Ok(Numbers { ratio, low, high, theirs, .. }) => {
                 let digits =
                     if row.is_missed() && hundredths(*ratio) <= hundredths(row.goal) { 3 } else { 2 };
@@ -166,12 +166,12 @@ impl Section {
     /// Why rows miss their goals, and why some were not run.
     fn reasons(&self, text: &mut String) {
         let rows = &self.results.rows;
-        let of = |number| rows.iter().any(|row| row.is_missed() && self.notes.reason(row) == Some(number));
+        let of = |number| rows.iter().any(|row| !row.is_ok() && self.notes.reason(row) == Some(number));
         let reasons = (1..).zip(&self.notes.reasons).filter(|(number, _)| of(*number));
         let mut lines: Vec<String> =
             reasons.map(|(number, reason)| format!("{} {}", raised(number), reason.why)).collect();
         for row in rows {
-            if let Err(reason) = &row.outcome {
+            if let (Err(reason), None) = (&row.outcome, self.notes.reason(row)) {
                 lines.push(format!("{}, {} was not run: {reason}.", row.case, row.peer));
             }
         }

@@ -1,0 +1,78 @@
+//! How time and memory grow: runs `bench/src/bin/scaling`, keeps what it found in `bench/results/scaling.json`, and writes
+//! `docs/scaling.md` with its plots from that.
+
+mod plot;
+mod render;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::bench::machine::machine;
+use crate::bench::program;
+use crate::sh::{About, Result, root, run, target_folder};
+use render::Series;
+
+/// The verb. Fails if something grows faster than it may.
+pub(crate) fn task(mut args: Args) -> Result {
+    let render = args.flag("--render");
+    let subject = args.word();
+    args.end()?;
+    let kept = root().join("bench").join("results").join("scaling.json");
+    if !render {
+        let lines = target_folder()?.join("bench-files").join("scaling.lines");
+        if lines.exists() {
+            fs::remove_file(&lines).about(&lines)?;
+        }
+        let measured = run(program("scaling", None)?.env("SCIFORMATS_BENCH_RECORD", &lines).args(&subject));
+        if subject.is_some() {
+            // A part says how that part grows; the document is of all.
+            return measured;
+        }
+        let series: Result<Vec<Value>> = fs::read_to_string(&lines)
+            .about(&lines)?
+            .lines()
+            .map(|line| serde_json::from_str(line).about(&lines))
+            .collect();
+        fs::create_dir_all(root().join("bench").join("results"))?;
+        fs::write(&kept, text(&series?)).about(&kept)?;
+    }
+    let value: Value = serde_json::from_str(&fs::read_to_string(&kept).about(&kept)?).about(&kept)?;
+    publish(&value)
+}
+
+/// A line for each series, so that a difference shows which have changed.
+fn text(series: &[Value]) -> String {
+    let lines: Vec<String> = series.iter().map(Value::to_string).collect();
+    format!("{{\n\"machine\": {},\n\"series\": [\n{}\n]\n}}\n", json!(machine()), lines.join(",\n"))
+}
+
+/// Writes the document and the plots.
+fn publish(kept: &Value) -> Result {
+    let series = kept["series"].as_array().into_iter().flatten().map(Series::parse);
+    let series = series.collect::<Option<Vec<Series>>>().ok_or("a series lacks something")?;
+    let facts = kept["machine"].as_object().into_iter().flatten();
+    let facts: Vec<String> =
+        facts.map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or_default())).collect();
+    let docs = root().join("docs");
+    let folder = docs.join("scaling");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).about(&folder)?;
+    }
+    fs::create_dir_all(&folder).about(&folder)?;
+    let write = |path: PathBuf, text: String| fs::write(&path, text).about(&path);
+    for (name, picture) in render::plots(&series) {
+        write(folder.join(name), picture)?;
+    }
+    write(docs.join("scaling.md"), render::document(&series, &facts.join(", ")))?;
+    println!("{}: {} series", docs.join("scaling.md").display(), series.len());
+    let fast: Vec<&str> =
+        series.iter().filter(|series| !series.is_ok()).map(|series| series.work.as_str()).collect();
+    if fast.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("these grow faster than they may: {}", fast.join("; ")).into())
+    }
+}
