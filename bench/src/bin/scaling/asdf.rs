@@ -12,7 +12,11 @@ use crate::{BYTES, MOST, expect, numbers, once};
 const BLOCKS: (u64, &str) = (MOST, "blocks");
 const KEYS: (u64, &str) = (MOST, "keys");
 
-pub(crate) fn series() -> Vec<Series> {
+pub(crate) fn series() -> impl Iterator<Item = Series> {
+    nodes().into_iter().chain(bytes_and_threads())
+}
+
+fn nodes() -> Vec<Series> {
     vec![
         Series::new("write blocks", BLOCKS, Linear, |folder, n, watch| {
             watch.time(|| write_blocks(&folder.join("written.asdf"), n))
@@ -45,6 +49,11 @@ pub(crate) fn series() -> Vec<Series> {
             })
         })
         .prepare(prepare_keys),
+    ]
+}
+
+fn bytes_and_threads() -> Vec<Series> {
+    vec![
         Series::new("write bytes", BYTES, Linear, |folder, n, watch| {
             let document = document(&vec![1.5; n as usize / 4], Compression::None)?;
             Ok(watch.time(|| document.save(folder.join("written.asdf")))?)

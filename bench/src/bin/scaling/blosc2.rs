@@ -11,7 +11,11 @@ use crate::{BYTES, MOST, expect, numbers, once};
 const CHUNKS: (u64, &str) = (MOST, "chunks");
 const BYTES_OF_CHUNK: usize = 256;
 
-pub(crate) fn series() -> Vec<Series> {
+pub(crate) fn series() -> impl Iterator<Item = Series> {
+    chunks().into_iter().chain(bytes_and_threads())
+}
+
+fn chunks() -> Vec<Series> {
     vec![
         Series::new("append chunks", CHUNKS, Linear, |folder, n, watch| {
             watch.time(|| write_chunks(&folder.join("written.b2frame"), n))
@@ -44,6 +48,11 @@ pub(crate) fn series() -> Vec<Series> {
             })
         })
         .prepare(prepare_chunks),
+    ]
+}
+
+fn bytes_and_threads() -> Vec<Series> {
+    vec![
         Series::new("compress bytes", BYTES, Linear, |_, n, watch| {
             let data = bytes(n);
             watch.time(|| cframe::compress(&data, &params())).map(drop).map_err(Into::into)

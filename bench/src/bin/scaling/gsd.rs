@@ -12,7 +12,11 @@ use crate::{BYTES, MOST, expect, once};
 const FRAMES: (u64, &str) = (MOST, "frames");
 const NAMES: (u64, &str) = (60_000, "names");
 
-pub(crate) fn series() -> Vec<Series> {
+pub(crate) fn series() -> impl Iterator<Item = Series> {
+    frames().into_iter().chain(names_and_bytes())
+}
+
+fn frames() -> Vec<Series> {
     vec![
         Series::new("write frames", FRAMES, Linear, |folder, n, watch| {
             watch.time(|| write_frames(&folder.join("written.gsd"), n))
@@ -49,6 +53,11 @@ pub(crate) fn series() -> Vec<Series> {
             })
         })
         .prepare(prepare_frames),
+    ]
+}
+
+fn names_and_bytes() -> Vec<Series> {
+    vec![
         Series::new("write names", NAMES, Linear, |folder, n, watch| {
             watch.time(|| write_names(&folder.join("written.gsd"), n))
         }),
