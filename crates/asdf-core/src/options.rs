@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use sciformats_core::storage::Durability;
+use sciformats_core::storage::{Durability, machine_threads};
 use sciformats_core::{Error, Limits, Result};
 
 /// Which other files an array or a reference may lead to.
@@ -61,7 +61,7 @@ impl OpenOptions {
     }
 
     pub(crate) fn thread_count(&self) -> usize {
-        if self.threads == 0 { crate::codec::machine_threads() } else { self.threads }
+        if self.threads == 0 { machine_threads() } else { self.threads }
     }
 }
 

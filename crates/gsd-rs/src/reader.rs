@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::storage::{Mapped, read_into_threads, zeroed};
+use sciformats_core::storage::{Mapped, machine_threads, read_into_threads, zeroed};
 use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result};
 
 use crate::chunk::size_of_range;
@@ -228,8 +228,7 @@ impl Reader {
         }
         let mut elements = zeroed::<T>(size / size_of::<T>());
         let bytes = bytemuck::cast_slice_mut(&mut elements);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        read_into_threads(&*self.storage, range.start, bytes, threads)?;
+        read_into_threads(&*self.storage, range.start, bytes, machine_threads())?;
         ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
         Ok(Cow::Owned(elements))
     }

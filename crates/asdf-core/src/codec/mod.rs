@@ -23,7 +23,6 @@ mod stream;
 mod zlib;
 
 use std::borrow::Cow;
-use std::num::NonZero;
 
 use md5::{Digest, Md5};
 
@@ -264,11 +263,6 @@ impl std::fmt::Debug for Md5Sum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Md5Sum")
     }
-}
-
-/// The threads that this machine runs at once.
-pub fn machine_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 #[cfg(test)]

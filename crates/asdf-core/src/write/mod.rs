@@ -3,10 +3,10 @@
 mod blocks;
 mod prepared;
 
+use sciformats_core::storage::machine_threads;
 use sciformats_core::{Result, WriteAt};
 
 pub(crate) use self::blocks::blocks;
-use crate::codec;
 use crate::document::Document;
 use crate::spec::block_header::BlockHeader;
 use crate::spec::block_index::BlockIndex;
@@ -28,7 +28,7 @@ pub(crate) fn head(document: &Document) -> Result<Vec<u8>> {
 
 pub(crate) fn threads(document: &Document) -> usize {
     match document.options().threads {
-        0 => codec::machine_threads(),
+        0 => machine_threads(),
         threads => threads,
     }
 }

@@ -62,7 +62,7 @@ impl Tree {
         sciformats_core::limits::within("entries of merged mappings", out.len() as u64, limit).map(drop)
     }
 
-    fn is_merge_key(&self, key: NodeId) -> bool {
+    pub(super) fn is_merge_key(&self, key: NodeId) -> bool {
         let node = self.node(key);
         let plain = |style: &ScalarStyle| *style == ScalarStyle::Plain && node.tag.is_none();
         matches!(&node.content, Content::Scalar { text, style } if text == "<<" && plain(style))
@@ -79,13 +79,22 @@ impl Tree {
     /// The value under a string key of a mapping.
     pub fn child(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
         let entries = self.entries(mapping)?;
-        let own = entries.iter().rev().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value);
-        if own.is_some() || !entries.iter().any(|(k, _)| self.is_merge_key(*k)) {
+        let found = self.find_key(mapping, key);
+        let place = found.map_or_else(|| self.string_place(mapping, key), |found| found.string);
+        let own = place.and_then(|place| entries.get(place)).map(|(_, value)| *value);
+        let merges =
+            || found.map_or_else(|| entries.iter().any(|(k, _)| self.is_merge_key(*k)), |found| found.merges);
+        if own.is_some() || !merges() {
             return own;
         }
         let mut all = Vec::new();
         self.unfold(mapping, (0, &mut 0), &mut all).ok()?;
         all.iter().rev().find(|(k, _)| self.is_string(*k, key)).map(|(_, value)| *value)
+    }
+
+    /// Looks at all entries for the last with a string key.
+    fn string_place(&self, mapping: NodeId, key: &str) -> Option<usize> {
+        self.entries(mapping)?.iter().rposition(|(k, _)| self.is_string(*k, key))
     }
 
     /// Whether a node is the string `text`.
@@ -98,20 +107,23 @@ impl Tree {
     /// # Errors
     /// [`Error::Usage`] if `mapping` is none.
     pub fn insert(&mut self, mapping: NodeId, key: &str, value: NodeId) -> Result<()> {
-        let place = self
-            .entries(mapping)
-            .and_then(|entries| entries.iter().rposition(|(k, _)| self.is_string(*k, key)));
+        let found = self.find_key(mapping, key);
+        let place = found.map_or_else(|| self.string_place(mapping, key), |found| found.string);
         let new_key = if place.is_none() { Some(self.add_str(key)) } else { None };
-        let Some(Node { content: Content::Mapping { entries, style }, .. }) = self.node_mut(mapping) else {
+        // What is known of the keys stays known.
+        let nodes = self.nodes.len();
+        let node = self.nodes.get_mut(mapping.number() as usize);
+        let Some(Node { content: Content::Mapping { entries, style }, .. }) = node else {
             return Err(Error::usage("node", "is no mapping"));
         };
         if let Some(pair) = place.and_then(|place| entries.get_mut(place)) {
             pair.1 = value;
-        } else if let Some(key) = new_key {
+        } else if let Some(key_node) = new_key {
             if entries.is_empty() {
                 *style = CollectionStyle::Block;
             }
-            entries.push((key, value));
+            entries.push((key_node, value));
+            self.keys.added(mapping, key, entries.len().saturating_sub(1), nodes);
         }
         Ok(())
     }

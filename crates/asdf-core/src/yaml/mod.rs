@@ -7,7 +7,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`tree`], `mapping`, `walk` | [`Tree`]: nodes in an arena, aliases as shared ids |
+//! | [`tree`], `mapping`, `keys`, `walk` | [`Tree`]: nodes in an arena, aliases as shared ids |
 //! | `cursor`, `parse`, `properties`, `flow`, `scalar` | text to nodes, in one pass |
 //! | [`emit`], `anchors` | nodes to text |
 //! | [`resolve`] | what a scalar means |
@@ -28,6 +28,7 @@ mod de;
 pub mod emit;
 mod flow;
 pub mod integer;
+mod keys;
 mod mapping;
 mod parse;
 pub mod path;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sciformats_core::{Limits, Result};
 
 use super::cursor::Cursor;
+use super::keys::Keys;
 use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree, is_handle};
 
 /// The longest one-line key that readers of YAML accept, in characters.
@@ -53,7 +54,13 @@ enum Key {
 }
 
 pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> {
-    let tree = Tree { nodes: Vec::new(), root: NodeId(0), handles: Vec::new(), limits: *limits };
+    let tree = Tree {
+        nodes: Vec::new(),
+        root: NodeId(0),
+        handles: Vec::new(),
+        limits: *limits,
+        keys: Keys::default(),
+    };
     let cursor = Cursor::new(text, base)?;
     let mut parser =
         Parser { cursor, tree, anchors: HashMap::new(), tags: HashMap::new(), tag_bytes: 0, depth: 0 };

@@ -48,6 +48,9 @@ impl Tree {
         }
         // A key that is a number or a boolean is found by its text.
         self.child(at, step).or_else(|| {
+            if let Some(found) = self.find_key(at, step) {
+                return Some(self.entries(at)?.get(found.other?)?.1);
+            }
             let is_key =
                 |key: NodeId| matches!(self.value(key), Ok(Some(value)) if value.to_string() == step);
             self.entries(at)?.iter().rev().find(|(key, _)| is_key(*key)).map(|(_, value)| *value)
@@ -85,7 +88,8 @@ impl Tree {
         let index = step.parse::<usize>().ok().filter(|&index| index <= len);
         let index = index
             .ok_or_else(|| Error::usage("path", format!("has no index {step:?} in a sequence of {len}")))?;
-        if let Some(super::Node { content: super::Content::Sequence { items, .. }, .. }) = self.node_mut(at) {
+        let node = self.nodes.get_mut(at.number() as usize);
+        if let Some(super::Node { content: super::Content::Sequence { items, .. }, .. }) = node {
             match items.get_mut(index) {
                 Some(item) => *item = value,
                 None => items.push(value),

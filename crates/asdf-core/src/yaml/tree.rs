@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sciformats_core::{Error, Limits, Result};
 
+use super::keys::Keys;
 use super::resolve::{self, Value};
 use super::{ASDF_PREFIX, YAML_PREFIX};
 
@@ -104,6 +105,7 @@ pub struct Tree {
     /// The `%TAG` directives: handle and prefix.
     pub(super) handles: Vec<(String, String)>,
     pub(super) limits: Limits,
+    pub(super) keys: Keys,
 }
 
 impl Default for Tree {
@@ -120,6 +122,7 @@ impl Tree {
             root: NodeId(0),
             handles: vec![("!".into(), ASDF_PREFIX.into())],
             limits: Limits::default(),
+            keys: Keys::default(),
         };
         tree.root =
             tree.add(Node::new(Content::Mapping { entries: Vec::new(), style: CollectionStyle::Block }));
@@ -208,6 +211,7 @@ impl Tree {
 
     /// The node of an id, to be changed; `None` for the id of another tree.
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.keys.forget(id);
         self.nodes.get_mut(id.0 as usize)
     }
 
@@ -266,7 +270,7 @@ impl Tree {
     /// # Errors
     /// [`Error::Usage`] if the node is no sequence.
     pub fn push(&mut self, sequence: NodeId, item: NodeId) -> Result<()> {
-        match self.node_mut(sequence).map(|node| &mut node.content) {
+        match self.nodes.get_mut(sequence.0 as usize).map(|node| &mut node.content) {
             Some(Content::Sequence { items, .. }) => {
                 items.push(item);
                 Ok(())

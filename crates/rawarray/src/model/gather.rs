@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use sciformats_core::slab::Run;
-use sciformats_core::storage::read_into_threads;
+use sciformats_core::storage::{machine_threads, read_into_threads};
 use sciformats_core::{ReadAt, Result, Slab};
 
 use crate::codec::bits;
@@ -135,19 +135,13 @@ fn read_part(
 
 /// Reads adjacent bytes, with as many threads as the machine has if that helps.
 pub(crate) fn read_long(storage: &(impl ReadAt + ?Sized), offset: u64, out: &mut [u8]) -> Result<()> {
-    match threads_for(out.len()) {
-        1 => storage.read_into(offset, out),
-        threads => read_into_threads(storage, offset, out, threads),
-    }
+    read_into_threads(storage, offset, out, machine_threads())
 }
 
-/// How many threads read a result of this many bytes. Asking the system costs as much as reading a small one.
+/// How many threads read a result of this many bytes.
 fn threads_for(bytes: usize) -> usize {
-    const WORTH_ASKING: usize = 8 << 20;
-    if bytes < WORTH_ASKING || cfg!(target_family = "wasm") {
-        return 1;
-    }
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    const WORTH_SHARING: usize = 8 << 20;
+    if bytes < WORTH_SHARING || cfg!(target_family = "wasm") { 1 } else { machine_threads() }
 }
 
 /// Unpacks the selected bits of an array at `base`, a byte each. `swapped` words are big-endian.

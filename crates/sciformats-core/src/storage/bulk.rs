@@ -1,11 +1,21 @@
 //! Reading large ranges: in memory pages that cost little to touch, and with more than one thread.
 
+use std::num::NonZero;
+use std::sync::OnceLock;
+
 use super::ReadAt;
 use super::mmap::advise_large_pages;
 use crate::error::Result;
 
 /// Ranges below this are read by one thread: starting another costs more than it saves.
 const PER_THREAD: usize = 8 << 20;
+
+/// How many threads the machine runs at once, at least 1. The system is asked once: each time would cost more than
+/// reading a small array.
+pub fn machine_threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+}
 
 /// Fills `out` from `offset` on with up to `threads` threads, each reading a part of its own.
 ///
@@ -51,6 +61,12 @@ pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_has_a_thread() {
+        assert!(machine_threads() >= 1);
+        assert_eq!(machine_threads(), machine_threads());
+    }
 
     #[test]
     fn parts_meet_without_gap_or_overlap() {

@@ -20,7 +20,7 @@ mod window;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use bulk::{read_into_threads, zeroed};
+pub use bulk::{machine_threads, read_into_threads, zeroed};
 pub use file::FileStorage;
 pub use mmap::Mapped;
 pub use overlay::{Overlay, Patch};
