@@ -138,12 +138,7 @@ fn cut_session(initial: &[u8], frames: u64, group: u64) -> Cuts {
 
 /// Writes are recorded by sectors, so that a prefix may be a torn write.
 fn tell(what: &str, cuts: Cuts) {
-    let Cuts { prefixes, torn, reordered } = cuts;
-    println!(
-        "{} cuts of {what}: {} between sectors, {reordered} with some missing; 0 losses",
-        cuts.total(),
-        prefixes + torn
-    );
+    println!("crash matrix: gsd: {what}: {cuts}");
 }
 
 #[test]
@@ -159,7 +154,7 @@ fn every_cut_leaves_whole_frames_and_a_file_to_append_to() {
             cuts += cut_session(&with_frames(layer, frames), 2, 1);
         }
     }
-    tell("commits", cuts);
+    tell("appended frames", cuts);
     assert!(cuts.prefixes > 100 && cuts.reordered > 100, "{cuts:?}");
 }
 
@@ -175,7 +170,7 @@ fn a_cut_upgrade_leaves_the_old_layer_or_the_new_one() {
         assert_eq!(check(&reader(file)), 30);
         append_one(file, 30);
     });
-    tell("an upgrade", cuts);
+    tell("upgrades to layer 2", cuts);
     let upgraded = reader(&device.lock().unwrap().bytes);
     assert_eq!(upgraded.header().version, Version::new(2, 1));
     let ids: Vec<u16> = upgraded.chunks(5).map(|chunk| chunk.unwrap().id).collect();
@@ -242,7 +237,7 @@ fn a_full_device_costs_nothing_that_was_committed_and_can_be_freed() {
         writer.finish().unwrap();
         assert_eq!(check(&reader(&device.lock().unwrap().bytes)), complete + 1);
     }
-    println!("{tried} devices, {full} of them full before the end, 0 losses");
+    println!("crash matrix: gsd: appended frames: {full} full disks");
     assert!(full > 50 && full < tried);
 }
 
@@ -263,7 +258,7 @@ fn a_device_that_fails_keeps_what_was_committed() {
         assert!(seen == acknowledged || seen == acknowledged + 1, "{seen} {acknowledged}");
         append_one(&bytes, seen);
     }
-    println!("60 devices that failed at another operation each, 0 losses");
+    println!("crash matrix: gsd: appended frames: 60 failing devices");
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn resilient_to_job_kills_200_times_without_losing_a_committed_frame() {
         beyond += found - committed.max(frames);
         frames = found;
     }
+    println!("crash matrix: gsd: appended frames: {KILLS} kills");
     println!(
         "{KILLS} kills in {:.1} s: {acknowledged} frames reported as committed, 0 lost; {beyond} more were complete",
         start.elapsed().as_secs_f64()

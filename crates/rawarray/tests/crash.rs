@@ -1,6 +1,11 @@
 //! Commits cut wherever a crash can cut them, and devices that fail.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail like tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail like tests"
+)]
 
 use std::borrow::Cow;
 
@@ -168,7 +173,7 @@ fn every_cut_of_an_edit_leaves_the_old_array_or_the_new_one() {
         assert!(old_seen > 2, "{name}");
         total += recoveries;
     }
-    println!("edits: {} cuts tried ({total:?})", total.total());
+    println!("crash matrix: rawarray: edits in place: {total}");
     assert!(total.torn > 100 && total.reordered > 100);
 }
 
@@ -194,7 +199,7 @@ fn a_full_disk_leaves_the_old_array_or_the_new_one() {
             failed += 1;
         }
     }
-    println!("edits: {failed} full disks tried");
+    println!("crash matrix: rawarray: edits in place: {failed} full disks");
     assert!(failed > 100);
 }
 
@@ -220,7 +225,7 @@ fn a_failing_device_leaves_the_old_array_or_the_new_one() {
             failed += 1;
         }
     }
-    println!("edits: {failed} failing devices tried");
+    println!("crash matrix: rawarray: edits in place: {failed} failing devices");
     assert!(failed > 100);
 }
 
@@ -284,7 +289,7 @@ fn every_cut_of_a_stream_is_unfinished_or_whole() {
         });
         assert!(finished > 0);
     }
-    println!("streams: {} cuts tried ({total:?})", total.total());
+    println!("crash matrix: rawarray: streams: {total}");
     assert!(total.total() > 50);
 }
 

@@ -300,7 +300,7 @@ mod tests {
         file: &[u8],
         space: &mut Option<Space>,
         edit: impl FnOnce(&mut SChunk),
-    ) -> (Vec<u8>, replay::Cuts) {
+    ) -> (Vec<u8>, replay::Cuts, usize) {
         let mut schunk = SChunk::from_bytes(file.to_vec()).unwrap();
         edit(&mut schunk);
         let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
@@ -315,8 +315,9 @@ mod tests {
             let seen = content(file);
             assert!(seen == old || seen == new, "{cut:?}: neither the old frame nor the new one");
         });
+        let disks = replay::every_full_disk(file, &plan.steps, |left| assert_eq!(content(left), old));
         *space = Some(plan.space);
-        (done, cuts)
+        (done, cuts, disks)
     }
 
     #[test]
@@ -334,11 +335,12 @@ mod tests {
         (0..3).for_each(|i| schunk.append(&noise(i, 800)).unwrap());
         let mut file = schunk.to_bytes().unwrap();
         let mut space = None;
-        let mut cuts = replay::Cuts::default();
+        let (mut cuts, mut disks) = (replay::Cuts::default(), 0);
         let mut step = |file: &mut Vec<u8>, edit: &dyn Fn(&mut SChunk)| {
-            let (done, tried) = edited(file, &mut space, edit);
+            let (done, tried, full) = edited(file, &mut space, edit);
             *file = done;
             cuts += tried;
+            disks += full;
         };
         step(&mut file, &|s| s.append(&noise(9, 800)).unwrap());
         step(&mut file, &|s| s.append(&noise(10, 400)).unwrap());
@@ -359,8 +361,11 @@ mod tests {
         });
         step(&mut file, &|s| s.set_vlmeta("b", &noise(14, 2000)).unwrap());
         step(&mut file, &|s| s.append(&noise(15, 900)).unwrap());
-        println!("commits to a file: {cuts:?}, {} in all", cuts.total());
-        assert!(cuts.prefixes > 50 && cuts.torn > 20 && cuts.reordered > 10, "{cuts:?}");
+        println!("crash matrix: blosc2: commits to files: {cuts}, {disks} full disks");
+        assert!(
+            cuts.prefixes > 50 && cuts.torn > 20 && cuts.reordered > 10 && disks > 20,
+            "{cuts:?}, {disks}"
+        );
     }
 
     /// Chunks of an array that grows, shrinks and is written to.
@@ -401,7 +406,7 @@ mod tests {
             });
             file = done;
         }
-        println!("commits of an array: {cuts:?}, {} in all", cuts.total());
+        println!("crash matrix: blosc2: commits of arrays: {cuts}");
         assert!(cuts.total() > 40, "{cuts:?}");
     }
 
@@ -411,7 +416,7 @@ mod tests {
         schunk.set_metalayer("long", &[1; 2000]).unwrap();
         schunk.append(&[5; 100]).unwrap();
         let file = schunk.to_bytes().unwrap();
-        let (done, cuts) = edited(&file, &mut None, |s| {
+        let (done, cuts, _) = edited(&file, &mut None, |s| {
             s.set_metalayer("long", &[2; 2000]).unwrap();
             s.append(&[6; 100]).unwrap();
         });

@@ -51,6 +51,12 @@ impl Cuts {
     }
 }
 
+impl std::fmt::Display for Cuts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} prefixes, {} torn, {} reordered", self.prefixes, self.torn, self.reordered)
+    }
+}
+
 impl std::ops::AddAssign for Cuts {
     fn add_assign(&mut self, other: Self) {
         self.prefixes += other.prefixes;
@@ -135,6 +141,29 @@ fn run(steps: &[Step<'_>], file: &mut Vec<u8>) {
     // Memory refuses only lengths that it cannot address, and a plan with such a length is a bug of its planner.
     let result = apply(steps, file);
     debug_assert!(result.is_ok(), "{result:?}");
+}
+
+/// Applies `steps` to disks that have room for less and less of what `initial` grows by, hands each file that is left to
+/// `check`, and gives their number. Room ends within each write that grows the file, and before it.
+pub fn every_full_disk(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&[u8])) -> usize {
+    let mut disks = 0;
+    for step in steps {
+        let Step::Write { offset, bytes } = step else { continue };
+        let Ok(offset) = usize::try_from(*offset) else { continue };
+        for capacity in
+            [0, bytes.len() / 2, bytes.len().saturating_sub(1)].map(|room| offset.saturating_add(room))
+        {
+            if capacity < initial.len() {
+                continue;
+            }
+            let mut disk = FullDisk { bytes: initial.to_vec(), capacity };
+            if apply(steps, &mut disk).is_err() {
+                check(&disk.bytes);
+                disks += 1;
+            }
+        }
+    }
+    disks
 }
 
 /// A disk of a fixed size: the write that would pass it stores what fits and fails like a full device.
@@ -248,5 +277,13 @@ mod tests {
             matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull)
         );
         assert_eq!(disk.bytes, [1, 1, 1, 1, 1, 1, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn disks_are_full_before_and_within_each_write() {
+        let steps = [Step::write(4, &b"data"[..]), Step::Sync, Step::write(0, &[1u8][..]), Step::Sync];
+        let mut left = Vec::new();
+        assert_eq!(every_full_disk(&[0; 4], &steps, |file| left.push(file.to_vec())), 3);
+        assert_eq!(left, [&b"\0\0\0\0"[..], b"\0\0\0\0da", b"\0\0\0\0dat"]);
     }
 }
