@@ -280,7 +280,7 @@ fn a_cut_commit_leaves_the_old_elements_or_the_new_ones() {
             all += of;
         }
     }
-    println!("{} cuts of commits of elements, 0 losses", all.total());
+    println!("crash matrix: hdf5: elements and extents: {all}");
     assert!(all.prefixes > 50 && all.torn > 10 && all.reordered > 50, "{all:?}");
 }
 
@@ -304,6 +304,7 @@ fn a_full_disk_leaves_extent_and_elements_of_the_last_commit() {
         let left = found(&disk.bytes(), 0);
         assert_eq!((left.shape, left.values), (vec![rows as u64, 40], (0..rows * 40).collect()));
     }
+    println!("crash matrix: hdf5: elements and extents: {refused} full disks");
     assert!(refused > 10, "{refused}");
 }
 

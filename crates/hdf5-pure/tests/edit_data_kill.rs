@@ -69,6 +69,7 @@ fn killed_200_times_without_losing_a_committed_row() {
         beyond += found - committed.max(rows);
         rows = found;
     }
+    println!("crash matrix: hdf5: elements and extents: {KILLS} kills");
     println!(
         "{KILLS} kills in {:.1} s: {acknowledged} rows reported as committed, 0 lost; {beyond} more were complete",
         start.elapsed().as_secs_f64()
