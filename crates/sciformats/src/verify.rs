@@ -1,5 +1,6 @@
 //! Reading everything that a file holds, and telling every fault.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sciformats_core::{Error, Slab};
@@ -35,16 +36,16 @@ pub struct Summary {
 pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     let source = file.source();
     let mut summary = Summary::default();
-    let mut seen = Vec::new();
+    let (mut seen, mut findings) = (HashSet::new(), 0u64);
     let mut tell = |path: &str, error: Error| {
-        seen.push(error.to_string());
+        seen.insert(error.to_string());
+        findings += 1;
         visit(Finding { path: Some(path.into()), error });
     };
     let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
         one(file, entry, &mut summary, &mut tell);
         ControlFlow::Continue(())
     });
-    let mut findings = seen.len() as u64;
     source.check(&mut |finding| {
         // What reading has shown is not told twice.
         if !seen.contains(&finding.error.to_string()) {
