@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sciformats_core::storage::{FileStorage, Mapped};
+use sciformats_core::storage::{FileStorage, Mapped, machine_threads};
 use sciformats_core::{Error, Limits, ReadAt, Slab};
 
 use crate::array::Array;
@@ -60,7 +60,7 @@ impl OpenOptions {
     pub fn threads(&self) -> usize {
         match self.threads {
             _ if cfg!(target_family = "wasm") => 1,
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => machine_threads(),
             threads => threads,
         }
     }
