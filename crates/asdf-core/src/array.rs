@@ -124,7 +124,7 @@ impl<'a> Array<'a> {
             .checked_mul(size)
             .ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         // Elements that overlap or repeat unfold to more than is stored.
-        let mut out = zeroed(self.file.options.limits.memory("bytes of the selection", bytes)?);
+        let mut out = zeroed(self.file.options.limits.memory("bytes of the selection", bytes)?)?;
         self.read_slab_into(slab, &mut out)?;
         Ok(out)
     }
@@ -199,7 +199,7 @@ impl<'a> Array<'a> {
         let bytes = slab.len().saturating_mul(size_of::<T>() as u64);
         self.file.options.limits.memory("bytes of the selection", bytes)?;
         let count = usize::try_from(slab.len()).map_err(|_| Error::usage("selection", "is too large"))?;
-        let mut out: Vec<T> = zeroed(count);
+        let mut out: Vec<T> = zeroed(count)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
         self.read_slab_into(slab, bytes)?;
         ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, T::TYPE.word());
@@ -307,7 +307,7 @@ impl<'a> Array<'a> {
             stride = stride.saturating_mul(i64::try_from(own).unwrap_or(i64::MAX));
         }
         dimensions.reverse();
-        let mut out = zeroed(self.file.options.limits.memory("bytes of the mask", self.len())?);
+        let mut out = zeroed(self.file.options.limits.memory("bytes of the mask", self.len())?)?;
         Strided { start: 0, size: 1, dimensions }.read(&flags, &mut out, 1)?;
         Ok(out)
     }

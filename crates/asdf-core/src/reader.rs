@@ -317,7 +317,7 @@ impl<'a> Block<'a> {
         if let Some(error) = self.compression().obstacle() {
             return Err(codec::Problem::Unsupported(error).at(at));
         }
-        let mut out = zeroed(size);
+        let mut out = zeroed(size)?;
         let threads = self.file.options.thread_count();
         let is_large = self.entry.stored >= OVERLAPPED && !cfg!(target_family = "wasm");
         if is_large && threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {

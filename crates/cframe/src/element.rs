@@ -73,7 +73,7 @@ impl Array {
         let order = self.order_of::<T>()?;
         let size = slab.len().saturating_mul(size_of::<T>() as u64);
         let bytes = self.schunk().limits().memory("bytes of the selection", size)?;
-        let mut values = bytemuck::allocation::zeroed_vec::<T>(bytes / size_of::<T>());
+        let mut values = sciformats_core::storage::zeroed::<T>(bytes / size_of::<T>())?;
         let bytes = bytemuck::cast_slice_mut(&mut values);
         self.read_slab_into(slab, bytes)?;
         order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());

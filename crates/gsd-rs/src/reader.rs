@@ -226,7 +226,7 @@ impl Reader {
                 return Ok(Cow::Borrowed(elements));
             }
         }
-        let mut elements = zeroed::<T>(size / size_of::<T>());
+        let mut elements = zeroed::<T>(size / size_of::<T>())?;
         let bytes = bytemuck::cast_slice_mut(&mut elements);
         read_into_threads(&*self.storage, range.start, bytes, machine_threads())?;
         ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, size_of::<T>());

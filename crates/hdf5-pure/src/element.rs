@@ -108,7 +108,7 @@ macro_rules! integers {
                 fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
             ) -> Option<Result<Vec<Self>>> {
                 Self::is_stored_as(datatype).then(|| {
-                    let mut out = sciformats_core::storage::zeroed::<Self>(len);
+                    let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
                     fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
                 })
             }
@@ -157,7 +157,7 @@ macro_rules! floats {
                 fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
             ) -> Option<Result<Vec<Self>>> {
                 Self::is_stored_as(datatype).then(|| {
-                    let mut out = sciformats_core::storage::zeroed::<Self>(len);
+                    let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
                     fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
                 })
             }

@@ -184,7 +184,7 @@ impl Reader {
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         payload::checked_size(&self.layout, &self.options.limits)?;
-        let mut out = zeroed(self.count()?);
+        let mut out = zeroed(self.count()?)?;
         self.read_into(&mut out)?;
         Ok(out)
     }
@@ -235,7 +235,7 @@ impl Reader {
         self.check_type::<T>()?;
         self.check_slab(slab)?;
         payload::checked_size(&self.layout, &self.options.limits)?;
-        let mut out = zeroed(usize::try_from(slab.len()).map_err(|_| too_large(slab.len()))?);
+        let mut out = zeroed(usize::try_from(slab.len()).map_err(|_| too_large(slab.len()))?)?;
         self.read_slab_into(slab, &mut out)?;
         Ok(out)
     }
@@ -304,7 +304,7 @@ impl Reader {
             order.convert(ByteOrder::NATIVE, bytes, self.element().swap_width());
             return Ok(());
         }
-        let mut bytes: Vec<u8> = zeroed(size_of_val(out));
+        let mut bytes: Vec<u8> = zeroed(size_of_val(out))?;
         let order = read(&mut bytes)?;
         order.convert(ByteOrder::NATIVE, &mut bytes, self.element().swap_width());
         let rule = Fault::new("element", FaultKind::Rule("is neither 0 nor 1"));

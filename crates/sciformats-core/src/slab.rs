@@ -150,6 +150,13 @@ impl Slab {
         Pieces { slab: self.clone(), axis, rows, at: (!self.is_empty()).then(|| vec![0; axis]) }
     }
 
+    /// Cuts the selection into slabs of at most `rows` indices (at least one) of dimension `axis`, in order. Dimensions after
+    /// it are whole in each, of those before it each has one index.
+    pub fn pieces_along(&self, axis: usize, rows: u64) -> Pieces {
+        let axis = axis.saturating_add(1).min(self.ranges.len());
+        Pieces { slab: self.clone(), axis, rows: rows.max(1), at: (!self.is_empty()).then(|| vec![0; axis]) }
+    }
+
     /// The runs in ascending order. Whole trailing dimensions are joined, so a slab of rows is one run.
     pub fn runs(&self) -> Runs {
         // Dimensions from the fastest: stride in the array, count and step.
@@ -232,7 +239,7 @@ impl Iterator for Runs {
     }
 }
 
-/// The iterator of [`Slab::pieces`].
+/// The iterator of [`Slab::pieces`] and [`Slab::pieces_along`].
 #[derive(Clone, Debug)]
 pub struct Pieces {
     slab: Slab,
@@ -350,7 +357,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn runs_and_pieces_cover_the_selection_in_order((shape, ranges) in selection(), elements in 1u64..40) {
+        fn runs_and_pieces_cover_the_selection_in_order((shape, ranges) in selection(), elements in 1u64..40, axis in 0..5usize) {
             let expected = indices(&shape, &ranges);
             let slab = Slab::new(&shape, ranges).unwrap();
             prop_assert_eq!(slab.len(), expected.len() as u64);
@@ -359,6 +366,10 @@ mod tests {
             let pieces: Vec<Slab> = slab.pieces(elements).collect();
             prop_assert!(pieces.iter().all(|piece| (1..=elements).contains(&piece.len())));
             let joined: Vec<u64> = pieces.iter().flat_map(expanded).collect();
+            prop_assert_eq!(&joined, &expected);
+
+            let pieces = slab.pieces_along(axis, elements);
+            let joined: Vec<u64> = pieces.flat_map(|piece| expanded(&piece)).collect();
             prop_assert_eq!(joined, expected);
         }
     }

@@ -18,6 +18,9 @@ use crate::{Format, Result, formats};
 /// Soft links that are followed one after another before they are taken for a loop; HDF5's own library follows 16.
 const LINKS: usize = 16;
 
+/// Bytes that a stored byte may unfold to when everything is gone through: as many as deflate can make of one.
+const UNFOLDED: u64 = 1032;
+
 /// How to open a file.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -275,14 +278,21 @@ impl File {
     /// the selection and the canonical bytes of its elements.
     ///
     /// # Errors
-    /// As [`Source::read`], and those of `visit`.
+    /// As [`Source::read`], and those of `visit`; [`Error::LimitExceeded`] for selections of more bytes than the limit on
+    /// memory and a thousand times the file, as going through what a few bytes declare would not end.
     pub fn for_each_piece(
         &self,
         (id, info): (ObjectId, &ArrayInfo),
         slab: &Slab,
         visit: VisitPiece<'_>,
     ) -> Result<()> {
-        let pieces = Pieces::new(info, slab, self.options.limits.memory);
+        let memory = self.options.limits.memory;
+        let declared = slab.len().saturating_mul(info.element.size().unwrap_or(1));
+        let limit = memory.max(self.size.saturating_mul(UNFOLDED));
+        if declared > limit {
+            return Err(Error::LimitExceeded { what: "bytes of the selection", declared, limit });
+        }
+        let pieces = Pieces::new(info, slab, memory);
         let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
         pieces::for_each(pieces, self.options.threads(), &read, visit)
     }

@@ -1,6 +1,6 @@
 //! Cutting an array into pieces that fit memory and meet its chunks.
 
-use sciformats_core::{Range, Slab};
+use sciformats_core::Slab;
 
 use crate::Result;
 use crate::file::VisitPiece;
@@ -16,13 +16,8 @@ const VARYING: u64 = 64;
 /// The pieces of a selection in C order.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
-    slab: Slab,
-    /// Dimensions before this one are walked index by index; those after it are whole in every piece.
-    axis: usize,
-    /// Indices of that dimension in one piece.
-    rows: u64,
-    /// Position in the dimensions up to `axis`, in indices of the selection.
-    at: Option<Vec<u64>>,
+    pieces: sciformats_core::slab::Pieces,
+    single: bool,
 }
 
 impl Pieces {
@@ -47,15 +42,14 @@ impl Pieces {
         let axis = axis.saturating_sub(1);
         let rows = budget.checked_div(inner).unwrap_or(1).max(1);
         let rows = aligned(info, slab, axis, (rows, most.checked_div(inner).unwrap_or(1)));
-        let at = (!slab.is_empty()).then(|| vec![0; (axis + 1).min(counts.len())]);
-        Self { slab: slab.clone(), axis, rows, at }
+        let single = counts.iter().take(axis).all(|&count| count <= 1)
+            && counts.get(axis).is_none_or(|&count| count <= rows);
+        Self { pieces: slab.pieces_along(axis, rows), single }
     }
 
     /// Whether there is at most one piece.
     pub(crate) fn single(&self) -> bool {
-        let ranges = self.slab.ranges();
-        ranges.iter().take(self.axis).all(|range| range.count <= 1)
-            && ranges.get(self.axis).is_none_or(|range| range.count <= self.rows)
+        self.single
     }
 }
 
@@ -74,29 +68,7 @@ impl Iterator for Pieces {
     type Item = Slab;
 
     fn next(&mut self) -> Option<Slab> {
-        let at = self.at.as_mut()?;
-        let mut ranges = self.slab.ranges().to_vec();
-        for (i, (range, &index)) in ranges.iter_mut().zip(at.iter()).enumerate() {
-            let count = if i == self.axis { self.rows.min(range.count.saturating_sub(index)) } else { 1 };
-            let start = range.start.saturating_add(index.saturating_mul(range.step));
-            *range = Range { start, count, step: range.step };
-        }
-        let piece = Slab::new(self.slab.of(), ranges).ok();
-        let mut step = self.rows;
-        let mut more = false;
-        for (index, range) in at.iter_mut().zip(self.slab.ranges()).rev() {
-            *index = index.saturating_add(step);
-            step = 1;
-            if *index < range.count {
-                more = true;
-                break;
-            }
-            *index = 0;
-        }
-        if !more {
-            self.at = None;
-        }
-        piece
+        self.pieces.next()
     }
 }
 
@@ -151,6 +123,8 @@ pub(crate) fn for_each(
 
 #[cfg(test)]
 mod tests {
+    use sciformats_core::Range;
+
     use super::*;
     use crate::model::ElementType;
 

@@ -25,7 +25,7 @@ impl Array {
     pub fn read_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = slab.len().saturating_mul(self.typesize().into());
         let limits = self.schunk.limits();
-        let mut out = zeroed(limits.memory("bytes of the selection", size)?);
+        let mut out = zeroed(limits.memory("bytes of the selection", size)?)?;
         self.read_slab_into(slab, &mut out)?;
         Ok(out)
     }
@@ -52,7 +52,7 @@ impl Array {
             let shared = chunk.shared(&mut own)?;
             // A few blocks at a time: they are still in the cache when elements are taken out of them.
             for some in touched.chunks(threads.batch(block_bytes)) {
-                let bytes = sized(&mut scratch.0, some.len().saturating_mul(block_bytes));
+                let bytes = sized(&mut scratch.0, some.len().saturating_mul(block_bytes))?;
                 let decode = |state: &mut State, index: usize, block: &mut [u8]| {
                     let Some(Touched { block: number, axes }) = some.get(index) else { return Ok(()) };
                     let wanted = span(axes, &self.grid.block);

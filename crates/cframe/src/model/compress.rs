@@ -37,7 +37,7 @@ pub(crate) fn ordinary(chunk: &[u8]) -> Result<Vec<u8>> {
 
 fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> Result<Vec<u8>> {
     // Memory that is not written to is not taken from the system.
-    let mut out = zeroed(data.len().saturating_add(MAX_OVERHEAD));
+    let mut out = zeroed(data.len().saturating_add(MAX_OVERHEAD))?;
     let len = write(data, params, (context, kinds), &mut out)?;
     out.truncate(len);
     out.shrink_to_fit();

@@ -5,6 +5,8 @@ use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
+use sciformats_core::Result;
+
 /// A kind of value that threads keep.
 pub(crate) trait Keep: Default + 'static {
     /// Where the calling thread keeps it.
@@ -93,12 +95,12 @@ fn drop_large(buffer: &mut Vec<u8>) {
 }
 
 /// The first `len` bytes of a buffer that grows as needed. What they are is not said.
-pub(crate) fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
+pub(crate) fn sized(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         // Nothing of the old bytes is of use, so none is moved.
-        *buffer = sciformats_core::storage::zeroed(len);
+        *buffer = sciformats_core::storage::zeroed(len)?;
     }
-    buffer.get_mut(..len).unwrap_or_default()
+    Ok(buffer.get_mut(..len).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -108,13 +110,13 @@ mod tests {
     #[test]
     fn what_is_dropped_is_there_again_unless_it_is_large() {
         let mut first = Kept::<Scratch>::default();
-        sized(&mut first.0, 100).fill(7);
+        sized(&mut first.0, 100).unwrap().fill(7);
         // While one is in use another begins anew.
         assert!(Kept::<Scratch>::default().0.is_empty());
         drop(first);
         let mut again = Kept::<Scratch>::default();
         assert_eq!(again.0, [7; 100]);
-        assert_eq!(sized(&mut again.0, LARGEST + 1).len(), LARGEST + 1);
+        assert_eq!(sized(&mut again.0, LARGEST + 1).unwrap().len(), LARGEST + 1);
         drop(again);
         assert!(Kept::<Scratch>::default().0.is_empty());
     }

@@ -79,11 +79,11 @@ impl Stages {
         if moving == 0 {
             fill(out)?;
         } else {
-            fill(sized(from, out.len()))?;
+            fill(sized(from, out.len())?)?;
         }
         for stage in self.stages.iter().rev() {
             if !stage.moves() {
-                let current = if left == 0 { &mut *out } else { sized(from, out.len()) };
+                let current = if left == 0 { &mut *out } else { sized(from, out.len())? };
                 stage.decode_in_place(block, current);
                 continue;
             }
@@ -91,7 +91,7 @@ impl Stages {
             if left == 1 {
                 stage.decode_moving(input, out)?;
             } else {
-                stage.decode_moving(input, sized(to, out.len()))?;
+                stage.decode_moving(input, sized(to, out.len())?)?;
                 std::mem::swap(&mut from, &mut to);
             }
             left = left.saturating_sub(1);
@@ -111,7 +111,7 @@ impl Stages {
         let mut first = true;
         for stage in &self.stages {
             let source = if first { input } else { from.get(..input.len()).unwrap_or_default() };
-            stage.encode(block, source, sized(to, input.len()))?;
+            stage.encode(block, source, sized(to, input.len())?)?;
             std::mem::swap(&mut from, &mut to);
             first = false;
         }

@@ -294,7 +294,7 @@ fn block_steps(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Vec<Step<'s
 
 fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
     const PART: usize = 1 << 16;
-    let mut buffer = sciformats_core::storage::zeroed::<u8>(PART);
+    let mut buffer = sciformats_core::storage::zeroed::<u8>(PART)?;
     while at < end {
         let size = usize::try_from(end.saturating_sub(at)).unwrap_or(PART).min(PART);
         let part = buffer.get_mut(..size).unwrap_or_default();

@@ -37,7 +37,7 @@ impl Dataset {
         if let Some(read) = T::read_direct(member, count, &mut |out| gather(out)) {
             return read;
         }
-        let mut raw = zeroed(count.saturating_mul(size));
+        let mut raw = zeroed(count.saturating_mul(size))?;
         gather(&mut raw)?;
         T::read(&Values::new(&self.file, member, &raw, self.data_offset()))
     }

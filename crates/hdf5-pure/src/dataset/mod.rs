@@ -143,7 +143,7 @@ impl Dataset {
     /// # Errors
     /// `Malformed`, `Unsupported` (a filter), `LimitExceeded`, `Io`; [`Error::Usage`] if the slab is of another shape.
     pub fn read_raw(&self, slab: &Slab) -> Result<Vec<u8>> {
-        let mut out = zeroed(self.raw_size(slab)?);
+        let mut out = zeroed(self.raw_size(slab)?)?;
         self.read_raw_into(slab, &mut out)?;
         Ok(out)
     }
@@ -227,7 +227,7 @@ impl Dataset {
     pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
         let shape = self.shape().unwrap_or_default();
         let size = usize::try_from(self.element_size()).unwrap_or(usize::MAX);
-        let mut raw = zeroed(points.len().saturating_mul(size));
+        let mut raw = zeroed(points.len().saturating_mul(size))?;
         for (point, out) in points.iter().zip(raw.chunks_exact_mut(size.max(1))) {
             let ranges: Vec<_> = point.iter().map(|&at| sciformats_core::Range::new(at, 1)).collect();
             self.read_raw_into(&Slab::new(shape, ranges)?, out)?;

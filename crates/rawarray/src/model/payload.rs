@@ -72,7 +72,7 @@ pub(crate) fn read_slab<'a>(
 
 /// The whole array, little-endian.
 pub(crate) fn decode(storage: &(impl ReadAt + ?Sized), layout: &Layout, limits: &Limits) -> Result<Vec<u8>> {
-    let mut out = zeroed(checked_size(layout, limits)?);
+    let mut out = zeroed(checked_size(layout, limits)?)?;
     read_all(storage, layout, ByteOrder::Little, &mut out)?;
     Ok(out)
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::ReadAt;
 use super::mmap::advise_large_pages;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Ranges below this are read by one thread: starting another costs more than it saves.
 const PER_THREAD: usize = 8 << 20;
@@ -52,10 +52,14 @@ pub fn read_into_threads(
 /// a gigabyte, touching fresh pages costs as much as reading into them.
 ///
 /// The caller has checked `len`: it comes from bytes that are stored, or has passed a limit.
-pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Vec<T> {
-    let elements = bytemuck::zeroed_vec(len);
+///
+/// # Errors
+/// `Io`, where the machine has no such memory.
+pub fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
+    let elements = bytemuck::try_zeroed_vec(len)
+        .map_err(|()| Error::io("allocate", std::io::ErrorKind::OutOfMemory.into()))?;
     advise_large_pages(&elements);
-    elements
+    Ok(elements)
 }
 
 #[cfg(test)]
@@ -72,11 +76,17 @@ mod tests {
     fn parts_meet_without_gap_or_overlap() {
         let bytes: Vec<u8> = (0..3 * PER_THREAD + 11).map(|i| (i / 7) as u8).collect();
         for threads in [0, 1, 2, 3, 64] {
-            let mut out = zeroed::<u8>(bytes.len() - 5);
+            let mut out = zeroed::<u8>(bytes.len() - 5).unwrap();
             read_into_threads(&bytes, 2, &mut out, threads).unwrap();
             assert!(out == bytes[2..bytes.len() - 3], "{threads} threads");
         }
-        let mut out = zeroed::<u8>(bytes.len());
+        let mut out = zeroed::<u8>(bytes.len()).unwrap();
         assert!(read_into_threads(&bytes, 1, &mut out, 2).is_err());
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        assert!(matches!(zeroed::<u64>(usize::MAX / 16), Err(Error::Io { .. })));
+        assert!(matches!(zeroed::<u64>(usize::MAX), Err(Error::Io { .. })));
     }
 }

@@ -115,7 +115,7 @@ impl ReadAt for FileStorage {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         check_range(self.len, offset, len as u64)?;
-        let mut out = super::zeroed(len);
+        let mut out = super::zeroed(len)?;
         self.read_into(offset, &mut out)?;
         Ok(Cow::Owned(out))
     }

@@ -121,7 +121,7 @@ fn fill_buffer<'a>(
 ) -> Result<&'a [u8]> {
     check_range(storage.len(), offset, len as u64)?;
     if buffer.len() < len {
-        *buffer = zeroed(len);
+        *buffer = zeroed(len)?;
     }
     let out = buffer.get_mut(..len).unwrap_or_default();
     storage.read_into(offset, out)?;

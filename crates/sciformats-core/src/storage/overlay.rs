@@ -59,7 +59,7 @@ impl<S: ReadAt> ReadAt for Overlay<S> {
         if self.is_untouched(offset, end) {
             return self.storage.read_at(offset, len);
         }
-        let mut out = super::zeroed(len);
+        let mut out = super::zeroed(len)?;
         self.read_into(offset, &mut out)?;
         Ok(Cow::Owned(out))
     }

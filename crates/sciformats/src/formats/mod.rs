@@ -69,16 +69,16 @@ pub(crate) fn absent(format: Format) -> Error {
     Error::missing_feature(format!("the format {format}"), format.word())
 }
 
-/// Appends `size` zeroed bytes to `out` and returns them, to be read into.
+/// Appends `size` zeroed bytes to `out` and gives them, to be read into.
 #[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5", feature = "rawarray"))]
-pub(crate) fn grow(out: &mut Vec<u8>, size: usize) -> &mut [u8] {
+pub(crate) fn grow(out: &mut Vec<u8>, size: usize) -> Result<&mut [u8]> {
     let before = out.len();
     if before == 0 && out.capacity() < size {
-        *out = sciformats_core::storage::zeroed(size);
+        *out = sciformats_core::storage::zeroed(size)?;
     } else {
         out.resize(before.saturating_add(size), 0);
     }
-    out.get_mut(before..).unwrap_or_default()
+    Ok(out.get_mut(before..).unwrap_or_default())
 }
 
 /// Appends the elements of `slab` to `out`; `bytes` holds the whole array that it selects from, `size` bytes an element.

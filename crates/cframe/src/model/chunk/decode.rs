@@ -34,7 +34,7 @@ impl Chunk<'_> {
     /// `Malformed` at the stream that does not decode; `LimitExceeded` if the result is larger than the limits allow.
     pub fn decode(&self) -> Result<Vec<u8>> {
         self.check_limit()?;
-        let mut out = zeroed(self.nbytes());
+        let mut out = zeroed(self.nbytes())?;
         self.decode_into(&mut out)?;
         Ok(out)
     }
@@ -122,7 +122,7 @@ impl Chunk<'_> {
                 }
                 self.check_limit()?;
                 let mut part = std::mem::take(&mut state.part);
-                let whole = sized(&mut part.0, block.len());
+                let whole = sized(&mut part.0, block.len())?;
                 let wanted = skip..skip.saturating_add(piece.len());
                 let outcome = self.decode_part(index, wanted.clone(), (shared, state), whole);
                 if let Some(source) = whole.get(wanted) {

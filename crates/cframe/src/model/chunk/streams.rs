@@ -49,7 +49,7 @@ impl<'s> Streams<'s> {
         }
         let first = wanted.start.checked_div(planes).unwrap_or(0);
         let last = wanted.end.div_ceil(planes).min(stride);
-        let shuffled = sized(buffer, out.len());
+        let shuffled = sized(buffer, out.len())?;
         self.decode_fronts(means, (stride, first..last), shuffled)?;
         if let Some(elements) = out.get_mut(first.saturating_mul(planes)..last.saturating_mul(planes)) {
             shuffle::to_elements(shuffled, planes, elements, stride, first);
@@ -93,7 +93,7 @@ impl<'s> Streams<'s> {
         let mut planes: [&[u8]; N] = [&[]; N];
         let size = out.len().checked_div(N).unwrap_or(0).max(1);
         let mut rest = self.bytes;
-        for (plane, target) in planes.iter_mut().zip(sized(buffer, out.len()).chunks_exact_mut(size)) {
+        for (plane, target) in planes.iter_mut().zip(sized(buffer, out.len())?.chunks_exact_mut(size)) {
             *plane = match self.next(&mut rest, target.len())? {
                 (Stream::Raw(bytes), _) => bytes,
                 (stream, at) => {

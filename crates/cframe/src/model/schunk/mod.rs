@@ -263,7 +263,7 @@ impl SChunk {
     pub fn read_items(&self, first: u64, count: u64) -> Result<Vec<u8>> {
         let size = u64::from(self.typesize());
         let bytes = self.limits().memory("bytes of the items", count.saturating_mul(size))?;
-        let mut out = zeroed(bytes);
+        let mut out = zeroed(bytes)?;
         self.read_bytes(first.saturating_mul(size), &mut out)?;
         Ok(out)
     }

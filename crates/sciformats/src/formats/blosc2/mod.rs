@@ -125,7 +125,7 @@ impl Adapter {
         let bytes = self.limits.memory("bytes of the selected elements", bytes)?;
         let start = range.start.checked_mul(size).ok_or_else(too_much)?;
         if range.step == 1 || range.count <= 1 {
-            return frame.read_bytes(start, super::grow(out, bytes));
+            return frame.read_bytes(start, super::grow(out, bytes)?);
         }
         let stride = range.step.checked_mul(size).ok_or_else(too_much)?;
         let (step, width) =
@@ -221,7 +221,7 @@ impl Source for Adapter {
         let stored = total(Some(array.typesize().into()));
         let stored = self.limits.memory("bytes of the selected elements", stored)?;
         match dtype.as_ref().filter(|dtype| !canonical::is_packed(dtype)) {
-            None => array.read_slab_into(slab, super::grow(out, stored)),
+            None => array.read_slab_into(slab, super::grow(out, stored)?),
             Some(dtype) => {
                 self.limits.memory("bytes of the selected elements", total(canonical::most(dtype)))?;
                 canonical::append(dtype, &array.read_slab(slab)?, out)

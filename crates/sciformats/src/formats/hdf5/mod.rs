@@ -202,7 +202,7 @@ impl Source for Adapter {
         let size = slab.len().checked_mul(dataset.datatype().size.into());
         let size = size.ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         let size = self.limits.memory("bytes of the selected elements", size)?;
-        dataset.read_raw_into(slab, super::grow(out, size))
+        dataset.read_raw_into(slab, super::grow(out, size)?)
     }
 
     fn check(&self, visit: &mut dyn FnMut(Finding)) {

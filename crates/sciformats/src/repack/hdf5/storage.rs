@@ -153,7 +153,7 @@ impl Copy<'_> {
             let wide = || Error::usage("selection", "has more than 2^64 bytes");
             let bytes = slab.len().checked_mul(size).ok_or_else(wide)?;
             let bytes = job.file.limits().memory("bytes of the selected elements", bytes)?;
-            dataset.read_raw_into(slab, grow(out, bytes))?;
+            dataset.read_raw_into(slab, grow(out, bytes)?)?;
             job.file.count(bytes as u64);
             Ok(())
         };
