@@ -30,11 +30,11 @@ def put(file, data, exercises, generator=H5PY):
     print(json.dumps({"file": file, "exercises": exercises, "generator": generator}))
 
 
-def good(file, exercises, *fill, **options):
+def good(file, exercises, *fill, make=h5py.File, **options):
     """A file of h5py's and its manifest; returns the bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path, tree = os.path.join(folder, "file.h5"), Tree()
-        with h5py.File(path, "w", **options) as opened:
+        with make(path, "w", **options) as opened:
             for step in fill:
                 step(opened, tree)
         data = pathlib.Path(path).read_bytes()
@@ -43,6 +43,14 @@ def good(file, exercises, *fill, **options):
     put(file, data, exercises)
     put(f"expected/{file}.jsonl", manifest, f"manifest of {file}", "hashlib")
     return data
+
+
+def narrow(path, _, libver):
+    """A new file with addresses and lengths of 4 bytes."""
+    creation, access = hdf5_hostile.timeless(), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(libver, h5py.h5f.LIBVER_LATEST)
+    creation.set_sizes(4, 4)
+    return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access))
 
 
 def indexes(file, tree):
@@ -268,6 +276,10 @@ def main():
     good("attributes.h5", "attributes in dense storage", attributes, libver="latest")
     good("user-block.h5", "a user block", attributes, userblock_size=512)
     good("conventions.h5", "dimension scales and marks of programs", conventions, libver="latest")
+    earliest, latest = h5py.h5f.LIBVER_EARLIEST, h5py.h5f.LIBVER_LATEST
+    fills = [links, attributes, lambda file, tree: hdf5_peer.types(file, tree, commit=False)]
+    good("narrow-earliest.h5", "addresses and lengths of 4 bytes", *fills, indexes, make=narrow, libver=earliest)
+    good("narrow-latest.h5", "addresses and lengths of 4 bytes, newest structures", *fills, indexes, make=narrow, libver=latest)
     wrong(old, new, chunks_old, chunks_new, types)
     virtual_loops()
     hdf5_hostile.write(hostile)

@@ -263,10 +263,15 @@ class Image(ctypes.Structure):
     _fields_ = [("version", ctypes.c_int), ("generate", ctypes.c_bool), ("save", ctypes.c_bool), ("age", ctypes.c_int)]
 
 
+def ask_for_image(access):
+    """Has a file with this access end in an image of the metadata cache."""
+    library().H5Pset_mdc_image_config(ctypes.c_int64(access.id), ctypes.byref(Image(1, True, False, -1)))
+
+
 def image(hostile):
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
-    library().H5Pset_mdc_image_config(ctypes.c_int64(access.id), ctypes.byref(Image(1, True, False, -1)))
+    ask_for_image(access)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file.h5")
         file = h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, timeless(), access))

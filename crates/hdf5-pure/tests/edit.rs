@@ -6,7 +6,9 @@
 mod description;
 
 use description::{Description, describe};
-use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, Error, File, Result, Storage, Writer};
+use hdf5_pure::{
+    Bound, Committed, CreateOptions, Datatype, EditOptions, Editor, Error, File, Result, Storage, Writer,
+};
 
 const BOUNDS: [Bound; 3] = [Bound::Earliest, Bound::V18, Bound::V110];
 
@@ -128,6 +130,44 @@ fn an_attribute_of_any_size_has_a_place() {
         assert_eq!(u.attribute("long").unwrap().read::<u32>().unwrap(), long, "{bound:?}");
         assert_eq!(u.attributes().unwrap().len(), 3, "no attribute is lost beside a long one");
         assert_eq!(read.root().unwrap().attribute("long").unwrap().read::<u32>().unwrap(), long);
+    }
+}
+
+/// Committed datatypes count the attributes of them as links, and go with the last.
+#[test]
+fn attributes_of_a_committed_datatype() {
+    for bound in BOUNDS {
+        let (found, bytes) = edited(file(bound, false), |editor| {
+            let seconds = editor.root().commit("seconds", &Datatype::float64())?;
+            editor.object("fields/u")?.attribute("at", Committed { datatype: seconds, value: 1.5f32 })?;
+            editor.commit()?;
+            let seconds = editor.id("seconds")?;
+            editor.root().attribute("at", Committed { datatype: seconds, value: [2i64, 3] })?;
+            editor
+                .dataset("new")
+                .attribute("at", Committed { datatype: seconds, value: 4.0 })
+                .write(&[1])
+                .map(drop)
+        });
+        assert!(found["/seconds"].starts_with("datatype 4 "), "{bound:?}: {}", found["/seconds"]);
+        let read = File::from_bytes(bytes.clone()).unwrap();
+        assert_eq!(read.root().unwrap().attribute("at").unwrap().read::<f64>().unwrap(), [2.0, 3.0]);
+        assert_eq!(read.dataset("new").unwrap().attribute("at").unwrap().read::<f64>().unwrap(), [4.0]);
+        let (found, bytes) = edited(bytes, |editor| {
+            editor.root().remove_attribute("at")?;
+            editor.unlink("new")?;
+            editor.object("fields/u")?.rename_attribute("at", "when").map(drop)
+        });
+        assert!(found["/seconds"].starts_with("datatype 2 "), "{bound:?}: {}", found["/seconds"]);
+        let (_, bytes) = edited(bytes, |editor| editor.unlink("seconds"));
+        let read = File::from_bytes(bytes.clone()).unwrap();
+        let u = read.dataset("fields/u").unwrap();
+        assert_eq!(u.attribute("when").unwrap().read::<f64>().unwrap(), [1.5], "{bound:?}");
+        let mut editor = Editor::in_storage(storage(bytes), &EditOptions::default()).unwrap();
+        let before = editor.unaccounted().unwrap();
+        editor.object("fields/u").unwrap().remove_attribute("when").unwrap();
+        editor.commit().unwrap();
+        assert!(editor.unaccounted().unwrap() <= before, "{bound:?}: the datatype is gone");
     }
 }
 

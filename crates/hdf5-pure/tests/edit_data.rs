@@ -11,9 +11,12 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/array.rs"]
+mod array;
 #[path = "support/recorded.rs"]
 mod recorded;
 
+use array::Array as Model;
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
     Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File,
@@ -21,34 +24,6 @@ use hdf5_pure::{
 };
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
-
-/// A dataset as it should be.
-#[derive(Clone, Debug, PartialEq)]
-struct Model {
-    shape: Vec<u64>,
-    values: Vec<i32>,
-    fill: i32,
-}
-
-impl Model {
-    fn indices(slab: &Slab) -> Vec<usize> {
-        slab.runs().flat_map(|run| (0..run.len).map(move |i| (run.from + i * run.step) as usize)).collect()
-    }
-
-    fn write(&mut self, slab: &Slab, values: &[i32]) {
-        Self::indices(slab).into_iter().zip(values).for_each(|(at, &value)| self.values[at] = value);
-    }
-
-    fn resize(&mut self, shape: &[u64]) {
-        let kept: Vec<Range> =
-            shape.iter().zip(&self.shape).map(|(&a, &b)| Range::new(0, a.min(b))).collect();
-        let mut new = vec![self.fill; shape.iter().product::<u64>() as usize];
-        let from = Self::indices(&Slab::new(&self.shape, kept.clone()).unwrap());
-        let to = Self::indices(&Slab::new(shape, kept).unwrap());
-        from.into_iter().zip(to).for_each(|(from, to)| new[to] = self.values[from]);
-        (self.shape, self.values) = (shape.to_vec(), new);
-    }
-}
 
 type Make = for<'a> fn(DatasetBuilder<'a>) -> DatasetBuilder<'a>;
 

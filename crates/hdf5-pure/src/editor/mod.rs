@@ -3,8 +3,6 @@
 mod dataset;
 pub(crate) mod lock;
 mod object;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -94,8 +92,8 @@ impl Editor {
     ///
     /// # Errors
     /// `Io`; [`Error::Usage`] if the file is locked, or says that it is open for writing; `Malformed` if it is damaged;
-    /// `Unsupported` for files of several parts, with a table of shared messages or an image of a metadata cache, or with
-    /// addresses that are not 8 bytes wide.
+    /// `Unsupported` for files of several parts, with a table of shared messages, or with addresses or lengths that have neither
+    /// 4 nor 8 bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &EditOptions::default())
     }
@@ -270,5 +268,16 @@ impl Editor {
         self.settle()?;
         let session = self.tree.session()?;
         File::of_pending(Arc::clone(&session.space), self.path.as_deref(), &session.superblock, &self.options)
+    }
+
+    /// Bytes of the file, with all that is pending, that belong to no structure that a link leads to and are not known to be
+    /// free: what writing the file anew would save beside the free space. Elements of variable length are among them, as is
+    /// what other programs have lost. Every object is visited.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit); `Malformed` if two structures share a byte, or one lies in free space.
+    pub fn unaccounted(&mut self) -> Result<u64> {
+        self.settle()?;
+        self.tree.session()?.unaccounted()
     }
 }

@@ -244,7 +244,8 @@ fn read_extension(context: &mut Context, at: Address) -> Result<Option<FileSpace
     Ok(file_space)
 }
 
-fn patches(context: &Context, at: Address, len: u64) -> Result<Vec<Patch>> {
+/// What a metadata cache image lays over the file.
+pub(crate) fn patches(context: &Context, at: Address, len: u64) -> Result<Vec<Patch>> {
     const IMAGE: &str = "metadata cache image";
     let bytes = context.read(IMAGE, at, len)?;
     let entries = locate(IMAGE, context.offset(at), &bytes, |i| cache_image::image(i, context.sizes))?;

@@ -156,7 +156,7 @@ impl<'w> GroupWriter<'w> {
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the file's bound has no such type.
     pub fn commit(&mut self, path: &str, datatype: &Datatype) -> Result<ObjectId> {
-        let datatype = self.tree.settings.bound.datatype(datatype)?;
+        let datatype = self.tree.datatype(datatype)?;
         self.tree.insert(self.id, path, Kind::Datatype(datatype))
     }
 }

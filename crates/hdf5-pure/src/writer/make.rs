@@ -14,7 +14,6 @@ use crate::model::write::chunk_index::CHUNK_K;
 use crate::model::write::chunk_shape;
 use crate::model::write::chunks::Chunked;
 use crate::model::write::dataset::{Data, Dataset};
-use crate::model::write::output::SIZES;
 use crate::model::write::symbols;
 use crate::model::write::tree::{Kind, ObjectId};
 use crate::spec::message::dataspace::Dataspace;
@@ -121,7 +120,7 @@ impl<'w> DatasetBuilder<'w> {
         }
         let datatype = match (self.committed, self.datatype.take()) {
             (Some(id), _) => self.tree.committed(id)?.clone(),
-            (None, asked) => self.tree.settings.bound.datatype(asked.as_ref().unwrap_or(own))?,
+            (None, asked) => self.tree.datatype(asked.as_ref().unwrap_or(own))?,
         };
         datatype.check()?;
         let value = self.fill_value(&datatype)?;
@@ -167,7 +166,7 @@ impl<'w> DatasetBuilder<'w> {
     fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {
         match (self.fill.take(), self.undefined) {
             (Some((Some(own), bytes)), _) => {
-                let own = self.tree.settings.bound.datatype(&own)?;
+                let own = self.tree.datatype(&own)?;
                 Ok(Fill::Value(crate::convert::elements(&own, datatype, bytes)?))
             }
             (Some((None, bytes)), _) if bytes.len() as u64 == u64::from(datatype.size) => {
@@ -238,7 +237,7 @@ impl<'w> DatasetBuilder<'w> {
     fn mapped(&mut self, mappings: &[Mapping]) -> Result<Data> {
         self.tree.settings.bound.needs(Bound::V110, "virtual datasets")?;
         let mut bytes = Vec::new();
-        virtual_mapping::encode(&mut bytes, mappings, SIZES);
+        virtual_mapping::encode(&mut bytes, mappings, self.tree.output.sizes);
         Ok(Data::Virtual(self.tree.heap.put(&mut self.tree.output, &bytes)?))
     }
 

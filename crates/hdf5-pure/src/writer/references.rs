@@ -4,7 +4,6 @@ use sciformats_core::{Result, Slab};
 
 use super::store::{Encoder, Store};
 use crate::model::write::bound::Bound;
-use crate::model::write::output::SIZES;
 use crate::spec::message::datatype::{Class, Datatype, ReferenceKind};
 use crate::spec::reference::{self, Part};
 use crate::spec::selection::Selection;
@@ -26,7 +25,7 @@ impl Store for Reference {
     }
 
     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
-        values.iter().for_each(|reference| to.bytes(&reference.0.unwrap_or(0).to_le_bytes()));
+        values.iter().for_each(|reference| to.address(reference.0.unwrap_or(0)));
         Ok(())
     }
 }
@@ -77,11 +76,11 @@ impl Store for RegionReference {
     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
         for value in values {
             let Some(object) = value.object.0 else {
-                to.bytes(&[0; 12]);
+                to.bytes(&vec![0; to.address_width() + 4]);
                 continue;
             };
             let mut bytes = Vec::new();
-            put_uint(&mut bytes, object, SIZES.offsets.into());
+            put_uint(&mut bytes, object, to.address_width());
             value.selection(to.bound)?.encode(&mut bytes);
             to.heap_object(&bytes)?;
         }

@@ -4,9 +4,10 @@ use sciformats_core::{Error, Result};
 
 use crate::model::write::bound::Bound;
 use crate::model::write::global_heap::GlobalHeap;
-use crate::model::write::output::{Output, SIZES};
+use crate::model::write::output::Output;
 use crate::model::write::tree::Tree;
 use crate::spec::message::datatype::{Class, Datatype, EnumMember, Padding, ReferenceKind, VariableLength};
+use crate::spec::put_uint;
 
 /// Takes elements in the form in which they are stored.
 pub struct Encoder<'a> {
@@ -28,6 +29,17 @@ impl Encoder<'_> {
         self.out.extend_from_slice(bytes);
     }
 
+    /// Bytes of an address.
+    pub(super) fn address_width(&self) -> usize {
+        self.output.sizes.offsets.into()
+    }
+
+    /// Appends an address.
+    pub(super) fn address(&mut self, address: u64) {
+        let width = self.address_width();
+        put_uint(&mut self.out, address, width);
+    }
+
     /// Appends an element of variable length: `count` elements whose bytes are `bytes`.
     ///
     /// # Errors
@@ -36,7 +48,7 @@ impl Encoder<'_> {
         let len = u32::try_from(count).map_err(|_| Error::usage("sequence", "has 2^32 elements or more"))?;
         self.out.extend(len.to_le_bytes());
         if bytes.is_empty() {
-            self.out.extend([0; 12]);
+            self.out.resize(self.out.len() + self.address_width() + 4, 0);
             return Ok(());
         }
         self.heap_object(bytes)
@@ -44,7 +56,7 @@ impl Encoder<'_> {
 
     /// Puts an object into the file's heap and appends where it is.
     pub(super) fn heap_object(&mut self, bytes: &[u8]) -> Result<()> {
-        self.heap.put(self.output, bytes)?.encode(&mut self.out, SIZES);
+        self.heap.put(self.output, bytes)?.encode(&mut self.out, self.output.sizes);
         Ok(())
     }
 
@@ -247,7 +259,7 @@ pub(super) fn converted<T: Store>(tree: &mut Tree, values: &[T], datatype: &Data
 
 /// The elements as `datatype` has them.
 pub(crate) fn convert<T: Store>(to: Elsewhere<'_>, values: &[T], datatype: &Datatype) -> Result<Vec<u8>> {
-    let own = to.bound.datatype(&T::datatype())?;
+    let own = to.bound.datatype(&T::datatype(), to.output.sizes)?;
     let encoded = |to: Elsewhere<'_>| to.encoded(|to| T::encode(values, to)).map(|((), bytes)| bytes);
     if crate::convert::same(&own, datatype) {
         return encoded(to);

@@ -5,7 +5,6 @@ use sciformats_core::{Error, Result};
 use super::references::{Reference, RegionReference, StandardReference};
 use super::store::{Encoder, Store, encoded, refuse_indirect};
 use crate::model::write::attributes::Attribute;
-use crate::model::write::output::SIZES;
 use crate::model::write::tree::{ObjectId, Tree};
 use crate::spec::Name;
 use crate::spec::message::attribute::NewAttribute;
@@ -140,20 +139,18 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     let committed = value.committed();
     let ((datatype, shape), mut data) = encoded(tree, |to| value.store(to))?;
     let bound = tree.settings.bound;
-    let datatype = bound.datatype(&datatype)?;
+    let datatype = bound.datatype(&datatype, tree.output.sizes)?;
     let mut types = Vec::new();
     let size = match committed {
         None => {
             datatype.encode(&mut types);
             datatype.size
         }
-        Some(_) if tree.session.is_some() => {
-            return Err(Error::unsupported("an attribute of a committed datatype in a file that is edited"));
-        }
         Some(id) => {
             let wanted = tree.committed(id)?.clone();
             data = crate::convert::elements(&datatype, &wanted, data)?;
-            Shared::Committed(tree.address(id)?).encode(&mut types, SIZES, bound.version(2, 3));
+            let sizes = tree.output.sizes;
+            Shared::Committed(tree.address(id)?).encode(&mut types, sizes, bound.version(2, 3));
             wanted.size
         }
     };
@@ -171,7 +168,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     let oldest = if committed.is_some() { 2 } else { 1 };
     let version = if name.is_ascii() { bound.version(oldest, 3) } else { 3 };
     let (mut spaces, mut message) = (Vec::new(), Vec::new());
-    dataspace.encode(&mut spaces, SIZES, bound.version(1, 2));
+    dataspace.encode(&mut spaces, tree.output.sizes, bound.version(1, 2));
     if name.len() >= usize::from(u16::MAX) || types.len() > usize::from(u16::MAX) {
         return Err(Error::usage("attribute", "has a name or a datatype of 64 KiB or more"));
     }

@@ -12,7 +12,7 @@ use crate::model::context::Context;
 use crate::model::fractal_heap::Heap;
 use crate::model::object::Object;
 use crate::model::write::attributes::{self, Attribute, MAX_MESSAGE, Order};
-use crate::model::write::output::{Output, SIZES};
+use crate::model::write::output::Output;
 use crate::spec::Address;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
@@ -151,8 +151,8 @@ pub(crate) fn store(
         }
     };
     if let Some(new) = new {
-        let flags = attributes::info_message(&new).flags;
-        header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, SIZES));
+        let flags = attributes::info_message(&new, sizes).flags;
+        header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, sizes));
     }
     release(output, &old)
 }

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sciformats_core::Result;
+use sciformats_core::fault::locate;
 
 use super::session::Session;
 use super::{attributes, group};
+use crate::model::context::Context;
 use crate::model::object::Object as Stored;
+use crate::model::write::attributes::Attribute;
 use crate::model::write::group::Destination;
 use crate::model::write::tree::{Kind, Object, ObjectId};
 use crate::spec::Address;
@@ -60,9 +63,7 @@ impl Counts {
                 stored.targets.iter().for_each(|target| counts.add_stored(*target, -1));
             }
             if let Some(stored) = object.origin.as_ref().and_then(|origin| origin.attributes.as_ref()) {
-                for target in attributes::datatypes(session.context(), &object.attributes)? {
-                    counts.add_stored(target, 1);
-                }
+                counts.of_attributes(objects, session, &object.attributes, 1)?;
                 stored.datatypes.iter().for_each(|target| counts.add_stored(*target, -1));
             }
         }
@@ -180,34 +181,52 @@ impl Counts {
             }
             _ => {}
         }
-        for datatype in datatypes(session, address, &stored, loaded)? {
-            self.add_stored(datatype, -1);
+        match loaded.filter(|object| object.origin.as_ref().is_some_and(|o| o.attributes.is_some())) {
+            Some(object) => self.of_attributes(objects, session, &object.attributes, -1)?,
+            None => of_stored_attributes(context, address)?.iter().for_each(|at| self.add_stored(*at, -1)),
+        }
+        of_dataset(context, &stored)?.iter().for_each(|at| self.add_stored(*at, -1));
+        Ok(())
+    }
+
+    /// Counts the committed datatypes of attributes.
+    fn of_attributes(
+        &mut self,
+        objects: &[Object],
+        session: &Session,
+        all: &[Attribute],
+        more: i64,
+    ) -> Result<()> {
+        for attribute in all {
+            match attribute.committed {
+                Some(id) => self.add(objects, &Destination::Object(id), more),
+                None => attributes::datatypes(session.context(), std::slice::from_ref(attribute))?
+                    .iter()
+                    .for_each(|at| self.add_stored(*at, more)),
+            }
         }
         Ok(())
     }
 }
 
 /// The committed datatypes that a dataset and the attributes of an object are of.
-fn datatypes(
-    session: &Session,
-    address: Address,
-    stored: &Stored<'_>,
-    loaded: Option<&Object>,
-) -> Result<Vec<Address>> {
-    let context = session.context();
-    let loaded =
-        loaded.filter(|object| object.origin.as_ref().is_some_and(|origin| origin.attributes.is_some()));
-    let mut found = match loaded {
-        Some(object) => attributes::datatypes(context, &object.attributes)?,
-        None => attributes::datatypes(context, &attributes::load(context, address)?.0)?,
-    };
-    if let Some(message) = stored.find(MessageType::Datatype).filter(|message| message.is_shared()) {
-        let parse = |i| Shared::parse(i, context.sizes);
-        let shared =
-            sciformats_core::fault::locate("shared message", message.offset, stored.body(message), parse)?;
-        if let Shared::Committed(datatype) = shared {
-            found.push(datatype);
-        }
-    }
+pub(super) fn datatypes(context: &Context, address: Address, stored: &Stored<'_>) -> Result<Vec<Address>> {
+    let mut found = of_stored_attributes(context, address)?;
+    found.extend(of_dataset(context, stored)?);
     Ok(found)
+}
+
+fn of_stored_attributes(context: &Context, address: Address) -> Result<Vec<Address>> {
+    attributes::datatypes(context, &attributes::load(context, address)?.0)
+}
+
+fn of_dataset(context: &Context, stored: &Stored<'_>) -> Result<Option<Address>> {
+    let Some(message) = stored.find(MessageType::Datatype).filter(|message| message.is_shared()) else {
+        return Ok(None);
+    };
+    let parse = |i| Shared::parse(i, context.sizes);
+    match locate("shared message", message.offset, stored.body(message), parse)? {
+        Shared::Committed(datatype) => Ok(Some(datatype)),
+        Shared::Heap(_) => Ok(None),
+    }
 }

@@ -19,7 +19,7 @@ use crate::model::symbols::Symbols;
 use crate::model::write::attributes::MAX_MESSAGE;
 use crate::model::write::group::{Destination, Group, Member};
 use crate::model::write::links::{self, Encoded, Order};
-use crate::model::write::output::{Output, SIZES};
+use crate::model::write::output::Output;
 use crate::model::write::symbols;
 use crate::model::write::tree::ObjectId;
 use crate::spec::Address;
@@ -230,7 +230,7 @@ fn store_links(
                 creation_order: link.creation_order.unwrap_or(0),
                 message: message.clone(),
             },
-            None => Encoded::new(link),
+            None => Encoded::new(link, output.sizes),
         })
         .collect();
     let was_dense = info.is_some_and(|info| info.heap.is_some());
@@ -243,6 +243,6 @@ fn store_links(
             order.info()
         }
     };
-    header.set(MessageType::LinkInfo, 0, |out| info.encode(out, SIZES));
+    header.set(MessageType::LinkInfo, 0, |out| info.encode(out, output.sizes));
     Ok(())
 }

@@ -8,15 +8,16 @@ use sciformats_core::{Error, Result};
 use super::space::Use;
 use crate::model::context::Context;
 use crate::model::object::Object;
-use crate::model::write::output::{Output, SIZES};
+use crate::model::write::output::Output;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{FAIL_ON_WRITE, MARK_IF_UNKNOWN, Message, Version, WAS_UNKNOWN, v1, v2};
-use crate::spec::{Address, put_checksum, put_padding};
+use crate::spec::{Address, Sizes, put_checksum, put_padding};
 
 /// The header of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     address: Address,
+    sizes: Sizes,
     /// The prefix as it stands.
     prefix: Vec<u8>,
     version: Version,
@@ -76,6 +77,7 @@ impl Header {
         let relative = |offset: u64| Address(offset.saturating_sub(context.base));
         Ok(Self {
             address,
+            sizes: context.sizes,
             prefix,
             version: object.prefix.version,
             room: usize::try_from(object.prefix.chunk_size).unwrap_or(0),
@@ -221,7 +223,7 @@ impl Header {
 
     /// The messages that stay in the first chunk, and those that do not.
     fn split(&mut self) -> Result<(Vec<Message>, Vec<Message>)> {
-        let own = self.size_of(usize::from(SIZES.offsets).saturating_add(SIZES.lengths.into()));
+        let own = self.size_of(usize::from(self.sizes.offsets).saturating_add(self.sizes.lengths.into()));
         let mut left = self.room.checked_sub(own).ok_or_else(|| {
             Error::unsupported("an object header whose first chunk is too small to continue elsewhere")
         })?;
@@ -266,7 +268,7 @@ impl Header {
         let mut count = messages.len().saturating_add(elsewhere);
         if let Some(place) = more {
             let message = Message::new(MessageType::Continuation, 0, |out| {
-                small::encode_continuation(out, place, SIZES);
+                small::encode_continuation(out, place, self.sizes);
             });
             self.encode(&mut body, &message);
             count = count.saturating_add(1);

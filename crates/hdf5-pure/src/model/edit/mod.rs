@@ -8,9 +8,11 @@
 //! space ─ ranges     the file as the next commit leaves it: allocation, patches, the commit itself
 //! header             the messages of an object, changed and put back
 //! extents            where an object's structures are, to give their space back
+//! audit              whether a byte belongs to two of them
 //! ```
 
 pub(crate) mod attributes;
+mod audit;
 pub(crate) mod counts;
 pub(crate) mod dataset;
 pub(crate) mod extents;

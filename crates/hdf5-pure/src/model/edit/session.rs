@@ -14,12 +14,13 @@ use crate::model::context::Context;
 use crate::model::free_space::sections;
 use crate::model::object::Object;
 use crate::model::open::{self, Opened, Options};
-use crate::model::write::output::{Output, SIZES, Storage};
-use crate::spec::Address;
+use crate::model::write::output::{Output, Storage, Target};
+use crate::spec::cache_image;
 use crate::spec::free_space::{self, FreeSpace, Section};
 use crate::spec::message::{MessageType, file_space_info};
 use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::Cache;
+use crate::spec::{Address, Sizes};
 
 /// The file. What is read through [`context`](Self::context) is the pending state.
 pub(crate) struct Session {
@@ -57,14 +58,20 @@ impl Session {
                 "says that it is open for writing, or was not closed by who wrote to it",
             ));
         }
-        if superblock.sizes != SIZES {
-            return Err(Error::unsupported("editing a file whose addresses or lengths are not 8 bytes wide"));
+        let Sizes { offsets, lengths } = superblock.sizes;
+        if ![offsets, lengths].iter().all(|width| matches!(width, 4 | 8)) {
+            return Err(Error::unsupported(
+                "editing a file whose addresses or lengths have neither 4 nor 8 bytes",
+            ));
         }
         if matches!(superblock.rest, Rest::Old { driver_info: Some(_), .. }) {
             return Err(Error::unsupported("editing a file of several parts"));
         }
-        let space = Arc::new(Space::new(storage, position, end));
-        let opened = Opened::plain(space.clone(), path, options)?;
+        let space = Arc::new(Space::new(storage, position, end, most(superblock.sizes)));
+        let mut opened = Opened::plain(space.clone(), path, options)?;
+        if unload(&opened, &space)? {
+            opened = Opened::plain(space.clone(), path, options)?;
+        }
         let managed = opened.file_space.iter().flat_map(|info| &info.managers).flatten().next().is_some();
         let session = Self { space, superblock: opened.superblock.clone(), opened, managed };
         session.check()?;
@@ -83,6 +90,11 @@ impl Session {
         }
     }
 
+    /// Whether the file says what its free-space managers manage.
+    pub(super) fn is_managed(&self) -> bool {
+        self.managed
+    }
+
     /// Fails for what is not edited.
     fn check(&self) -> Result<()> {
         let no = |what: &'static str| Err(Error::unsupported(format!("editing a file with {what}")));
@@ -94,7 +106,6 @@ impl Session {
         let found = |kind| object.find(kind).is_some();
         match () {
             () if found(MessageType::DriverInfo) => no("several parts"),
-            () if found(MessageType::CacheImage) => no("an image of a metadata cache"),
             () => Ok(()),
         }
     }
@@ -167,7 +178,8 @@ impl Session {
     ) -> Result<()> {
         let mut header = self.header(extension)?;
         let message = header.find(MessageType::FileSpaceInfo);
-        let body = message.map(|message| file_space_info::with_manager(&message.body, manager));
+        let body = message
+            .map(|message| file_space_info::with_manager(&message.body, manager, self.context().sizes));
         header.set(MessageType::FileSpaceInfo, 0, |out| out.extend(body.into_iter().flatten()));
         header.write(output)
     }
@@ -202,8 +214,8 @@ impl Session {
             total: sections.iter().fold(0, |total, section| total.saturating_add(section.size)),
             sections: sections.len() as u64,
             serialized: sections.len() as u64,
-            address_bits: 63,
-            max_section: i64::MAX.cast_unsigned(),
+            address_bits: u16::try_from(most(sizes).ilog2().saturating_add(1)).unwrap_or(63),
+            max_section: most(sizes),
             list: None,
             list_size: 0,
             list_allocated: 0,
@@ -245,6 +257,12 @@ impl Session {
     }
 }
 
+/// The longest file that addresses and lengths of these widths allow.
+fn most(sizes: Sizes) -> u64 {
+    let bits = u32::from(sizes.offsets.min(sizes.lengths)).saturating_mul(8);
+    1u64.checked_shl(bits).unwrap_or(u64::MAX).saturating_sub(1).min(i64::MAX.cast_unsigned())
+}
+
 /// Space is managed in pages.
 const PAGED: u8 = 1;
 /// Managers of elements and of global heaps, by their place in the message.
@@ -256,6 +274,25 @@ const DATA_MANAGERS: [usize; 4] = [2, 3, 8, 9];
 /// As [`Space::free`].
 pub(crate) fn release(output: &mut Output, extents: &[Extent]) -> Result<()> {
     extents.iter().try_for_each(|extent| output.free(extent.at, extent.len, extent.usage))
+}
+
+/// Puts the entries of a metadata cache image, if there is one, where they belong, and takes the image out.
+fn unload(opened: &Opened, space: &Arc<Space>) -> Result<bool> {
+    let context = &opened.context;
+    let Rest::New { extension: Some(extension), .. } = opened.superblock.rest else { return Ok(false) };
+    let object = Object::read(context, extension)?;
+    let message =
+        object.parse(context, MessageType::CacheImage, |i| cache_image::message(i, context.sizes))?;
+    let Some((at, len)) = message.flatten() else { return Ok(false) };
+    for patch in open::patches(context, at, len)? {
+        space.write_at(patch.offset, &patch.bytes)?;
+    }
+    let mut output = Output::new(Target::Edited(space.clone()), context.base);
+    let mut header = Header::read(context, extension)?;
+    header.take(MessageType::CacheImage);
+    header.write(&mut output)?;
+    output.free(at, len, Use::Metadata)?;
+    Ok(true)
 }
 
 /// Completes a commit that was cut, or takes it back.

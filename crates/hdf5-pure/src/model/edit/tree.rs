@@ -24,7 +24,8 @@ const MAX_LINKS: usize = 16;
 impl Tree {
     /// The tree of a file that is edited.
     pub(crate) fn edit(session: Session, settings: Settings) -> Result<Self> {
-        let output = Output::new(Target::Edited(session.space.clone()), session.context().base);
+        let mut output = Output::new(Target::Edited(session.space.clone()), session.context().base);
+        output.sizes = session.context().sizes;
         let root = session.opened.root;
         let mut tree = Self::with(output, settings, Some(session));
         tree.import(root)?;
@@ -325,15 +326,15 @@ impl Tree {
         let resolve = |id: ObjectId| places.get(id.index()).copied().unwrap_or(Address(0));
         let Some(session) = &mut self.session else { return Ok(()) };
         for object in &mut self.objects {
-            if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin)
-                && !counts.deleted.contains(&origin.address)
-            {
-                dataset::settle(
-                    session,
-                    &mut self.output,
-                    &self.settings.registry,
-                    (origin.address, dataset),
-                )?;
+            if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin) {
+                // What a dataset that goes has taken is given back with what its header leads to.
+                if counts.deleted.contains(&origin.address)
+                    && let Some(edited) = &mut dataset.edited
+                {
+                    edited.outer = None;
+                }
+                let place = (origin.address, &mut **dataset);
+                dataset::settle(session, &mut self.output, &self.settings.registry, place)?;
             }
             let Some(origin) =
                 object.origin.as_ref().filter(|origin| !counts.deleted.contains(&origin.address))

@@ -4,13 +4,13 @@ use sciformats_core::Result;
 
 use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
-use super::output::{Output, SIZES};
+use super::output::Output;
 use super::tree::ObjectId;
 use crate::spec::btree_v2::record::AttributeRecord;
-use crate::spec::lookup3;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute_info::AttributeInfo;
 use crate::spec::object_header::Message;
+use crate::spec::{Sizes, lookup3};
 
 /// An attribute as it is stored.
 #[derive(Clone, Debug)]
@@ -74,10 +74,10 @@ pub(crate) fn compact(attributes: &[Attribute]) -> impl Iterator<Item = Message>
 }
 
 /// The message of dense attributes.
-pub(crate) fn info_message(info: &AttributeInfo) -> Message {
+pub(crate) fn info_message(info: &AttributeInfo, sizes: Sizes) -> Message {
     /// The message must not be shared.
     const UNSHARED: u8 = 0x04;
-    Message::new(MessageType::AttributeInfo, UNSHARED, |out| info.encode(out, SIZES))
+    Message::new(MessageType::AttributeInfo, UNSHARED, |out| info.encode(out, sizes))
 }
 
 /// Writes dense attributes.

@@ -2,8 +2,9 @@
 
 use sciformats_core::{Error, Result};
 
+use crate::spec::Sizes;
 use crate::spec::message::datatype::{
-    BitField, Class, Datatype, FixedPoint, FloatOrder, ReferenceKind, VariableLength,
+    BitField, Class, Datatype, FixedPoint, FloatOrder, Member, ReferenceKind, VariableLength,
 };
 
 /// The oldest release of the C library that must be able to read the file.
@@ -48,36 +49,39 @@ impl Bound {
     ///
     /// # Errors
     /// [`Error::Usage`] if the type needs a newer one.
-    pub(crate) fn datatype(self, datatype: &Datatype) -> Result<Datatype> {
+    pub(crate) fn datatype(self, datatype: &Datatype, sizes: Sizes) -> Result<Datatype> {
         let composed = match (self.is_old(), holds_array(datatype)) {
             (true, false) => 1,
             (true, true) => 2,
             (false, _) => 3,
         };
-        self.with_version(datatype, composed)
+        self.with_version(datatype, composed, sizes)
     }
 
-    fn with_version(self, datatype: &Datatype, composed: u8) -> Result<Datatype> {
-        let inner = |datatype: &Datatype| self.with_version(datatype, composed);
+    fn with_version(self, datatype: &Datatype, composed: u8, sizes: Sizes) -> Result<Datatype> {
+        let inner = |datatype: &Datatype| self.with_version(datatype, composed, sizes);
         let boxed = |datatype: &Datatype| inner(datatype).map(Box::new);
-        let mut class = datatype.class.clone();
+        let (mut class, mut size) = (datatype.class.clone(), datatype.size);
+        let address = u32::from(sizes.offsets);
         let version = match &mut class {
             Class::Compound(members) => {
-                for member in members.iter_mut() {
-                    member.datatype = inner(&member.datatype)?;
-                }
+                size = size.saturating_add_signed(with_members(members, inner)?);
                 composed
             }
             Class::Enumeration { base, .. } => {
                 *base = boxed(base)?;
                 composed
             }
-            Class::Array { base, .. } => {
+            Class::Array { base, dimensions } => {
                 *base = boxed(base)?;
+                size = dimensions.iter().fold(base.size, |product, n| product.saturating_mul(*n));
                 composed.max(2)
             }
-            Class::VariableLength(VariableLength::Sequence(base)) => {
-                *base = boxed(base)?;
+            Class::VariableLength(length) => {
+                if let VariableLength::Sequence(base) = length {
+                    *base = boxed(base)?;
+                }
+                size = address.saturating_add(8);
                 1
             }
             Class::Complex { base } => {
@@ -87,7 +91,14 @@ impl Bound {
             }
             Class::Reference(ReferenceKind::Standard) => {
                 self.needs(Self::V112, "references of the standard type")?;
+                if address != 8 {
+                    return Err(Error::unsupported("references of the standard type among narrow addresses"));
+                }
                 4
+            }
+            Class::Reference(kind) => {
+                size = address.saturating_add(if *kind == ReferenceKind::Region { 4 } else { 0 });
+                1
             }
             Class::FloatingPoint(float) if float.order == FloatOrder::Vax => 3,
             Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
@@ -101,7 +112,7 @@ impl Bound {
             }
             _ => 1,
         };
-        Ok(Datatype { version, size: datatype.size, class })
+        Ok(Datatype { version, size, class })
     }
 
     /// Fails unless the bound is at least `wanted`.
@@ -111,6 +122,25 @@ impl Bound {
         }
         Err(Error::usage("bound", format!("{self:?} has no {what}, which came with {wanted:?}")))
     }
+}
+
+/// Gives each member of a record the type that `inner` makes of its own; says how many bytes longer the record becomes.
+fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Datatype>) -> Result<i32> {
+    let mut grown = Vec::new();
+    for member in members.iter_mut() {
+        let new = inner(&member.datatype)?;
+        let more = i64::from(new.size).saturating_sub(member.datatype.size.into());
+        grown.push((member.offset, i32::try_from(more).unwrap_or(0)));
+        member.datatype = new;
+    }
+    if grown.iter().all(|(_, more)| *more == 0) {
+        return Ok(0);
+    }
+    let before = |end: u32| grown.iter().filter(|(at, _)| *at < end).map(|(_, more)| more).sum();
+    for member in members.iter_mut() {
+        member.offset = member.offset.saturating_add_signed(before(member.offset));
+    }
+    Ok(before(u32::MAX))
 }
 
 fn holds_array(datatype: &Datatype) -> bool {

@@ -2,7 +2,7 @@
 
 use sciformats_core::{Error, Result};
 
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::Address;
 use crate::spec::btree_v2::{Child, Counted, Header, encode_node};
 
@@ -34,16 +34,17 @@ pub(crate) fn build(
             return Err(Error::usage("records", "are too long for a node of their tree"));
         }
         let below = most.last().copied().unwrap_or(0);
-        let own = header.pointers(SIZES).last().map_or(0, |pointer| pointer.records(&header, SIZES));
+        let own =
+            header.pointers(output.sizes).last().map_or(0, |pointer| pointer.records(&header, output.sizes));
         most.push(own.saturating_add(1).saturating_mul(below).saturating_add(own));
     }
-    let at = output.allocate(Header::size(SIZES) as u64)?;
+    let at = output.allocate(Header::size(output.sizes) as u64)?;
     if total > 0 {
         let (root, _) = Builder { header, most, records }.node(output, header.depth, 0, total)?;
         (header.root, header.root_records) = (Some(root.address), root.records);
     }
     let mut bytes = Vec::new();
-    header.encode(&mut bytes, SIZES);
+    header.encode(&mut bytes, output.sizes);
     output.write(at, &bytes)?;
     Ok(at)
 }
@@ -60,7 +61,7 @@ impl Builder<'_> {
     fn node(&self, output: &mut Output, depth: u16, start: u64, n: u64) -> Result<Counted> {
         let mut bytes = Vec::new();
         let Some(below) = depth.checked_sub(1) else {
-            encode_node(&mut bytes, &self.header, SIZES, self.records(start, n), None);
+            encode_node(&mut bytes, &self.header, output.sizes, self.records(start, n), None);
             let child = Child { address: output.put(&bytes)?, records: u16::try_from(n).unwrap_or(u16::MAX) };
             return Ok((child, n));
         };
@@ -82,8 +83,8 @@ impl Builder<'_> {
             }
         }
         let header = Header { depth, ..self.header };
-        if let Some(pointer) = header.pointers(SIZES).last() {
-            encode_node(&mut bytes, &header, SIZES, &own, Some((*pointer, &pointers)));
+        if let Some(pointer) = header.pointers(output.sizes).last() {
+            encode_node(&mut bytes, &header, output.sizes, &own, Some((*pointer, &pointers)));
         }
         let records = u16::try_from(separators).unwrap_or(u16::MAX);
         Ok((Child { address: output.put(&bytes)?, records }, n))

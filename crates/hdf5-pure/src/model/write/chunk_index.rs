@@ -2,14 +2,14 @@
 
 use sciformats_core::Result;
 
-use super::output::{Output, SIZES};
+use super::output::Output;
 use super::{btree_v2, extensible_array};
 use crate::model::chunks::arrays::Numbering;
-use crate::spec::Address;
 use crate::spec::btree_v1::{ChunkKey, ChunkNode, Place};
 use crate::spec::btree_v2::record::ChunkRecord;
 use crate::spec::fixed_array::{self, Element, FixedArray};
 use crate::spec::message::layout::{IndexKind, NODE_SIZE, PAGE_BITS};
+use crate::spec::{Address, Sizes};
 
 /// Half the children of a node of a chunk tree in new files.
 pub(crate) const CHUNK_K: u16 = 32;
@@ -46,6 +46,7 @@ pub(crate) struct Chunks<'a> {
     pub(crate) size_width: usize,
     /// Half the children of a node of a chunk tree.
     pub(crate) k: u16,
+    pub(crate) sizes: Sizes,
 }
 
 impl Chunks<'_> {
@@ -78,7 +79,7 @@ impl Chunks<'_> {
 
     fn absent(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        Element { address: None, filtered: None }.encode(&mut out, SIZES, self.size_width);
+        Element { address: None, filtered: None }.encode(&mut out, self.sizes, self.size_width);
         out
     }
 
@@ -91,7 +92,7 @@ impl Chunks<'_> {
             .filter_map(|&(scaled, stored)| {
                 let mut out = Vec::new();
                 let element = Element { address: Some(stored.address), filtered: self.filters(stored) };
-                element.encode(&mut out, SIZES, self.size_width);
+                element.encode(&mut out, self.sizes, self.size_width);
                 Some((numbering.number(scaled)?, out))
             })
             .collect();
@@ -110,16 +111,16 @@ impl Chunks<'_> {
             block: None,
         };
         let elements = self.elements();
-        let header = output.allocate(FixedArray::size(SIZES) as u64)?;
+        let header = output.allocate(FixedArray::size(self.sizes) as u64)?;
         let mut bytes = Vec::new();
         if array.pages() == 0 {
-            array.encode_block(&mut bytes, SIZES, header, &dense(&elements, 0, total, &absent));
+            array.encode_block(&mut bytes, self.sizes, header, &dense(&elements, 0, total, &absent));
             array.block = Some(output.put(&bytes)?);
         } else {
             array.block = Some(self.pages(output, &array, header, &elements)?);
         }
         bytes.clear();
-        array.encode(&mut bytes, SIZES);
+        array.encode(&mut bytes, self.sizes);
         output.write(header, &bytes)?;
         Ok(header)
     }
@@ -139,7 +140,7 @@ impl Chunks<'_> {
             fixed_array::set_page(&mut bitmap, number.checked_div(page).unwrap_or(0));
         }
         let mut bytes = Vec::new();
-        array.encode_block(&mut bytes, SIZES, header, &bitmap);
+        array.encode_block(&mut bytes, self.sizes, header, &bitmap);
         let size = array.elements.saturating_mul(absent.len() as u64);
         let checksums = array.pages().saturating_mul(4);
         let len = size.saturating_add(checksums).saturating_add(bytes.len() as u64);
@@ -169,10 +170,11 @@ impl Chunks<'_> {
                 filtered: self.filters(stored),
                 scaled: scaled.to_vec(),
             };
-            record.encode(&mut records, SIZES, self.size_width);
+            record.encode(&mut records, self.sizes, self.size_width);
         }
+        let address = usize::from(self.sizes.offsets);
         let (kind, filters) = if self.filtered { (11, self.size_width.saturating_add(4)) } else { (10, 0) };
-        let size = self.dimensions.len().saturating_mul(8).saturating_add(8).saturating_add(filters);
+        let size = self.dimensions.len().saturating_mul(8).saturating_add(address).saturating_add(filters);
         btree_v2::build(output, kind, NODE_SIZE, u16::try_from(size).unwrap_or(u16::MAX), &records)
     }
 
@@ -193,7 +195,7 @@ impl Chunks<'_> {
             }),
         };
         let rank = self.dimensions.len();
-        let size = ChunkNode::size(SIZES, self.k.saturating_mul(2), rank) as u64;
+        let size = ChunkNode::size(self.sizes, self.k.saturating_mul(2), rank) as u64;
         let mut level = 0u8;
         loop {
             let parts: Vec<&[(ChunkKey, Address)]> =
@@ -212,7 +214,7 @@ impl Chunks<'_> {
                 let right = following.map(|_| at(next));
                 let mut bytes = Vec::new();
                 let place = Place { level, left: i.checked_sub(1).map(at), right };
-                node.encode(&mut bytes, SIZES, self.k, rank, place);
+                node.encode(&mut bytes, self.sizes, self.k, rank, place);
                 output.write(at(i), &bytes)?;
             }
             if above.len() <= 1 {

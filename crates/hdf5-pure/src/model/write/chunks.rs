@@ -8,14 +8,15 @@ use super::bound::Bound;
 use super::chunk_index::{Chunks, EDGE, Stored};
 use super::dataset::{allocate, too_large};
 use super::extensible_array::MAX_ELEMENTS;
-use super::output::{Output, SIZES};
+use super::output::Output;
 use super::pipeline;
 use crate::model::chunks::arrays::Numbering;
 use crate::model::copy::{Rectangle, copy, fill};
+use crate::model::edit::space::Use;
 use crate::model::filters::Registry;
-use crate::spec::Address;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::{self, IndexKind};
+use crate::spec::{Address, Sizes};
 
 /// The chunks of a dataset.
 pub(crate) struct Chunked {
@@ -263,6 +264,10 @@ impl Chunked {
         let stored = match before.filter(fits) {
             Some(before) => {
                 output.write_part(before.address, &bytes)?;
+                if before.size > size {
+                    let end = Address(before.address.0.saturating_add(size));
+                    output.free(end, before.size.saturating_sub(size), Use::Data)?;
+                }
                 Stored { size, mask, ..before }
             }
             None => Stored { address: output.put_data(&bytes)?, size, mask, live: false },
@@ -350,10 +355,10 @@ impl Chunked {
         let counts: Vec<u64> =
             largest.zip(&self.dimensions).map(|(n, chunk)| n.div_ceil((*chunk).max(1)).max(1)).collect();
         let filtered = !info.pipeline.filters.is_empty();
-        let index = self.index_kind(info, bound, &counts);
+        let index = self.index_kind(info, bound, (&counts, output.sizes));
         let size_width = match (filtered, self.wide) {
             (false, _) => 0,
-            (true, true) => SIZES.lengths.into(),
+            (true, true) => output.sizes.lengths.into(),
             (true, false) => size_width(self.chunk_bytes(info)? as u64),
         };
         let chunks = Chunks {
@@ -364,8 +369,12 @@ impl Chunked {
             filtered,
             size_width,
             k: self.k,
+            sizes: output.sizes,
         };
         let address = chunks.build(output, index)?;
+        for left in std::mem::take(&mut self.left) {
+            output.free(left.address, left.size, Use::Data)?;
+        }
         let index = match index {
             IndexKind::Single(_) if filtered => {
                 let first = self.stored.values().next();
@@ -383,7 +392,7 @@ impl Chunked {
         })
     }
 
-    fn index_kind(&self, info: &Info<'_>, bound: Bound, counts: &[u64]) -> IndexKind {
+    fn index_kind(&self, info: &Info<'_>, bound: Bound, (counts, sizes): (&[u64], Sizes)) -> IndexKind {
         if bound < Bound::V110 {
             return IndexKind::BtreeV1;
         }
@@ -400,7 +409,8 @@ impl Chunked {
                 IndexKind::Single(None)
             }
             0 if !sparse => IndexKind::FixedArray,
-            1 if !sparse && chunks < MAX_ELEMENTS => IndexKind::ExtensibleArray,
+            // The C library takes 2^32 - 1 for a maximum where lengths have 4 bytes, and then misses the dimension that grows.
+            1 if !sparse && chunks < MAX_ELEMENTS && sizes.lengths == 8 => IndexKind::ExtensibleArray,
             _ => IndexKind::BtreeV2,
         }
     }

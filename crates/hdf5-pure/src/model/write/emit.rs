@@ -12,7 +12,7 @@ use super::bound::Bound;
 use super::dataset::{Data, Dataset};
 use super::group::LinkStorage;
 use super::header::{Header, RESERVED};
-use super::output::{SIZES, Target};
+use super::output::Target;
 use super::symbols::{INTERNAL_K, LEAF_K};
 use super::tree::{Kind, Object, ObjectId, Settings, Tree};
 use super::{links, symbols};
@@ -70,7 +70,7 @@ impl Tree {
         }
         let places = self.places(&parts);
         let resolve = |id: ObjectId| places.get(id.index()).copied().unwrap_or(Address(0));
-        let k = self.group_k();
+        let (k, sizes) = (self.group_k(), self.output.sizes);
         for (object, part) in self.objects.iter().zip(&mut parts) {
             let (Kind::Group(group), Some(part)) = (&object.kind, part) else { continue };
             let tracked = self.settings.tracked;
@@ -78,7 +78,7 @@ impl Tree {
             match &mut part.links {
                 LinkStorage::Compact => {}
                 LinkStorage::Dense(info) => {
-                    let encoded: Vec<_> = links.iter().map(links::Encoded::new).collect();
+                    let encoded: Vec<_> = links.iter().map(|link| links::Encoded::new(link, sizes)).collect();
                     *info = links::build(&mut self.output, &encoded, group.order(tracked))?;
                 }
                 LinkStorage::Table(table) => {
@@ -140,15 +140,15 @@ impl Tree {
 
     /// The header of an object whose links lead where `resolve` says.
     fn header(&self, object: &Object, part: &Parts, resolve: &dyn Fn(ObjectId) -> Address) -> Result<Header> {
-        let tracked = self.settings.tracked;
+        let (tracked, sizes) = (self.settings.tracked, self.output.sizes);
         let mut messages = match &object.kind {
             Kind::Group(group) => match &part.links {
                 LinkStorage::Compact => {
-                    links::compact(&group.resolved(resolve, tracked), group.order(tracked))
+                    links::compact(&group.resolved(resolve, tracked), group.order(tracked), sizes)
                 }
-                LinkStorage::Dense(info) => links::dense(info),
+                LinkStorage::Dense(info) => links::dense(info, sizes),
                 LinkStorage::Table(table) => {
-                    vec![Message::new(MessageType::SymbolTable, 0, |out| table.encode(out, SIZES))]
+                    vec![Message::new(MessageType::SymbolTable, 0, |out| table.encode(out, sizes))]
                 }
             },
             Kind::Dataset(dataset) => self.dataset_messages(dataset, part, resolve)?,
@@ -166,11 +166,11 @@ impl Tree {
             messages.push(Message::new(MessageType::Comment, 0, |out| small::encode_comment(out, comment)));
         }
         match &part.attributes {
-            Some(info) => messages.push(attributes::info_message(info)),
+            Some(info) => messages.push(attributes::info_message(info, sizes)),
             None => {
                 if tracked && part.version == 2 {
                     let order = attributes::Order::of(&object.attributes, tracked);
-                    messages.push(attributes::info_message(&order.info()));
+                    messages.push(attributes::info_message(&order.info(), sizes));
                 }
                 messages.extend(attributes::compact(&object.attributes));
             }
@@ -185,17 +185,17 @@ impl Tree {
         part: &Parts,
         resolve: &dyn Fn(ObjectId) -> Address,
     ) -> Result<Vec<Message>> {
-        let bound = self.settings.bound;
+        let (bound, sizes) = (self.settings.bound, self.output.sizes);
         let version = |old, new| bound.version(old, new);
         let datatype = match dataset.committed {
             Some(id) => Message::new(MessageType::Datatype, CONSTANT | SHARED, |out| {
-                Shared::Committed(resolve(id)).encode(out, SIZES, version(2, 3));
+                Shared::Committed(resolve(id)).encode(out, sizes, version(2, 3));
             }),
             None => Message::new(MessageType::Datatype, CONSTANT, |out| dataset.datatype.encode(out)),
         };
         let mut messages = vec![
             Message::new(MessageType::Dataspace, 0, |out| {
-                dataset.dataspace.encode(out, SIZES, version(1, 2));
+                dataset.dataspace.encode(out, sizes, version(1, 2));
             }),
             datatype,
             fill_message(&dataset.fill, version(2, 3)),
@@ -206,11 +206,11 @@ impl Tree {
             }));
         }
         if let Data::External(files) = &dataset.data {
-            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, SIZES)));
+            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, sizes)));
         }
         if let Some(layout) = &part.layout {
             let bytes = dataset.bytes()?;
-            messages.push(Message::new(MessageType::Layout, 0, |out| layout.encode(out, SIZES, bytes)));
+            messages.push(Message::new(MessageType::Layout, 0, |out| layout.encode(out, sizes, bytes)));
         }
         Ok(messages)
     }
@@ -220,9 +220,9 @@ impl Tree {
         /// Not shared, and marked by who does not know it.
         const FLAGS: u8 = 0x14;
         let Some(info) = &self.settings.file_space else { return Ok(None) };
-        let end = Address(self.output.end());
+        let (end, sizes) = (Address(self.output.end()), self.output.sizes);
         let message =
-            Message::new(MessageType::FileSpaceInfo, FLAGS, |out| info.encode(out, SIZES, Some(end)));
+            Message::new(MessageType::FileSpaceInfo, FLAGS, |out| info.encode(out, sizes, Some(end)));
         let header = Header { version: 2, flags: 0, references: 1, messages: vec![message] }.complete()?;
         let at = self.output.allocate(header.size() as u64)?;
         header.write(&mut self.output, at, header.size())?;
@@ -258,7 +258,7 @@ impl Tree {
                 Bound::V18 => 2,
                 _ => 3,
             },
-            sizes: SIZES,
+            sizes: self.output.sizes,
             consistency_flags: 0,
             base: self.output.base(),
             end_of_file: self.output.base().saturating_add(self.output.end()),

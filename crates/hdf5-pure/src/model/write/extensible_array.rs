@@ -3,7 +3,7 @@
 use sciformats_core::Result;
 
 use super::chunk_index::dense;
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::Address;
 use crate::spec::extensible_array::{BlockPlace, ExtensibleArray, IndexBlock, SuperBlock};
 use crate::spec::fixed_array;
@@ -35,11 +35,11 @@ pub(crate) fn build(
         max_index_set: elements.last().map_or(0, |&(number, _)| number.saturating_add(1)),
         index_block: None,
     };
-    let header = output.allocate(ExtensibleArray::size(SIZES) as u64)?;
+    let header = output.allocate(ExtensibleArray::size(output.sizes) as u64)?;
     let mut builder = Builder { array, header, absent, statistics: [0; 6] };
     let index_block = Some(builder.index_block(output, elements)?);
     let mut bytes = Vec::new();
-    ExtensibleArray { index_block, ..array }.encode(&mut bytes, SIZES, builder.statistics);
+    ExtensibleArray { index_block, ..array }.encode(&mut bytes, output.sizes, builder.statistics);
     output.write(header, &bytes)?;
     Ok(header)
 }
@@ -75,7 +75,7 @@ impl Builder<'_> {
         let elements = dense(first, 0, own, self.absent);
         let block = IndexBlock { elements: &elements, data_blocks, super_blocks };
         let mut bytes = Vec::new();
-        block.encode(&mut bytes, &array, SIZES, self.header);
+        block.encode(&mut bytes, &array, output.sizes, self.header);
         output.put(&bytes)
     }
 
@@ -120,9 +120,9 @@ impl Builder<'_> {
             BlockPlace { header: self.header, first: first.saturating_sub(array.index_elements.into()) };
         let mut bytes = Vec::new();
         if array.pages(n) == 0 {
-            array.encode_data_block(&mut bytes, SIZES, place, &content);
+            array.encode_data_block(&mut bytes, output.sizes, place, &content);
         } else {
-            array.encode_data_block(&mut bytes, SIZES, place, &[]);
+            array.encode_data_block(&mut bytes, output.sizes, place, &[]);
             let page = usize::try_from(array.page()).unwrap_or(1).saturating_mul(self.absent.len()).max(1);
             content.chunks(page).for_each(|page| fixed_array::encode_page(&mut bytes, page));
         }
@@ -138,7 +138,7 @@ impl Builder<'_> {
         let first = self.array.first_of(u).saturating_sub(self.array.index_elements.into());
         let mut bytes = Vec::new();
         let block = SuperBlock { bitmap: &bitmap, data_blocks };
-        block.encode(&mut bytes, &self.array, SIZES, BlockPlace { header: self.header, first });
+        block.encode(&mut bytes, &self.array, output.sizes, BlockPlace { header: self.header, first });
         let [blocks, size, ..] = &mut self.statistics;
         *blocks = blocks.saturating_add(1);
         *size = size.saturating_add(bytes.len() as u64);

@@ -3,7 +3,7 @@
 use sciformats_core::{Error, Result};
 
 use super::btree_v2;
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::Address;
 use crate::spec::btree_v2::record::HugeObject;
 use crate::spec::fractal_heap::block::{BlockPlace, Child, IndirectBlock, direct_prefix, encode_direct};
@@ -49,14 +49,14 @@ pub(crate) fn build<'a>(
 ) -> Result<(Address, Vec<Vec<u8>>)> {
     let heap = empty(kind);
     let mut bytes = Vec::new();
-    heap.encode(&mut bytes, SIZES);
+    heap.encode(&mut bytes, output.sizes);
     let header = output.allocate(bytes.len() as u64)?;
     let mut builder =
         Builder { heap, header, open: None, next: 0, blocks: Vec::new(), huge: Vec::new(), huge_bytes: 0 };
     let ids = objects.map(|object| builder.add(output, object)).collect::<Result<_>>()?;
     let heap = builder.finish(output)?;
     bytes.clear();
-    heap.encode(&mut bytes, SIZES);
+    heap.encode(&mut bytes, output.sizes);
     output.write(header, &bytes)?;
     Ok((header, ids))
 }
@@ -87,7 +87,7 @@ impl Builder {
         if len > self.heap.max_managed.into() {
             return self.add_huge(output, object);
         }
-        let prefix = direct_prefix(&self.heap, SIZES) as u64;
+        let prefix = direct_prefix(&self.heap, output.sizes) as u64;
         let used = |open: &Open| prefix.saturating_add(open.data.len() as u64);
         if self.open.as_ref().is_none_or(|open| used(open).saturating_add(len) > open.size) {
             self.close(output)?;
@@ -98,7 +98,7 @@ impl Builder {
         open.data.extend_from_slice(object);
         let [_, _, _, count, ..] = &mut self.heap.statistics;
         *count = count.saturating_add(1);
-        Ok(HeapId::Managed { offset, length: len }.encode(&self.heap, SIZES))
+        Ok(HeapId::Managed { offset, length: len }.encode(&self.heap, output.sizes))
     }
 
     fn add_huge(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
@@ -108,8 +108,8 @@ impl Builder {
         let address = output.put(object)?;
         let stored = object.len() as u64;
         self.huge_bytes = self.huge_bytes.saturating_add(stored);
-        HugeObject { address, stored, filtered: None, key: Some(key) }.encode(&mut self.huge, SIZES);
-        Ok(HeapId::HugeIndirect { key }.encode(&self.heap, SIZES))
+        HugeObject { address, stored, filtered: None, key: Some(key) }.encode(&mut self.huge, output.sizes);
+        Ok(HeapId::HugeIndirect { key }.encode(&self.heap, output.sizes))
     }
 
     /// Opens the next block that holds `len` bytes; smaller ones before it are left out.
@@ -144,9 +144,9 @@ impl Builder {
         let mut bytes = Vec::new();
         let size = usize::try_from(open.size).unwrap_or(0);
         let place = BlockPlace { header: self.header, offset: open.offset };
-        encode_direct(&mut bytes, &self.heap, SIZES, place, (&open.data, size));
+        encode_direct(&mut bytes, &self.heap, output.sizes, place, (&open.data, size));
         self.blocks.push((open.offset, output.put(&bytes)?));
-        let used = direct_prefix(&self.heap, SIZES).saturating_add(open.data.len()) as u64;
+        let used = direct_prefix(&self.heap, output.sizes).saturating_add(open.data.len()) as u64;
         self.heap.free_space = self.heap.free_space.saturating_add(open.size.saturating_sub(used));
         let [_, allocated, ..] = &mut self.heap.statistics;
         *allocated = allocated.saturating_add(open.size);
@@ -175,7 +175,8 @@ impl Builder {
         let [space, _, iterator, _, huge_bytes, ..] = &mut self.heap.statistics;
         (*space, *iterator, *huge_bytes) = (managed, self.next, self.huge_bytes);
         if !self.huge.is_empty() {
-            self.heap.huge_btree = Some(btree_v2::build(output, 1, NODE_SIZE, 24, &self.huge)?);
+            self.heap.huge_btree =
+                Some(btree_v2::build(output, 1, NODE_SIZE, HugeObject::size(output.sizes), &self.huge)?);
         }
         Ok(self.heap)
     }
@@ -212,7 +213,7 @@ impl Builder {
         }
         let mut bytes = Vec::new();
         let place = BlockPlace { header: self.header, offset: start };
-        IndirectBlock { children }.encode(&mut bytes, &self.heap, SIZES, place);
+        IndirectBlock { children }.encode(&mut bytes, &self.heap, output.sizes, place);
         output.put(&bytes)
     }
 }

@@ -2,7 +2,7 @@
 
 use sciformats_core::Result;
 
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::Address;
 use crate::spec::global_heap::{CollectionHeader, GlobalId, HeapObject, put_free};
 
@@ -32,7 +32,7 @@ impl GlobalHeap {
 
     /// Stores an object.
     pub(crate) fn put(&mut self, output: &mut Output, data: &[u8]) -> Result<GlobalId> {
-        let needed = HeapObject::size(data.len(), SIZES);
+        let needed = HeapObject::size(data.len(), output.sizes);
         let fits = |open: &Collection| {
             open.objects < MAX_INDEX && open.bytes.len().saturating_add(needed) <= open.size
         };
@@ -42,16 +42,16 @@ impl GlobalHeap {
         let open = match &mut self.open {
             Some(open) => open,
             none => {
-                let size = self.next_size.max(needed.saturating_add(CollectionHeader::size_of(SIZES)));
+                let size = self.next_size.max(needed.saturating_add(CollectionHeader::size_of(output.sizes)));
                 self.next_size = self.next_size.saturating_mul(2).min(LAST);
                 let mut bytes = Vec::with_capacity(size);
-                CollectionHeader { size: size as u64 }.encode(&mut bytes, SIZES);
+                CollectionHeader { size: size as u64 }.encode(&mut bytes, output.sizes);
                 let at = output.allocate_data(size as u64)?;
                 none.insert(Collection { at, size, bytes, objects: 0 })
             }
         };
         open.objects = open.objects.saturating_add(1);
-        HeapObject { index: open.objects, data }.encode(&mut open.bytes, SIZES);
+        HeapObject { index: open.objects, data }.encode(&mut open.bytes, output.sizes);
         Ok(GlobalId { collection: open.at, index: open.objects.into() })
     }
 
@@ -59,7 +59,7 @@ impl GlobalHeap {
     pub(crate) fn close(&mut self, output: &mut Output) -> Result<()> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         let left = open.size.saturating_sub(open.bytes.len());
-        put_free(&mut open.bytes, left, SIZES);
+        put_free(&mut open.bytes, left, output.sizes);
         output.write(open.at, &open.bytes)
     }
 }

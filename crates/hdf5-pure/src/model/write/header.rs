@@ -2,7 +2,7 @@
 
 use sciformats_core::{Error, Result};
 
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{Message, v1, v2};
 use crate::spec::{Address, put_checksum, put_padding};
@@ -91,7 +91,7 @@ impl Header {
         let block = self.continuation();
         let place = (output.put(&block)?, block.len() as u64);
         let message = Message::new(MessageType::Continuation, 0, |out| {
-            small::encode_continuation(out, place, SIZES);
+            small::encode_continuation(out, place, output.sizes);
         });
         let messages = messages.saturating_add(1).saturating_add(nil);
         output.write(at, &self.first_chunk(&[message], room, messages))

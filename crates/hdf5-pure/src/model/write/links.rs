@@ -4,14 +4,14 @@ use sciformats_core::Result;
 
 use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::btree_v2::record::{LinkName, encode_link_order};
 use crate::spec::message::MessageType;
 use crate::spec::message::group_info::GroupInfo;
 use crate::spec::message::link::Link;
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
-use crate::spec::{Name, lookup3};
+use crate::spec::{Name, Sizes, lookup3};
 
 /// More links than this leave the header, and more attributes.
 pub(crate) const MAX_COMPACT: usize = 8;
@@ -47,9 +47,9 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
-    pub(crate) fn new(link: &Link) -> Self {
+    pub(crate) fn new(link: &Link, sizes: Sizes) -> Self {
         let mut message = Vec::new();
-        link.encode(&mut message, SIZES);
+        link.encode(&mut message, sizes);
         Self { name: link.name.clone(), creation_order: link.creation_order.unwrap_or(0), message }
     }
 
@@ -65,20 +65,20 @@ pub(crate) fn is_compact(links: &[Link], most: usize) -> bool {
 }
 
 /// The messages of a compact group.
-pub(crate) fn compact(links: &[Link], order: Order) -> Vec<Message> {
-    let mut messages = vec![info_message(&order.info()), group_info()];
+pub(crate) fn compact(links: &[Link], order: Order, sizes: Sizes) -> Vec<Message> {
+    let mut messages = vec![info_message(&order.info(), sizes), group_info()];
     messages
-        .extend(links.iter().map(|link| Message::new(MessageType::Link, 0, |out| link.encode(out, SIZES))));
+        .extend(links.iter().map(|link| Message::new(MessageType::Link, 0, |out| link.encode(out, sizes))));
     messages
 }
 
 /// The messages of a dense group whose storage is described by `info`.
-pub(crate) fn dense(info: &LinkInfo) -> Vec<Message> {
-    vec![info_message(info), group_info()]
+pub(crate) fn dense(info: &LinkInfo, sizes: Sizes) -> Vec<Message> {
+    vec![info_message(info, sizes), group_info()]
 }
 
-pub(crate) fn info_message(info: &LinkInfo) -> Message {
-    Message::new(MessageType::LinkInfo, 0, |out| info.encode(out, SIZES))
+pub(crate) fn info_message(info: &LinkInfo, sizes: Sizes) -> Message {
+    Message::new(MessageType::LinkInfo, 0, |out| info.encode(out, sizes))
 }
 
 pub(crate) fn group_info() -> Message {

@@ -73,7 +73,7 @@ impl Target {
     }
 }
 
-/// The widths of addresses and lengths in new files.
+/// The widths of addresses and lengths in new files. Files that are edited keep theirs.
 pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
 
 /// Gathered bytes are written when there are this many; longer writes go out at once.
@@ -86,6 +86,7 @@ const ALIGNMENT: u64 = 8;
 /// The file that is written: addresses count from its base.
 pub(crate) struct Output {
     target: Target,
+    pub(crate) sizes: Sizes,
     base: u64,
     end: u64,
     /// Bytes that are not written yet, and where they go.
@@ -103,7 +104,17 @@ impl Output {
     /// A file whose superblock stands at `base`, behind a user block of that length.
     pub(crate) fn new(target: Target, base: u64) -> Self {
         let pending = Vec::new();
-        Self { target, base, end: 0, pending, pending_at: 0, pending_part: false, threads: 0, pages: None }
+        Self {
+            target,
+            sizes: SIZES,
+            base,
+            end: 0,
+            pending,
+            pending_at: 0,
+            pending_part: false,
+            threads: 0,
+            pages: None,
+        }
     }
 
     /// A file that is there and ends at `end`, counted from `base`.

@@ -2,13 +2,13 @@
 
 use sciformats_core::{Error, Result};
 
-use super::output::{Output, SIZES};
+use super::output::Output;
 use crate::spec::btree_v1::{GroupNode, Place};
 use crate::spec::local_heap::LocalHeap;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::small::SymbolTable;
 use crate::spec::symbol_table::{Cache, Entry, Node};
-use crate::spec::{Address, pad8, put_padded_name};
+use crate::spec::{Address, Sizes, pad8, put_padded_name};
 
 /// Half the entries of a symbol table node, and half the children of a group's tree node.
 pub(crate) const LEAF_K: u16 = 4;
@@ -26,18 +26,18 @@ pub(crate) fn name(heap: &mut Vec<u8>, name: &[u8]) -> u64 {
 
 /// Writes a local heap whose data are `data`.
 pub(crate) fn local_heap(output: &mut Output, data: &[u8]) -> Result<Address> {
-    let size = LocalHeap::size_of(SIZES);
+    let size = LocalHeap::size_of(output.sizes);
     let at = output.allocate(size.saturating_add(data.len()) as u64)?;
     let place = Address(at.0.saturating_add(size as u64));
-    let mut bytes = heap_header(data.len(), place);
+    let mut bytes = heap_header(data.len(), place, output.sizes);
     bytes.extend_from_slice(data);
     output.write(at, &bytes)?;
     Ok(at)
 }
 
-fn heap_header(len: usize, data: Address) -> Vec<u8> {
+fn heap_header(len: usize, data: Address, sizes: Sizes) -> Vec<u8> {
     let mut bytes = Vec::new();
-    LocalHeap { size: len as u64, free_list: NO_FREE_BLOCK, data }.encode(&mut bytes, SIZES);
+    LocalHeap { size: len as u64, free_list: NO_FREE_BLOCK, data }.encode(&mut bytes, sizes);
     bytes
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn build(
         None => local_heap(output, &heap)?,
         Some(table) => {
             let data = output.put(&heap)?;
-            output.write(table.heap, &heap_header(heap.len(), data))?;
+            output.write(table.heap, &heap_header(heap.len(), data, output.sizes))?;
             table.heap
         }
     };
@@ -91,10 +91,10 @@ fn tree(
     let mut below = Vec::new();
     for part in entries.chunks(usize::from(leaf_k).saturating_mul(2).max(1)) {
         let mut bytes = Vec::new();
-        Node { entries: part.to_vec() }.encode(&mut bytes, SIZES, leaf_k);
+        Node { entries: part.to_vec() }.encode(&mut bytes, output.sizes, leaf_k);
         below.push((output.put(&bytes)?, part.last().map_or(0, |entry| entry.name)));
     }
-    let size = GroupNode::size(SIZES, internal_k.saturating_mul(2)) as u64;
+    let size = GroupNode::size(output.sizes, internal_k.saturating_mul(2)) as u64;
     let mut level = 0u8;
     loop {
         let parts: Vec<&[(Address, u64)]> = match below.is_empty() {
@@ -114,7 +114,7 @@ fn tree(
             let right = i.checked_add(1).filter(|&next| next < parts.len() as u64).map(at);
             let mut bytes = Vec::new();
             let place = Place { level, left: i.checked_sub(1).map(at), right };
-            node.encode(&mut bytes, SIZES, internal_k, place);
+            node.encode(&mut bytes, output.sizes, internal_k, place);
             output.write(at(i), &bytes)?;
             key = part.last().map_or(0, |&(_, last)| last);
             above.push((at(i), key));

@@ -190,6 +190,11 @@ impl Tree {
         }
     }
 
+    /// A datatype as the file has it.
+    pub(crate) fn datatype(&self, datatype: &Datatype) -> Result<Datatype> {
+        self.settings.bound.datatype(datatype, self.output.sizes)
+    }
+
     /// The group at `path` below `from`; groups that are missing are made.
     pub(crate) fn group_at(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
         let mut at = if path.starts_with('/') { ObjectId::ROOT } else { from };

@@ -107,6 +107,11 @@ impl ChunkRecord {
 }
 
 impl HugeObject {
+    /// Bytes of a record of type 1.
+    pub(crate) fn size(sizes: Sizes) -> u16 {
+        u16::from(sizes.lengths).saturating_mul(2).saturating_add(sizes.offsets.into())
+    }
+
     /// Appends a record of type 1.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
         put_address(out, Some(self.address), sizes);

@@ -83,21 +83,21 @@ impl FileSpaceInfo {
     }
 }
 
-/// The body of a message with another manager of everything, or none, in a file whose addresses and lengths have 8 bytes.
-/// `end` is the end of the file without the manager.
-pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>) -> Vec<u8> {
-    const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
-    /// Version, strategy and threshold.
-    const FIRST: usize = 10;
-    /// Version, strategy, persistence, threshold, page size, page-end threshold.
-    const SECOND: usize = 21;
-    let (old, kept) = if body.first() == Some(&0) { (true, FIRST) } else { (false, SECOND) };
+/// The body of a message with another manager of everything, or none. `manager` is its address and the end of the file
+/// without it.
+pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>, sizes: Sizes) -> Vec<u8> {
+    let length = usize::from(sizes.lengths);
+    // Version, strategy and threshold; or version, strategy, persistence, threshold, page size, page-end threshold.
+    let (old, kept) = match body.first() {
+        Some(0) => (true, length.saturating_add(2)),
+        _ => (false, length.saturating_mul(2).saturating_add(5)),
+    };
     let mut new = body.get(..kept).unwrap_or(body).to_vec();
     if !old {
-        put_address(&mut new, manager.map(|(_, end)| Address(end)), SIZES);
+        put_address(&mut new, manager.map(|(_, end)| Address(end)), sizes);
     }
     // The first is that of metadata, which stands for all where elements have none of their own.
-    put_address(&mut new, manager.map(|(at, _)| at), SIZES);
+    put_address(&mut new, manager.map(|(at, _)| at), sizes);
     new.resize(body.len().max(new.len()), 0xff);
     new
 }
@@ -115,11 +115,12 @@ mod tests {
             .collect::<Vec<u8>>();
         let (_, info) = FileSpaceInfo::parse(&body, SIZES).unwrap();
         assert_eq!((info.managers.len(), info.managers[2]), (12, Some(Address(3))));
-        let without = with_manager(&body, None);
+        let without = with_manager(&body, None, SIZES);
         let (_, after) = FileSpaceInfo::parse(&without, SIZES).unwrap();
         assert_eq!(after, FileSpaceInfo { managers: vec![None; 12], ..info });
         assert_eq!(without.len(), body.len());
-        let (_, one) = FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60))), SIZES).unwrap();
+        let (_, one) =
+            FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60)), SIZES), SIZES).unwrap();
         assert_eq!(one.managers.iter().flatten().count(), 1);
         assert_eq!(one.managers[0], Some(Address(77)));
     }

@@ -30,7 +30,7 @@ use crate::model::write::bound::Bound;
 use crate::model::write::chunks::Info;
 use crate::model::write::dataset::{Data, Dataset, too_large};
 use crate::model::write::extensible_array::MAX_ELEMENTS;
-use crate::model::write::output::{Output, SIZES};
+use crate::model::write::output::Output;
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::dataspace::Dataspace;
@@ -118,12 +118,13 @@ pub(crate) fn settle(
     let mut header = session.header(address)?;
     if layout != edited.layout {
         let bytes = dataset.bytes()?;
-        header.set(MessageType::Layout, 0, |out| layout.encode(out, SIZES, bytes));
+        header.set(MessageType::Layout, 0, |out| layout.encode(out, output.sizes, bytes));
     }
     if dataset.dataspace != edited.dataspace {
         let version = header.find(MessageType::Dataspace).and_then(|message| message.body.first().copied());
         let dataspace = &dataset.dataspace;
-        header.set(MessageType::Dataspace, 0, |out| dataspace.encode(out, SIZES, version.unwrap_or(2)));
+        header
+            .set(MessageType::Dataspace, 0, |out| dataspace.encode(out, output.sizes, version.unwrap_or(2)));
     }
     header.write(output)?;
     let dataspace = dataset.dataspace.clone();
@@ -229,9 +230,6 @@ impl Dataset {
         let layout = self.close(output, registry, bound)?;
         release(output, &old)?;
         if let Data::Chunked(chunked) = &mut self.data {
-            for left in std::mem::take(&mut chunked.left) {
-                output.free(left.address, left.size, Use::Data)?;
-            }
             let live = chunked.implicit.is_none();
             chunked.stored.values_mut().for_each(|stored| stored.live = live);
         }

@@ -60,6 +60,8 @@ struct State {
     base: u64,
     /// Bytes of a page, where space is managed in pages.
     page: Option<u64>,
+    /// Where the file must end, counted from there.
+    most: u64,
     /// The end of the last commit, and of what is taken now.
     live_end: u64,
     end: u64,
@@ -114,12 +116,14 @@ impl Use {
 }
 
 impl Space {
-    /// The file in `storage`, whose superblock stands at `base` and which ends at `end`, counted from there.
-    pub(crate) fn new(storage: Box<dyn Storage>, base: u64, end: u64) -> Self {
+    /// The file in `storage`, whose superblock stands at `base` and which ends at `end`, counted from there, and never
+    /// behind `most`.
+    pub(crate) fn new(storage: Box<dyn Storage>, base: u64, end: u64, most: u64) -> Self {
         Self(RwLock::new(State {
             storage,
             base,
             page: None,
+            most,
             live_end: end,
             end,
             free: ByUse::default(),
@@ -165,9 +169,7 @@ impl Space {
         let place = |start: u64, end: u64| start_in((start, end), len, unit, page);
         let at = match state.free.of(list).take(len, place) {
             Some(at) => at,
-            None => state
-                .extend(len, list, unit)
-                .ok_or_else(|| Error::usage("file", "would be longer than 2^63 bytes"))?,
+            None => state.extend(len, list, unit).ok_or_else(too_long)?,
         };
         state.fresh.insert(at, at.saturating_add(len));
         Ok(Address(at))
@@ -180,7 +182,7 @@ impl Space {
     pub(crate) fn append(&self, len: u64) -> Result<Address> {
         let mut state = self.change();
         let at = state.extend(len, Use::Metadata, 1);
-        let at = at.ok_or_else(|| Error::usage("file", "would be longer than 2^63 bytes"))?;
+        let at = at.ok_or_else(too_long)?;
         state.fresh.insert(at, at.saturating_add(len));
         Ok(Address(at))
     }
@@ -335,6 +337,10 @@ fn start_in((start, end): (u64, u64), len: u64, unit: u64, page: Option<u64>) ->
     Some(at).filter(|at| at.checked_add(len).is_some_and(|last| last <= end))
 }
 
+fn too_long() -> Error {
+    Error::usage("file", "would be longer than its addresses reach")
+}
+
 impl State {
     /// The end of `len` bytes at `at`, which must lie behind the superblock's start and not behind `bound`.
     fn check(&self, at: Address, len: u64, bound: u64) -> Result<u64> {
@@ -368,7 +374,7 @@ impl State {
             Some(page) => used.checked_next_multiple_of(page)?,
             None => used,
         };
-        end.checked_add(self.base).filter(|&end| end < i64::MAX.cast_unsigned())?;
+        end.checked_add(self.base).filter(|&end| end < self.most)?;
         let before = std::mem::replace(&mut self.end, end);
         self.free.of(usage).insert(before, start);
         self.free.of(usage).insert(used, end);
@@ -436,7 +442,7 @@ impl ReadAt for Space {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         check_range(self.len(), offset, len as u64)?;
-        let mut out = sciformats_core::storage::zeroed(len);
+        let mut out = sciformats_core::storage::zeroed(len)?;
         self.read_into(offset, &mut out)?;
         Ok(Cow::Owned(out))
     }

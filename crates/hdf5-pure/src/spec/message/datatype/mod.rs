@@ -327,7 +327,7 @@ mod tests {
         #[test]
         fn encoded_and_parsed(datatype in any_datatype()) {
             for bound in [crate::Bound::Earliest, crate::Bound::V18] {
-                let datatype = bound.datatype(&datatype).unwrap();
+                let datatype = bound.datatype(&datatype, crate::spec::test::SIZES).unwrap();
                 let mut bytes = Vec::new();
                 datatype.encode(&mut bytes);
                 prop_assert_eq!(Datatype::parse(&bytes).unwrap(), (&[][..], datatype));

@@ -1,0 +1,34 @@
+//! Arbitrary steps: the file holds what a model of it says, and no byte of it belongs to two structures.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "support/arbitrary.rs"]
+mod arbitrary;
+#[path = "support/array.rs"]
+mod array;
+#[allow(dead_code, reason = "room and steps are of use to other tests")]
+#[path = "support/recorded.rs"]
+mod recorded;
+
+#[test]
+fn arbitrary_steps_leave_what_was_meant_and_nothing_belongs_to_two() {
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    for bound in 0..5 {
+        for _ in 0..30 {
+            let mut steps = vec![bound];
+            for _ in 0..100 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                steps.extend(random.to_le_bytes());
+            }
+            arbitrary::run(&steps);
+        }
+    }
+}

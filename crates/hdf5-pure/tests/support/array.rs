@@ -1,0 +1,31 @@
+//! A dataset as it should be: a plain array.
+
+use hdf5_pure::{Range, Slab};
+
+/// Shape, elements row by row, and what new elements are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    pub(crate) shape: Vec<u64>,
+    pub(crate) values: Vec<i32>,
+    pub(crate) fill: i32,
+}
+
+impl Array {
+    fn indices(slab: &Slab) -> Vec<usize> {
+        slab.runs().flat_map(|run| (0..run.len).map(move |i| (run.from + i * run.step) as usize)).collect()
+    }
+
+    pub(crate) fn write(&mut self, slab: &Slab, values: &[i32]) {
+        Self::indices(slab).into_iter().zip(values).for_each(|(at, &value)| self.values[at] = value);
+    }
+
+    pub(crate) fn resize(&mut self, shape: &[u64]) {
+        let kept: Vec<Range> =
+            shape.iter().zip(&self.shape).map(|(&a, &b)| Range::new(0, a.min(b))).collect();
+        let mut new = vec![self.fill; shape.iter().product::<u64>() as usize];
+        let from = Self::indices(&Slab::new(&self.shape, kept.clone()).unwrap());
+        let to = Self::indices(&Slab::new(shape, kept).unwrap());
+        from.into_iter().zip(to).for_each(|(from, to)| new[to] = self.values[from]);
+        (self.shape, self.values) = (shape.to_vec(), new);
+    }
+}
