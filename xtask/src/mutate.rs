@@ -175,7 +175,6 @@ fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
     let mut child = limited(program)
         .arg(command)
         .arg(file)
-        .args(["--limit-memory", &format!("{KIBIBYTES}KiB")])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -279,7 +279,7 @@ impl File {
     ///
     /// # Errors
     /// As [`Source::read`], and those of `visit`; [`Error::LimitExceeded`] for selections of more bytes than the limit on
-    /// memory and a thousand times the file, as going through what a few bytes declare would not end.
+    /// memory, its default, and a thousand times the file: going through what a few bytes declare would not end.
     pub fn for_each_piece(
         &self,
         (id, info): (ObjectId, &ArrayInfo),
@@ -288,7 +288,8 @@ impl File {
     ) -> Result<()> {
         let memory = self.options.limits.memory;
         let declared = slab.len().saturating_mul(info.element.size().unwrap_or(1));
-        let limit = memory.max(self.size.saturating_mul(UNFOLDED));
+        // A lower limit on memory refuses nothing: pieces need little of it.
+        let limit = memory.max(Limits::default().memory).max(self.size.saturating_mul(UNFOLDED));
         if declared > limit {
             return Err(Error::LimitExceeded { what: "bytes of the selection", declared, limit });
         }
