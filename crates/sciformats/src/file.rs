@@ -358,6 +358,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_few_bytes_declare_is_not_gone_through() {
+        let file = File::from(Memory::single(Format::Hdf5, array::<u16>(&[1], &[7])));
+        let array = file.array("/").unwrap();
+        let declared = Slab::all(&[1 << 34]).unwrap();
+        let walked = file
+            .for_each_piece((array.id(), array.info()), &declared, &mut |_, _| Ok(ControlFlow::Continue(())));
+        assert!(matches!(walked, Err(Error::LimitExceeded { declared: 0x8_0000_0000, .. })));
+    }
+
+    #[test]
     fn reading_ahead_gives_the_same_pieces() {
         let values: Vec<u16> = (0..5_000_000).map(|i| i as u16).collect();
         for threads in [1, 2] {
