@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn walk(file: Vec<u8>, options: &Options) {
-    let Ok(frame) = Frame::in_storage(file, 0, options) else { return };
+    let Ok(frame) = Frame::from_storage(file, 0, options) else { return };
     let names: Vec<String> = frame.vlmeta_names().map(str::to_owned).collect();
     names.iter().for_each(|name| drop(frame.vlmeta(name)));
     let mut end = 0;

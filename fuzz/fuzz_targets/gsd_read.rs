@@ -2,16 +2,16 @@
 #![no_main]
 
 use gsd_rs::hoomd::Trajectory;
-use gsd_rs::{Chunk, Element, Limits, ReadOptions, Reader, Writer};
+use gsd_rs::{Chunk, Element, Limits, OpenOptions, Reader, Writer};
 use libfuzzer_sys::fuzz_target;
 use sciformats_fuzz::bounded;
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default().with_memory(2 << 20).with_items(10_000);
-    let options = ReadOptions::default().with_limits(limits);
+    let options = OpenOptions::default().with_limits(limits);
     let file = data.to_vec();
     bounded(data.len(), || {
-        if let Ok(reader) = Reader::with_options(file, &options) {
+        if let Ok(reader) = Reader::from_storage(file, &options) {
             layer(&reader);
             schema(reader);
         }
@@ -71,14 +71,14 @@ fn schema(reader: Reader) {
 
 /// Whatever is in the file, appending gives a file that opens; and the frame is there, if the file was sound before.
 fn append(file: Vec<u8>) {
-    let sound = Reader::new(file.clone()).is_ok_and(|reader| reader.verify().is_ok());
+    let sound = Reader::from_bytes(file.clone()).is_ok_and(|reader| reader.verify().is_ok());
     let Ok(mut writer) = Writer::append_on(file) else { return };
     let frame = writer.frames();
     if writer.write("appended", 1, &[7u8]).is_err() || writer.end_frame().is_err() {
         return;
     }
     let Ok(file) = writer.into_bytes() else { return };
-    let reader = Reader::new(file).expect("what was written can be opened");
+    let reader = Reader::from_bytes(file).expect("what was written can be opened");
     assert_eq!(reader.frames(), frame + 1);
     if sound {
         let chunk = reader.find(frame, "appended").expect("it is in order").expect("it was written");

@@ -23,7 +23,7 @@ fn edit(file: Vec<u8>) {
     let rows = editor.dims().last().copied().unwrap_or(0);
     let added = size > 0 && size < LONGEST && editor.append_bytes(&vec![7; size as usize]).is_ok();
     let changed = editor.set_metadata(b"fuzz").is_ok();
-    let reader = Reader::new(editor.into_storage()).expect("what was changed can be opened");
+    let reader = Reader::from_bytes(editor.into_storage()).expect("what was changed can be opened");
     if added {
         assert_eq!(reader.dims().last(), Some(&(rows + 1)));
     }
@@ -36,6 +36,6 @@ fn resume(file: Vec<u8>) {
     let Ok(stream) = StreamWriter::continue_from(file) else { return };
     let rows = stream.rows();
     let Ok(file) = stream.finish() else { return };
-    let reader = Reader::new(file).expect("what was finished can be opened");
+    let reader = Reader::from_bytes(file).expect("what was finished can be opened");
     assert_eq!(reader.dims().last(), Some(&rows));
 }

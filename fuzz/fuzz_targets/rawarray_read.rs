@@ -2,17 +2,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rawarray::{Element, ElementType, Limits, Range, ReadOptions, Reader, Slab};
+use rawarray::{Element, ElementType, Limits, Range, OpenOptions, Reader, Slab};
 use sciformats_fuzz::bounded;
 
 fuzz_target!(|data: &[u8]| {
     // The options are part of the input, so that files with undefined flags are looked into as well.
     let lenient = data.last().is_some_and(|byte| byte & 1 == 1);
     let limits = Limits::default().with_memory(3 << 20).with_depth(4);
-    let options = ReadOptions::default().with_limits(limits).with_undefined_flags_ignored(lenient);
+    let options = OpenOptions::default().with_limits(limits).with_undefined_flags_ignored(lenient);
     let file = data.to_vec();
     bounded(data.len(), || {
-        if let Ok(reader) = Reader::with_options(file, &options) {
+        if let Ok(reader) = Reader::from_storage(file, &options) {
             walk(&reader);
         }
     });

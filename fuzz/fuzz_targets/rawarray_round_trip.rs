@@ -78,7 +78,7 @@ fn content(input: &Input, element: ElementType, elements: u64) -> Vec<u8> {
 
 /// The file holds this array and no other.
 fn is(file: &[u8], element: ElementType, dims: &[u64], bytes: &[u8], metadata: &[u8]) {
-    let reader = Reader::new(file.to_vec()).expect("it was just written");
+    let reader = Reader::from_bytes(file.to_vec()).expect("it was just written");
     assert_eq!((reader.element(), reader.dims()), (element, dims));
     assert_eq!(reader.read_bytes().expect("it was just written"), bytes);
     assert_eq!(*reader.metadata().expect("it was just written"), *metadata);

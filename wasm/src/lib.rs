@@ -50,13 +50,13 @@ fn blosc2(bytes: Vec<u8>) -> Elements {
 }
 
 fn gsd(bytes: Vec<u8>) -> Elements {
-    let reader = gsd_rs::Reader::new(bytes)?;
+    let reader = gsd_rs::Reader::from_bytes(bytes)?;
     let chunk = reader.find(0, "f64")?.ok_or("there is no such chunk")?;
     Ok(reader.read::<f64>(&chunk)?.iter().copied().flat_map(f64::to_le_bytes).collect())
 }
 
 fn rawarray(bytes: Vec<u8>) -> Elements {
-    let values: Vec<f32> = rawarray::Reader::new(bytes)?.read()?;
+    let values: Vec<f32> = rawarray::Reader::from_bytes(bytes)?.read()?;
     Ok(values.into_iter().flat_map(f32::to_le_bytes).collect())
 }
 

@@ -193,6 +193,7 @@ def hostile():
     bad("data-cut", plain[:-1], "a block that the file ends in")
     huge = 1 << 62
     bad("zip-bomb-declared", tree(a=ndarray(count=huge)) + block(EIGHT, b"zlib", zlib.compress(EIGHT), data_size=huge), "a few bytes that claim to be 2^62")
+    bad("lz4-frame-declared", tree(a=ndarray()) + block(EIGHT, b"lz4f", lz4.frame.compress(EIGHT), data_size=0xFF000030), "a few bytes that claim to be 4 GiB")
     many = zlib.compress(bytes(1 << 22))
     bad("zip-bomb-short", tree(a=ndarray()) + block(EIGHT, b"zlib", many), "8 bytes that are 4 MiB")
     bad("zlib-short", tree(a=ndarray(count=9)) + block(EIGHT, b"zlib", zlib.compress(EIGHT), data_size=9), "9 bytes that are 8")

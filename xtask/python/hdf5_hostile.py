@@ -286,6 +286,14 @@ def image(hostile):
     hostile("cache-image-outside.h5", data, "an entry of a cache image that belongs beyond the file", (entry + 14, word(1 << 50)), sealed=start)
 
 
+def declared(hostile):
+    def fill(file):
+        file.create_dataset("external", (1 << 59,), "<i4", external=[("no-such-file.raw", 0, h5py.h5f.UNLIMITED)])
+        file.create_dataset("beside", data=values((5,), "<i4"))
+
+    hostile("external-2-eib.h5", made(fill)[0], "a dataset of 2 EiB in an external file that is not there")
+
+
 def write(hostile):
-    for step in (links, headers, deep, chunks, shared, space, image):
+    for step in (links, headers, deep, chunks, shared, space, image, declared):
         step(hostile)

@@ -170,7 +170,7 @@ fn prepare_large(folder: &Path) -> Outcome {
 }
 
 fn map(folder: &Path, name: &str, watch: &mut Watch) -> Outcome {
-    let options = OpenOptions::default().with_map(true);
+    let options = OpenOptions::default().with_mapped(true);
     // Often enough that the clock is no matter.
     watch.time(|| {
         for _ in 0..200 {

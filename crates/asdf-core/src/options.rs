@@ -28,9 +28,9 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// Which other files may be opened on its behalf.
     pub external: External,
-    /// Whether the file is mapped into memory: stored bytes are then borrowed rather than read. Another process that
-    /// cuts the file short while it is mapped ends this one.
-    pub map: bool,
+    /// Whether the file is mapped into memory: stored bytes are then borrowed rather than read. Default: no, since a file
+    /// that is edited in place may become shorter, which ends a process that has it mapped.
+    pub mapped: bool,
     /// Threads for decoding; 0 for as many as the machine runs at once.
     pub threads: usize,
 }
@@ -50,8 +50,8 @@ impl OpenOptions {
 
     /// The same, mapped into memory or not.
     #[must_use]
-    pub fn with_map(self, map: bool) -> Self {
-        Self { map, ..self }
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
     }
 
     /// The same with another number of threads.

@@ -59,7 +59,7 @@ impl Asdf {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let storage: Arc<dyn ReadAt> = if options.map {
+        let storage: Arc<dyn ReadAt> = if options.mapped {
             Arc::new(journal::view(Mapped::open(path)?)?)
         } else {
             Arc::new(journal::view(FileStorage::open(path)?)?)

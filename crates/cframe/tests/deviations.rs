@@ -217,7 +217,7 @@ fn no_block_size_no_chunk_size_and_bytes_around() {
     let mut schunk = SChunk::new(Params::new(4));
     schunk.append(&data(1000)).unwrap();
     let bytes = [vec![0xEE; 1001], schunk.to_bytes().unwrap(), vec![0xDD; 77]].concat();
-    let frame = Frame::in_storage(bytes, 1001, &Options::default()).unwrap();
+    let frame = Frame::from_storage(bytes, 1001, &Options::default()).unwrap();
     assert_eq!(frame.block_size(), 0);
     assert_eq!(frame.chunk(0).unwrap().decode().unwrap(), data(1000));
     let behind = frame.anatomy().behind;

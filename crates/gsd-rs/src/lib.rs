@@ -43,7 +43,7 @@ mod writer;
 pub use chunk::Chunk;
 pub use element::Element;
 pub use options::CreateOptions;
-pub use reader::{ReadOptions, Reader, Space};
+pub use reader::{OpenOptions, Reader, Space};
 pub use region::{Region, RegionWriter};
 pub use sciformats_core::{Error, Limits, Result, storage};
 pub use spec::{Block, ElementType, Header, Label, Version};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::storage::{Mapped, machine_threads, read_into_threads, zeroed};
+use sciformats_core::storage::{FileStorage, Mapped, machine_threads, read_into_threads, zeroed};
 use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result};
 
 use crate::chunk::size_of_range;
@@ -14,20 +14,35 @@ use crate::model::open::{Opened, open};
 use crate::spec::IndexEntry;
 use crate::{Chunk, Element, ElementType, Header};
 
-/// How a file is read.
-#[derive(Clone, Debug, Default)]
+/// How a file is opened.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct ReadOptions {
+pub struct OpenOptions {
     /// What the file may ask of the machine. The file layer hands out bytes that are stored and needs few limits;
     /// the schemas on top of it unfold defaults.
     pub limits: Limits,
+    /// Whether the file is mapped into memory, which takes the same time for every size. Default: yes. A mapped file must
+    /// not be cut shorter by another process while it is open, see [`Mapped`].
+    pub mapped: bool,
 }
 
-impl ReadOptions {
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), mapped: true }
+    }
+}
+
+impl OpenOptions {
     /// The same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits }
+        Self { limits, ..self }
+    }
+
+    /// The same options, mapped or not.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
     }
 }
 
@@ -48,45 +63,54 @@ pub struct Reader {
     storage: Box<dyn ReadAt>,
     /// The file behind the storage, if it was opened by a path and can be mapped again.
     file: Option<(File, PathBuf)>,
-    options: ReadOptions,
+    options: OpenOptions,
     opened: Opened,
 }
 
 impl Reader {
-    /// Opens a file and maps it into memory, which takes the same time for every size. The file must not be cut
-    /// shorter meanwhile, see [`Mapped`]; use [`Reader::new`] with a
-    /// [`FileStorage`](sciformats_core::storage::FileStorage) if that may happen.
+    /// Opens a file.
     ///
     /// # Errors
     /// `Io`; [`Error::Malformed`] if this is no GSD file, or a block of it lies outside; [`Error::Unsupported`] for a
     /// layer other than 0.3, 1.x and 2.x.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
+        if !options.mapped {
+            return Self::from_storage(FileStorage::open(path)?, options);
+        }
         let file = File::open(path).map_err(|e| Error::io("open", e).in_file(path, None))?;
         let (storage, opened) = map(&file, path)?;
         Ok(Self {
             storage: Box::new(storage),
             file: Some((file, path.into())),
-            options: ReadOptions::default(),
+            options: *options,
             opened,
         })
     }
 
-    /// Reads from a storage of the caller's.
+    /// Opens a file that is in memory.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn new(storage: impl ReadAt + 'static) -> Result<Self> {
-        Self::with_options(storage, &ReadOptions::default())
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// As [`new`](Self::new), with options.
+    /// Opens a file that is in a storage of the caller's.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn with_options(storage: impl ReadAt + 'static, options: &ReadOptions) -> Result<Self> {
+    pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let opened = open(&storage)?;
-        Ok(Self { storage: Box::new(storage), file: None, options: options.clone(), opened })
+        Ok(Self { storage: Box::new(storage), file: None, options: *options, opened })
     }
 
     /// Sees what has been committed since the file was opened or last refreshed, by this process or another. A frame
@@ -111,7 +135,7 @@ impl Reader {
     }
 
     /// The options that it was opened with.
-    pub fn options(&self) -> &ReadOptions {
+    pub fn options(&self) -> &OpenOptions {
         &self.options
     }
 

@@ -85,7 +85,7 @@ fn with_frames(layer: Version, frames: u64) -> Vec<u8> {
 }
 
 fn reader(file: &[u8]) -> Reader {
-    Reader::new(file.to_vec()).unwrap()
+    Reader::from_bytes(file.to_vec()).unwrap()
 }
 
 /// What is left can be appended to, and then has one frame more.

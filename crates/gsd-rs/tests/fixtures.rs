@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gsd_rs::hoomd::Trajectory;
 use gsd_rs::storage::FileStorage;
-use gsd_rs::{Error, Limits, ReadOptions, Reader};
+use gsd_rs::{Error, Limits, OpenOptions, Reader};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/gsd").join(name)
@@ -48,7 +48,7 @@ fn good_files_are_read_in_full_from_maps_and_files() {
     for path in files("") {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let mapped = everything(Reader::open(&path).unwrap()).unwrap();
-        let plain = everything(Reader::new(FileStorage::open(&path).unwrap()).unwrap()).unwrap();
+        let plain = everything(Reader::from_bytes(FileStorage::open(&path).unwrap()).unwrap()).unwrap();
         assert_eq!(mapped, plain, "{name}");
         read.insert(name, mapped);
     }
@@ -108,12 +108,12 @@ const ERRORS: &str = "
 
 #[test]
 fn hostile_files_give_exactly_these_errors() {
-    let options = ReadOptions::default().with_limits(Limits::default().with_memory(1 << 20));
+    let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20));
     let found: Vec<String> = files("hostile")
         .iter()
         .map(|path| {
             let storage = FileStorage::open(path).unwrap();
-            let error = match Reader::with_options(storage, &options).and_then(everything) {
+            let error = match Reader::from_storage(storage, &options).and_then(everything) {
                 Ok(chunks) => format!("no error, {chunks} chunks"),
                 Err(error) => error.to_string(),
             };

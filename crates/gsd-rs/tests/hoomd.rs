@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use gsd_rs::hoomd::{Bonds, Column, Constraints, Data, Frame, Quantity, Reals, Trajectory, TrajectoryWriter};
-use gsd_rs::{CreateOptions, Error, Limits, ReadOptions, Reader, Version, Writer};
+use gsd_rs::{CreateOptions, Error, Limits, OpenOptions, Reader, Version, Writer};
 
 fn blank(version: Version) -> Writer<Vec<u8>> {
     Writer::create_on(Vec::new(), &CreateOptions::new("test", "hoomd", version)).unwrap()
@@ -11,13 +11,13 @@ fn blank(version: Version) -> Writer<Vec<u8>> {
 fn written(frames: &[Frame]) -> Trajectory {
     let mut writer = TrajectoryWriter::on(blank(Version::new(2, 0))).unwrap();
     frames.iter().for_each(|frame| writer.append(frame).unwrap());
-    Trajectory::new(Reader::new(writer.into_bytes().unwrap()).unwrap()).unwrap()
+    Trajectory::new(Reader::from_bytes(writer.into_bytes().unwrap()).unwrap()).unwrap()
 }
 
 fn raw(write: impl FnOnce(&mut Writer<Vec<u8>>)) -> Trajectory {
     let mut writer = blank(Version::new(1, 4));
     write(&mut writer);
-    Trajectory::new(Reader::new(writer.into_bytes().unwrap()).unwrap()).unwrap()
+    Trajectory::new(Reader::from_bytes(writer.into_bytes().unwrap()).unwrap()).unwrap()
 }
 
 /// Everything different from the defaults, and from the same frame of another `seed`.
@@ -243,7 +243,7 @@ fn frames_that_break_the_schema_are_refused_and_leave_nothing() {
     let good = full(4, 2, false);
     writer.append(&good).unwrap();
     let bytes = writer.into_bytes().unwrap();
-    let trajectory = Trajectory::new(Reader::new(bytes).unwrap()).unwrap();
+    let trajectory = Trajectory::new(Reader::from_bytes(bytes).unwrap()).unwrap();
     assert_eq!((trajectory.len(), trajectory.frame(0).unwrap()), (1, good));
 }
 
@@ -283,8 +283,8 @@ fn particles_that_are_only_declared_pass_a_limit() {
     let mut writer = blank(Version::new(1, 4));
     writer.write("particles/N", 1, &[u32::MAX]).unwrap();
     writer.end_frame().unwrap();
-    let options = ReadOptions::default().with_limits(Limits::default().with_memory(1 << 20));
-    let reader = Reader::with_options(writer.into_bytes().unwrap(), &options).unwrap();
+    let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20));
+    let reader = Reader::from_storage(writer.into_bytes().unwrap(), &options).unwrap();
     let error = Trajectory::new(reader).unwrap().frame(0).unwrap_err();
     assert!(matches!(error, Error::LimitExceeded { .. }), "{error}");
 }
@@ -334,8 +334,8 @@ fn other_schemas_are_refused() {
         Writer::create_on(Vec::new(), &CreateOptions::new("t", "other", Version::new(1, 0))).unwrap();
     writer.write("a", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!(Trajectory::new(reader).unwrap_err().to_string(), "schema \"other\" is not supported");
-    let newer = Reader::new(blank(Version::new(3, 0)).into_bytes().unwrap()).unwrap();
+    let newer = Reader::from_bytes(blank(Version::new(3, 0)).into_bytes().unwrap()).unwrap();
     assert_eq!(Trajectory::new(newer).unwrap_err().to_string(), "schema hoomd 3.0 is not supported");
 }

@@ -14,7 +14,7 @@ mod written;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hdf5_pure::{Class, Dataset, ElementType, Error, File, Met, Node, Options, Outside, Range, Slab};
+use hdf5_pure::{Class, Dataset, ElementType, Error, File, Met, Node, OpenOptions, Outside, Range, Slab};
 use serde_json::json;
 
 fn main() -> ExitCode {
@@ -84,7 +84,7 @@ fn check(path: &Path) {
 }
 
 fn compare(path: &Path) -> Outcome {
-    let options = Options { outside: Outside::SameFolder, ..Options::default() };
+    let options = OpenOptions::default().with_outside(Outside::SameFolder);
     let text = |error: Error| error.to_string();
     let file = File::open_with(path, &options).map_err(text)?;
     let mut compared = 0;

@@ -70,6 +70,11 @@ pub trait Element: Sized {
     fn is_stored_as(_: &Datatype) -> bool {
         false
     }
+
+    /// The bytes of `out`, for elements that are stored exactly as this machine has values of the type.
+    fn bytes_of<'o>(_: &Datatype, _: &'o mut [Self]) -> Option<&'o mut [u8]> {
+        None
+    }
 }
 
 /// The numbers of `values`.
@@ -111,6 +116,10 @@ macro_rules! integers {
                     let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
                     fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
                 })
+            }
+
+            fn bytes_of<'o>(datatype: &Datatype, out: &'o mut [Self]) -> Option<&'o mut [u8]> {
+                Self::is_stored_as(datatype).then(|| bytemuck::cast_slice_mut(out))
             }
 
             fn is_stored_as(datatype: &Datatype) -> bool {
@@ -160,6 +169,10 @@ macro_rules! floats {
                     let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
                     fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
                 })
+            }
+
+            fn bytes_of<'o>(datatype: &Datatype, out: &'o mut [Self]) -> Option<&'o mut [u8]> {
+                Self::is_stored_as(datatype).then(|| bytemuck::cast_slice_mut(out))
             }
 
             fn is_stored_as(datatype: &Datatype) -> bool {

@@ -18,7 +18,7 @@
 //!
 //! A [`File`] is read by any number of threads at once. What is broken in a file stays where it is: a link, an object or
 //! an attribute that cannot be read is an error beside its siblings. Other files that a file names are opened only as
-//! [`Options::outside`] allows.
+//! [`OpenOptions::outside`] allows.
 //!
 //! A [`Writer`] makes a file:
 //!
@@ -65,7 +65,7 @@ pub use model::edit::space::Flush;
 pub use model::external::Outside;
 pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
-pub use model::open::Options;
+pub use model::open::OpenOptions;
 pub use model::places::Place;
 pub use sciformats_core::storage::Durability;
 pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};

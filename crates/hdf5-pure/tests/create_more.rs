@@ -10,7 +10,7 @@ use hdf5_pure::{
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 fn writer(bound: Bound) -> Result<Writer> {
-    Ok(Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() })?)
+    Ok(Writer::in_memory(&CreateOptions::default().with_bound(bound))?)
 }
 
 fn read(file: Writer) -> Result<File> {
@@ -197,7 +197,7 @@ fn ways_to_manage_free_space() -> Result {
         (FileSpace::Paged { size: 4096, kept: true }, 1, 4096),
     ];
     for (file_space, strategy, page) in ways {
-        let options = CreateOptions { file_space, ..CreateOptions::default() };
+        let options = CreateOptions::default().with_file_space(file_space);
         let mut file = Writer::in_memory(&options)?;
         fill(&mut file)?;
         let bytes = file.into_bytes()?;
@@ -221,14 +221,10 @@ fn ways_to_manage_free_space() -> Result {
     }
     let wrong = |options: CreateOptions| Writer::in_memory(&options).is_err();
     let paged = |size| FileSpace::Paged { size, kept: false };
-    assert!(wrong(CreateOptions { file_space: paged(100), ..CreateOptions::default() }));
-    assert!(wrong(CreateOptions {
-        file_space: FileSpace::Kept,
-        bound: Bound::V18,
-        ..CreateOptions::default()
-    }));
+    assert!(wrong(CreateOptions::default().with_file_space(paged(100))));
+    assert!(wrong(CreateOptions::default().with_file_space(FileSpace::Kept).with_bound(Bound::V18)));
     let user_block = vec![0; 512];
-    assert!(wrong(CreateOptions { file_space: paged(4096), user_block, ..CreateOptions::default() }));
+    assert!(wrong(CreateOptions::default().with_file_space(paged(4096)).with_user_block(user_block)));
     Ok(())
 }
 
@@ -236,7 +232,7 @@ fn ways_to_manage_free_space() -> Result {
 fn threads_do_not_change_the_bytes() -> Result {
     let values: Vec<f32> = (0..200_000).map(|k| (k / 7) as f32).collect();
     let bytes = |threads| -> Result<Vec<u8>> {
-        let mut file = Writer::in_memory(&CreateOptions { threads, ..CreateOptions::default() })?;
+        let mut file = Writer::in_memory(&CreateOptions::default().with_threads(threads))?;
         file.dataset("d").shape([400, 500]).chunks([33, 70]).shuffle().lzf().write(&values)?;
         Ok(file.into_bytes()?)
     };

@@ -14,7 +14,7 @@ const BOUNDS: [Bound; 3] = [Bound::Earliest, Bound::V18, Bound::V110];
 
 /// A file with something of everything, in bytes.
 fn file(bound: Bound, track_order: bool) -> Vec<u8> {
-    let options = CreateOptions { bound, track_order, ..CreateOptions::default() };
+    let options = CreateOptions::default().with_bound(bound).with_track_order(track_order);
     let mut file = Writer::in_memory(&options).unwrap();
     file.root().attribute("title", "before").unwrap();
     let u = file.dataset("fields/u").attribute("units", "m/s").write(&[1.5, 2.5, 3.5]).unwrap();
@@ -189,7 +189,7 @@ fn soft_links_stay_soft_links() {
 #[test]
 fn what_is_unlinked_gives_its_space_back() {
     for bound in BOUNDS {
-        let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+        let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
         file.dataset("keep").write(&[1, 2, 3]).unwrap();
         let bytes = file.into_bytes().unwrap();
         let values: Vec<f64> = (0..100_000).map(f64::from).collect();
@@ -296,7 +296,7 @@ fn storage(bytes: Vec<u8>) -> Box<dyn Storage> {
 
 #[test]
 fn a_user_block_stays() {
-    let options = CreateOptions { user_block: vec![b'u'; 512], ..CreateOptions::default() };
+    let options = CreateOptions::default().with_user_block(vec![b'u'; 512]);
     let mut writer = Writer::in_memory(&options).unwrap();
     writer.dataset("d").write(&[1, 2]).unwrap();
     let (found, bytes) = edited(writer.into_bytes().unwrap(), |editor| {

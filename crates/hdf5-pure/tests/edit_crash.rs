@@ -24,7 +24,7 @@ use sciformats_core::commit::kill::{example, killed};
 use sciformats_core::commit::replay::{Cuts, every_cut};
 
 fn file(bound: Bound) -> Vec<u8> {
-    let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
     file.root().attribute("title", "before").unwrap();
     file.dataset("d").attribute("units", "m/s").write(&[1, 2, 3]).unwrap();
     file.dataset("c").chunks([4]).max_shape([None]).write(&(0..20).collect::<Vec<i32>>()).unwrap();

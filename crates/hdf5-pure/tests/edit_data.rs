@@ -20,7 +20,7 @@ use array::Array as Model;
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
     Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File,
-    Limits, Options, Outside, Range, Slab, Writer,
+    Limits, OpenOptions, Outside, Range, Slab, Writer,
 };
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
@@ -59,7 +59,7 @@ fn file(
     make: impl FnOnce(DatasetBuilder<'_>) -> DatasetBuilder<'_>,
     model: Option<&Model>,
 ) -> Vec<u8> {
-    let mut file = Writer::in_memory(&CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(bound)).unwrap();
     file.dataset("beside/x").write(&[1u8, 2, 3]).unwrap();
     let builder = make(file.dataset("g/d"));
     let mut dataset = builder.create::<i32>().unwrap();
@@ -423,9 +423,9 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     let mut editor = Editor::open(&path).unwrap();
     assert!(matches!(editor.open_dataset("d"), Err(Error::Usage { .. })), "no other file may be opened");
     drop(editor);
-    let reading = Options { outside: Outside::SameFolder, ..Options::default() };
+    let reading = OpenOptions::default().with_outside(Outside::SameFolder);
     let read = || File::open_with(&path, &reading).unwrap().dataset("d").unwrap().read::<i32>().unwrap();
-    let options = EditOptions { reading: reading.clone(), ..EditOptions::default() };
+    let options = EditOptions::default().with_reading(reading.clone());
     let mut editor = Editor::open_with(&path, &options).unwrap();
     let slab = Slab::new(&[20], [(8..12).into()]).unwrap();
     editor.open_dataset("d").unwrap().write_slab(&slab, &[-8, -9, -10, -11]).unwrap();
@@ -440,8 +440,8 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
 #[test]
 fn damaged_files_are_edited_or_refused() {
     let model = columns();
-    let reading = Options { limits: Limits::default().with_memory(1 << 20), ..Options::default() };
-    let options = EditOptions { reading: reading.clone(), ..EditOptions::default() };
+    let reading = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20));
+    let options = EditOptions::default().with_reading(reading.clone());
     let (mut edited, mut refused) = (0, 0);
     let layouts: [(Bound, Make); 3] = [
         (Bound::Earliest, |d| d.max_shape([None, Some(40)]).chunks([4, 16]).shuffle()),

@@ -23,7 +23,7 @@ const PER_FILE: usize = 20;
 
 fn create(path: &Path, round: usize) {
     let bound = if round.is_multiple_of(2) { Bound::V110 } else { Bound::Earliest };
-    let mut file = Writer::create_with(path, &CreateOptions { bound, ..CreateOptions::default() }).unwrap();
+    let mut file = Writer::create_with(path, &CreateOptions::default().with_bound(bound)).unwrap();
     let rows = file.dataset("rows").shape([0, 4]).max_shape([None, Some(4)]).chunks([8, 3]);
     let rows = if round.is_multiple_of(4) { rows.shuffle().fletcher32() } else { rows };
     rows.create::<u64>().unwrap();

@@ -20,7 +20,7 @@ use recorded::Recorded;
 
 fn editor(bytes: Vec<u8>) -> Result<(Editor, Recorded)> {
     let recorded = Recorded::new(bytes);
-    let options = EditOptions { reading: exercise::options(), ..EditOptions::default() };
+    let options = EditOptions::default().with_reading(exercise::options());
     Ok((Editor::in_storage(Box::new(recorded.clone()), &options)?, recorded))
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hdf5_pure::{Error, File, Met, Options, Range, Slab, conventions};
+use hdf5_pure::{Error, File, Met, OpenOptions, Range, Slab, conventions};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
@@ -96,13 +96,22 @@ fn pieces_and_points() {
         let points = [vec![12, 6], vec![0, 0], vec![5, 2]];
         assert_eq!(dataset.read_points::<f64>(&points).unwrap(), [90, 0, 37].map(value));
         assert!(dataset.read_points::<f64>(&[vec![13, 0]]).is_err());
+        // Into buffers of the caller's, as they are stored and converted.
+        let slab = Slab::new(&[13, 7], [Range::new(2, 5).by(2), Range::new(1, 3)]).unwrap();
+        let wanted: Vec<f64> = (0..5).flat_map(|i| (1..4).map(move |j| value((2 + 2 * i) * 7 + j))).collect();
+        let (mut doubles, mut singles) = ([0f64; 15], [0f32; 15]);
+        dataset.read_slab_into(&slab, &mut doubles).unwrap();
+        dataset.read_slab_into(&slab, &mut singles).unwrap();
+        assert_eq!(doubles[..], wanted);
+        assert!(singles.iter().zip(&wanted).all(|(single, double)| f64::from(*single) == *double));
+        assert!(dataset.read_slab_into(&slab, &mut [0f64; 14]).is_err());
     }
 }
 
 #[test]
 fn a_cache_changes_nothing() {
     for chunk_cache in [0, 1000, 1 << 20] {
-        let options = Options { chunk_cache, ..Options::default() };
+        let options = OpenOptions::default().with_chunk_cache(chunk_cache);
         let file = File::open_with(fixture("indexes-latest.h5"), &options).unwrap();
         let dataset = file.dataset("grows_both_gzip").unwrap();
         for _ in 0..3 {

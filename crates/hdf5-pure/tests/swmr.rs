@@ -16,7 +16,7 @@ mod recorded;
 use std::time::Duration;
 
 use hdf5_pure::swmr::{SwmrWriter, Tail};
-use hdf5_pure::{ChunkIndex, CreateOptions, DatasetBuilder, Error, File, Options, Slab, Writer};
+use hdf5_pure::{ChunkIndex, CreateOptions, DatasetBuilder, Error, File, OpenOptions, Slab, Writer};
 use recorded::Recorded;
 
 fn created(make: impl FnOnce(DatasetBuilder<'_>) -> DatasetBuilder<'_>) -> Vec<u8> {
@@ -37,7 +37,7 @@ fn rows(first: u64, count: u64, columns: u64) -> Vec<i32> {
 /// Appends rows with a flush after each of `parts`, and checks what a reader sees after every single write.
 fn follow(file: Vec<u8>, columns: u64, parts: &[u64]) -> (usize, u64) {
     let recorded = Recorded::new(file.clone());
-    let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &Options::default()).unwrap();
+    let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &OpenOptions::default()).unwrap();
     let mut at = 0;
     for &part in parts {
         writer.dataset("d").unwrap().append(&rows(at, part, columns)).unwrap();
@@ -93,7 +93,7 @@ fn arrays_and_trees_grow_to_pages_and_levels() {
     ] {
         let file = created(|dataset| dataset.shape([0]).max_shape([most]).chunks([1]).index(index));
         let recorded = Recorded::new(file);
-        let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &Options::default()).unwrap();
+        let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &OpenOptions::default()).unwrap();
         let mut at = 0u64;
         for part in [5, 3000, 2000, 130_000, 700] {
             writer.dataset("d").unwrap().append(&rows(at, part, 1)).unwrap();
@@ -105,7 +105,7 @@ fn arrays_and_trees_grow_to_pages_and_levels() {
         assert_eq!(seen.superblock().consistency_flags, 5);
         assert_eq!(seen.dataset("d").unwrap().read::<i32>().unwrap(), rows(0, at, 1));
         drop(writer);
-        let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &Options::default()).unwrap();
+        let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &OpenOptions::default()).unwrap();
         writer.dataset("d").unwrap().append(&rows(at, 1300, 1)).unwrap();
         writer.close().unwrap();
         let seen = File::from_bytes(recorded.bytes()).unwrap();
@@ -123,7 +123,7 @@ fn elements_that_readers_saw_change() {
             if filtered { dataset.shuffle() } else { dataset }
         });
         let recorded = Recorded::new(file);
-        let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &Options::default()).unwrap();
+        let mut writer = SwmrWriter::in_storage(Box::new(recorded.clone()), &OpenOptions::default()).unwrap();
         let mut expected = rows(0, 21, 4);
         writer.dataset("d").unwrap().append(&expected).unwrap();
         writer.flush().unwrap();
@@ -202,7 +202,7 @@ fn a_full_disk_leaves_what_readers_saw() {
     let mut refused = 0;
     for room in (0..3000).step_by(100) {
         let disk = Recorded::with_room(file.clone(), file.len() as u64 + room);
-        let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &Options::default()).unwrap();
+        let mut writer = SwmrWriter::in_storage(Box::new(disk.clone()), &OpenOptions::default()).unwrap();
         let mut flushed = 0;
         for part in 0..20 {
             let appended = writer.dataset("d").unwrap().append(&rows(part * 10, 10, 1)).map(drop);
@@ -225,13 +225,13 @@ fn a_full_disk_leaves_what_readers_saw() {
 fn what_readers_could_not_follow_is_refused() {
     let unsupported = |file: Vec<u8>| {
         let recorded = Recorded::new(file);
-        let mut writer = SwmrWriter::in_storage(Box::new(recorded), &Options::default())?;
+        let mut writer = SwmrWriter::in_storage(Box::new(recorded), &OpenOptions::default())?;
         writer.dataset("d").map(drop)
     };
     let refused = |file: Vec<u8>| matches!(unsupported(file), Err(Error::Unsupported { .. }));
     assert!(refused(created(|dataset| dataset.shape([3]).compact())));
     assert!(refused(created(|dataset| dataset.shape([3]).chunks([3]).index(ChunkIndex::Single))));
-    let old = CreateOptions { bound: hdf5_pure::Bound::V18, ..CreateOptions::default() };
+    let old = CreateOptions::default().with_bound(hdf5_pure::Bound::V18);
     let mut file = Writer::in_memory(&old).unwrap();
     file.dataset("d").shape([0]).max_shape([None]).create::<i32>().unwrap();
     assert!(refused(file.into_bytes().unwrap()));
@@ -248,6 +248,6 @@ fn what_readers_could_not_follow_is_refused() {
     assert!(matches!(first.dataset("d").unwrap().resize(&[4]), Err(Error::Unsupported { .. })));
     std::mem::forget(first);
     assert!(SwmrWriter::open(&path).is_err());
-    SwmrWriter::take_over(&path, &Options::default()).unwrap().close().unwrap();
+    SwmrWriter::take_over(&path, &OpenOptions::default()).unwrap().close().unwrap();
     assert!(SwmrWriter::open(&path).is_ok());
 }

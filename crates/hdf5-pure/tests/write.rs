@@ -16,7 +16,7 @@ fn each_bound(
 ) -> Result {
     for bound in BOUNDS {
         for track_order in [false, true] {
-            let options = CreateOptions { bound, track_order, ..CreateOptions::default() };
+            let options = CreateOptions::default().with_bound(bound).with_track_order(track_order);
             let mut file = Writer::in_memory(&options)?;
             write(&mut file)?;
             let bytes = file.into_bytes()?;
@@ -335,7 +335,7 @@ fn references_lead_to_objects() -> Result {
 #[test]
 fn equal_calls_give_equal_bytes() -> Result {
     let make = || -> hdf5_pure::Result<Vec<u8>> {
-        let options = CreateOptions { user_block: vec![7; 512], ..CreateOptions::default() };
+        let options = CreateOptions::default().with_user_block(vec![7; 512]);
         let mut file = Writer::in_memory(&options)?;
         for i in 0..20 {
             file.dataset(&format!("d{i}")).chunks([10]).lzf().attribute("i", i).write(&values(95))?;
@@ -373,7 +373,7 @@ fn what_does_not_fit_is_refused() -> Result {
     // What was refused has left a name free.
     file.dataset("a").write(&[1])?;
     assert!(
-        Writer::in_memory(&CreateOptions { user_block: vec![0; 100], ..CreateOptions::default() }).is_err()
+        Writer::in_memory(&CreateOptions::default().with_user_block(vec![0; 100])).is_err()
     );
     let file = File::from_bytes(file.into_bytes()?)?;
     assert_eq!(file.dataset("a")?.read::<i32>()?, [1]);
@@ -525,13 +525,13 @@ impl hdf5_pure::Filter for Turn {
 #[test]
 fn a_filter_of_the_callers() -> Result {
     let registry = hdf5_pure::Registry::default().with(300, std::sync::Arc::new(Turn));
-    let options = CreateOptions { filters: registry.clone(), ..CreateOptions::default() };
+    let options = CreateOptions::default().with_filters(registry.clone());
     let mut file = Writer::in_memory(&options)?;
     file.dataset("turned").chunks([4]).filters(Filters::new().custom(300, vec![1])).write(&[1u8, 2, 3, 4])?;
     let bytes = file.into_bytes()?;
     let unknown = File::from_bytes(bytes.clone())?.dataset("turned")?.read::<u8>();
     assert!(matches!(unknown, Err(hdf5_pure::Error::Unsupported { .. })));
-    let options = hdf5_pure::Options { filters: registry, ..hdf5_pure::Options::default() };
+    let options = hdf5_pure::OpenOptions::default().with_filters(registry);
     assert_eq!(File::from_storage(bytes, &options)?.dataset("turned")?.read::<u8>()?, [1, 2, 3, 4]);
     Ok(())
 }

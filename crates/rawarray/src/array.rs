@@ -5,7 +5,7 @@ use std::path::Path;
 use sciformats_core::{Error, ReadAt, Result, slab};
 
 use crate::element::Element;
-use crate::reader::{ReadOptions, Reader};
+use crate::reader::{OpenOptions, Reader};
 use crate::writer::{WriteOptions, Writer};
 
 /// An array with elements of a type that is known at compile time, and the metadata that follow it in its file.
@@ -114,7 +114,7 @@ impl<T: Element> RawArray<T> {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_bytes(bytes: impl ReadAt + 'static) -> Result<Self> {
-        Self::from_reader(&Reader::with_options(bytes, &ReadOptions::default())?)
+        Self::from_reader(&Reader::from_storage(bytes, &OpenOptions::default())?)
     }
 
     /// Reads an open file.

@@ -50,7 +50,7 @@ pub use editor::Editor;
 pub use element::Element;
 pub use model::element_type::ElementType;
 pub use model::layout::Encoding;
-pub use reader::{ReadOptions, Reader, is_rawarray};
+pub use reader::{OpenOptions, Reader, is_rawarray};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Durability, FileStorage};
 pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab, WriteAt};

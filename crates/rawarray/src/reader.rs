@@ -15,18 +15,27 @@ use crate::model::payload;
 use crate::spec::Header;
 use crate::spec::header::MAGIC;
 
-/// How to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ReadOptions {
+pub struct OpenOptions {
     /// What a file may ask of the machine.
     pub limits: Limits,
     /// Read files with flags that the format does not define as if these were not set. Default: no, since such a flag
     /// may say that the data mean something else.
     pub ignore_undefined_flags: bool,
+    /// Whether the file is mapped into memory: stored elements are then borrowed, and opening costs the same for any size.
+    /// Default: yes. A mapped file must not be cut shorter by another process while it is open, see [`Mapped`].
+    pub mapped: bool,
 }
 
-impl ReadOptions {
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), ignore_undefined_flags: false, mapped: true }
+    }
+}
+
+impl OpenOptions {
     /// The same options with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
@@ -37,6 +46,12 @@ impl ReadOptions {
     #[must_use]
     pub fn with_undefined_flags_ignored(self, ignore_undefined_flags: bool) -> Self {
         Self { ignore_undefined_flags, ..self }
+    }
+
+    /// The same options, mapped or not.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
     }
 }
 
@@ -51,7 +66,7 @@ pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
 /// use rawarray::{ElementType, Range, RawArray, Reader, Slab};
 ///
 /// let array = RawArray::new([3, 2], vec![1i16, 2, 3, 4, 5, 6])?;
-/// let reader = Reader::new(array.encode(&Default::default())?)?;
+/// let reader = Reader::from_bytes(array.encode(&Default::default())?)?;
 /// assert_eq!(reader.element(), ElementType::Int(2));
 /// assert_eq!(reader.dims(), [3, 2]); // the fastest varying first
 /// assert_eq!(reader.shape(), [2, 3]); // the slowest varying first
@@ -62,7 +77,7 @@ pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
 pub struct Reader {
     storage: Arc<dyn ReadAt>,
     layout: Layout,
-    options: ReadOptions,
+    options: OpenOptions,
     /// How many files of which this one is an element lie around it.
     depth: usize,
     /// The whole array, little-endian, once a part of an array was asked for that can only be decoded whole.
@@ -83,36 +98,38 @@ impl Reader {
     /// `Io`; `Malformed` if the header contradicts itself or the file's length; `Unsupported` if it has a flag that the
     /// format does not define.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::new(FileStorage::open(path)?)
+        Self::open_with(path, &OpenOptions::default())
     }
 
-    /// Opens a file as a memory map: stored elements are borrowed, and opening costs the same for any size.
-    /// See [`Mapped`] for what to beware of.
+    /// As [`open`](Self::open), with options.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn map(path: impl AsRef<Path>) -> Result<Self> {
-        Self::new(Mapped::open(path)?)
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        match options.mapped {
+            true => Self::from_storage(Mapped::open(path)?, options),
+            false => Self::from_storage(FileStorage::open(path)?, options),
+        }
     }
 
-    /// Reads from a storage.
+    /// Opens a file that is in memory.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn new(storage: impl ReadAt + 'static) -> Result<Self> {
-        Self::with_options(storage, &ReadOptions::default())
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
-    /// Reads from a storage, with options.
+    /// Opens a file that is in a storage of the caller's.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn with_options(storage: impl ReadAt + 'static, options: &ReadOptions) -> Result<Self> {
+    pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let (header, storage) = layout::open(storage)?;
         Self::of(header, storage, *options, 0)
     }
 
-    fn of(header: Header, storage: Arc<dyn ReadAt>, options: ReadOptions, depth: usize) -> Result<Self> {
+    fn of(header: Header, storage: Arc<dyn ReadAt>, options: OpenOptions, depth: usize) -> Result<Self> {
         let layout = Layout::new(header, storage.len(), options.ignore_undefined_flags)?;
         Ok(Self { storage, layout, options, depth, decoded: OnceLock::new() })
     }

@@ -55,7 +55,7 @@ impl WriteOptions {
 ///
 /// let options = WriteOptions::default().with_byte_order(ByteOrder::Big);
 /// let bytes = Writer::new(&[3, 2]).metadata(b"volts").options(options).encode(&[1.0f64, 2., 3., 4., 5., 6.])?;
-/// let reader = Reader::new(bytes)?;
+/// let reader = Reader::from_bytes(bytes)?;
 /// assert_eq!(reader.read::<f64>()?, [1., 2., 3., 4., 5., 6.]);
 /// assert_eq!(*reader.metadata()?, *b"volts");
 /// # Ok::<(), rawarray::Error>(())

@@ -142,7 +142,7 @@ fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
 
 /// What a reader sees of a file.
 fn seen(file: &[u8]) -> (RawArray<u16>, ByteOrder) {
-    let reader = Reader::new(file.to_vec()).unwrap();
+    let reader = Reader::from_bytes(file.to_vec()).unwrap();
     (RawArray::from_reader(&reader).unwrap(), reader.byte_order())
 }
 
@@ -264,7 +264,7 @@ fn every_cut_of_a_stream_is_unfinished_or_whole() {
         let size: u64 = row.iter().product();
         let all = values(size * 4);
         let mut finished = 0;
-        total += every_cut(&[], &steps, |cut, left| match Reader::new(left.to_vec()) {
+        total += every_cut(&[], &steps, |cut, left| match Reader::from_bytes(left.to_vec()) {
             Ok(reader) => {
                 assert_eq!(reader.read::<u16>().unwrap(), all, "{cut:?}");
                 finished += 1;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use rawarray::{Editor, ElementType, Limits, ReadOptions, Reader, Slab, StreamWriter};
+use rawarray::{Editor, ElementType, Limits, OpenOptions, Reader, Slab, StreamWriter};
 use sha2::{Digest, Sha256};
 
 fn folder() -> PathBuf {
@@ -51,7 +51,7 @@ fn good_files_hold_what_their_manifests_say() {
             assert!(error.to_string().contains("cargo feature `lz4`"));
             continue;
         }
-        for reader in [Reader::open(&path).unwrap(), Reader::map(&path).unwrap()] {
+        for reader in [Reader::open(&path).unwrap(), Reader::open_with(&path, &OpenOptions::default().with_mapped(true)).unwrap()] {
             let lines = format!("{{\"manifest\":1,\"format\":\"rawarray\"}}\n{}\n", manifest(&reader));
             assert_eq!(lines, expected, "{}", path.display());
         }
@@ -121,8 +121,8 @@ fn the_others_are_refused_for_what_is_wrong_with_them() {
 /// Asks everything of a file, whatever the answers are.
 fn walk(file: &[u8]) {
     let limits = Limits::default().with_memory(1 << 20);
-    let options = ReadOptions::default().with_limits(limits).with_undefined_flags_ignored(true);
-    let Ok(reader) = Reader::with_options(file.to_vec(), &options) else {
+    let options = OpenOptions::default().with_limits(limits).with_undefined_flags_ignored(true);
+    let Ok(reader) = Reader::from_storage(file.to_vec(), &options) else {
         let _ = StreamWriter::continue_from(file.to_vec()).map(StreamWriter::finish);
         return;
     };
@@ -140,7 +140,7 @@ fn walk(file: &[u8]) {
     if let Ok(mut editor) = Editor::new(file.to_vec()) {
         let _ = editor.set_metadata(b"other");
         let _ = editor.append_bytes(&[0; 12]);
-        Reader::with_options(editor.into_storage(), &options).unwrap();
+        Reader::from_storage(editor.into_storage(), &options).unwrap();
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawarray::{
     ByteOrder, Durability, ElementKind, ElementType, Encoding, Error, Flags, Header, Limits, Range, RawArray,
-    ReadAt, ReadOptions, Reader, Result, Slab, WriteOptions, Writer, is_rawarray,
+    ReadAt, OpenOptions, Reader, Result, Slab, WriteOptions, Writer, is_rawarray,
 };
 
 /// Counts the bytes that are read through it.
@@ -26,7 +26,7 @@ impl<S: ReadAt> ReadAt for Counting<S> {
 
 fn counted(file: Vec<u8>) -> (Reader, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
-    (Reader::new(Counting(file, Arc::clone(&count))).unwrap(), count)
+    (Reader::from_bytes(Counting(file, Arc::clone(&count))).unwrap(), count)
 }
 
 fn file(words: [u64; 4], dims: &[u64], rest: &[u8]) -> Vec<u8> {
@@ -40,7 +40,7 @@ fn file(words: [u64; 4], dims: &[u64], rest: &[u8]) -> Vec<u8> {
 
 #[track_caller]
 fn refused(file: Vec<u8>, expected: &str) {
-    let error = Reader::new(file).and_then(|reader| reader.read_bytes()).unwrap_err();
+    let error = Reader::from_bytes(file).and_then(|reader| reader.read_bytes()).unwrap_err();
     assert_eq!(error.to_string(), expected);
 }
 
@@ -106,7 +106,7 @@ fn a_map_is_borrowed_where_it_can_be() {
     let array = RawArray::new([3, 2], vec![1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
     let borrowed = |options: &WriteOptions| {
         array.write_with(&path, options).unwrap();
-        let reader = Reader::map(&path).unwrap();
+        let reader = Reader::open_with(&path, &OpenOptions::default().with_mapped(true)).unwrap();
         let view = reader.view::<f64>().unwrap();
         assert_eq!(*view, *array.data());
         matches!(view, Cow::Borrowed(_))
@@ -121,13 +121,13 @@ fn a_map_is_borrowed_where_it_can_be() {
     assert!(matches!(Reader::open(&path).unwrap().view::<f64>().unwrap(), Cow::Owned(_)));
 
     RawArray::from(vec![true, false]).write_with(&path, &options.with_byte_order(other)).unwrap();
-    let reader = Reader::map(&path).unwrap();
+    let reader = Reader::open_with(&path, &OpenOptions::default().with_mapped(true)).unwrap();
     assert!(matches!(reader.view::<bool>().unwrap(), Cow::Borrowed([true, false])));
 }
 
 #[test]
 fn the_type_must_be_the_stored_one() {
-    let reader = Reader::new(RawArray::from(vec![1u16]).encode(&WriteOptions::default()).unwrap()).unwrap();
+    let reader = Reader::from_bytes(RawArray::from(vec![1u16]).encode(&WriteOptions::default()).unwrap()).unwrap();
     let error = reader.read::<i16>().unwrap_err();
     assert_eq!(error.to_string(), "element type is i2, the array holds u2");
     assert!(reader.view::<[u8; 2]>().is_err());
@@ -145,7 +145,7 @@ fn the_files_that_other_implementations_write() {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut julia = file([6, 5, 8, 16], &[3, 40], &bytes);
     let check = |file: Vec<u8>| {
-        let reader = Reader::new(file).unwrap();
+        let reader = Reader::from_bytes(file).unwrap();
         assert_eq!((reader.encoding(), reader.dims()), (Encoding::Bits, &[3, 40][..]));
         let values = reader.read::<bool>().unwrap();
         let set: Vec<usize> = (0..120).filter(|&i| values[i]).collect();
@@ -155,24 +155,24 @@ fn the_files_that_other_implementations_write() {
     assert_eq!(julia[40], 2);
     let mut wider = file([6, 5, 8, 32], &[3, 70], &[bytes, vec![0; 16]].concat());
     wider[40] = 4;
-    let reader = Reader::new(wider).unwrap();
+    let reader = Reader::from_bytes(wider).unwrap();
     assert_eq!((reader.dims(), reader.len()), (&[3, 70][..], 210));
     // Few enough bits that the first dimensions alone would do.
-    let small = Reader::new(file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0])).unwrap();
+    let small = Reader::from_bytes(file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0])).unwrap();
     assert_eq!(small.dims(), [3, 5]);
     let mut small = file([6, 5, 8, 8], &[3, 5], &[7, 0, 0, 0, 0, 0, 0, 0]);
     small[40] = 1;
-    assert_eq!(Reader::new(small).unwrap().dims(), [3, 5]);
+    assert_eq!(Reader::from_bytes(small).unwrap().dims(), [3, 5]);
     julia[40] = 3;
     refused(julia, "malformed header at offset 0x20: size is 16, expected 168");
 
     // Julia, floats with the flag for integers: stored as they are.
     let floats = file([2, 3, 4, 8], &[2], &[0, 0, 128, 63, 0, 0, 0, 64]);
-    let reader = Reader::new(floats).unwrap();
+    let reader = Reader::from_bytes(floats).unwrap();
     assert_eq!((reader.encoding(), reader.read::<f32>().unwrap()), (Encoding::Raw, vec![1.0, 2.0]));
 
     // An element code from the future.
-    let reader = Reader::new(file([0, 77, 3, 6], &[2], b"abcdef")).unwrap();
+    let reader = Reader::from_bytes(file([0, 77, 3, 6], &[2], b"abcdef")).unwrap();
     assert_eq!(
         (reader.element(), reader.read::<[u8; 3]>().unwrap()),
         (ElementType::Opaque(3), vec![*b"abc", *b"def"])
@@ -183,8 +183,8 @@ fn the_files_that_other_implementations_write() {
 fn flags_that_are_not_defined() {
     let flagged = file([1 << 3 | 1 << 8, 2, 1, 2], &[2], &[5, 6]);
     refused(flagged.clone(), "flag bit 3 is not supported (at offset 0x8)");
-    let options = ReadOptions::default().with_undefined_flags_ignored(true);
-    let reader = Reader::with_options(flagged, &options).unwrap();
+    let options = OpenOptions::default().with_undefined_flags_ignored(true);
+    let reader = Reader::from_storage(flagged, &options).unwrap();
     assert_eq!(reader.read::<u8>().unwrap(), [5, 6]);
     assert_eq!(reader.header().flags.bits(), 0x108);
 }
@@ -208,10 +208,10 @@ fn headers_that_contradict_themselves_or_the_file() {
         file([0, 2, 4, u64::MAX], &[0], &[0; 11]),
         &header("0x20: size is unfinished: its writer stopped early"),
     );
-    let empty = Reader::new(file([0, 2, 4, 0], &[0, u64::MAX, u64::MAX], &[])).unwrap();
+    let empty = Reader::from_bytes(file([0, 2, 4, 0], &[0, u64::MAX, u64::MAX], &[])).unwrap();
     assert_eq!(empty.read::<u32>().unwrap(), []);
     // Many elements of no bytes ask for nothing.
-    let nothing = Reader::new(file([0, 0, 0, 0], &[1 << 60], &[])).unwrap();
+    let nothing = Reader::from_bytes(file([0, 0, 0, 0], &[1 << 60], &[])).unwrap();
     assert_eq!(nothing.read_bytes().unwrap(), []);
     let all = Slab::all(&nothing.shape()).unwrap();
     nothing.read_slab_bytes(&all, &mut []).unwrap();
@@ -234,7 +234,7 @@ fn payloads_that_do_not_decode() {
     refused(leb(&[1, 2, 3]), "malformed LEB128 payload at offset 0x3a: it leaves 1 bytes unread");
     refused(leb(&[1, 0xFF, 0xFF, 0x07]), "malformed LEB128 payload at offset 0x39: element overflows");
     refused(file([2, 1, 17, 17], &[1], &[0; 17]), "LEB128 of integers of 17 bytes is not supported");
-    let bools = Reader::new(file([0, 5, 1, 3], &[3], &[0, 1, 2])).unwrap();
+    let bools = Reader::from_bytes(file([0, 5, 1, 3], &[3], &[0, 1, 2])).unwrap();
     let error = bools.read::<bool>().unwrap_err();
     assert_eq!(error.to_string(), "malformed array at offset 0x38: element is neither 0 nor 1");
     assert!(bools.view::<bool>().is_err());
@@ -245,7 +245,7 @@ fn what_an_encoded_array_unfolds_to_is_limited() {
     let options = WriteOptions::default().with_encoding(Encoding::Bits);
     let file = RawArray::from(vec![false; 100_000]).encode(&options).unwrap();
     let limits = Limits::default().with_memory(99_999);
-    let reader = Reader::with_options(file, &ReadOptions::default().with_limits(limits)).unwrap();
+    let reader = Reader::from_storage(file, &OpenOptions::default().with_limits(limits)).unwrap();
     let slab = Slab::new(&[100_000], [Range::new(5, 1)]).unwrap();
     let errors = [
         reader.read::<bool>().unwrap_err(),
@@ -266,15 +266,15 @@ fn files_in_a_file() {
     let middle = Writer::new(&[3][..]).encode_bytes(ElementType::Opaque(size), &inner.concat()).unwrap();
     let outer =
         Writer::new(&[1][..]).encode_bytes(ElementType::Opaque(middle.len() as u64), &middle).unwrap();
-    let reader = Reader::new(outer.clone()).unwrap();
+    let reader = Reader::from_bytes(outer.clone()).unwrap();
     let middle = reader.nested(0).unwrap();
     for i in 0..3 {
         assert_eq!(middle.nested(i).unwrap().read::<u16>().unwrap(), [i as u16, 10 * i as u16]);
     }
     assert_eq!(middle.nested(3).unwrap_err().to_string(), "index is 3, the array has 3 elements");
     assert!(matches!(middle.nested(0).unwrap().nested(0), Err(Error::Malformed { .. })));
-    let options = ReadOptions::default().with_limits(Limits::default().with_depth(1));
-    let reader = Reader::with_options(outer, &options).unwrap();
+    let options = OpenOptions::default().with_limits(Limits::default().with_depth(1));
+    let reader = Reader::from_storage(outer, &options).unwrap();
     let error = reader.nested(0).unwrap().nested(0).unwrap_err();
     assert_eq!(error.to_string(), "2 levels of files in files exceed the limit of 1");
 }

@@ -30,7 +30,7 @@ fn each_shape<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(u64) -> T
         for order in [ByteOrder::Little, ByteOrder::Big] {
             for &encoding in ANY {
                 let options = WriteOptions::default().with_byte_order(order).with_encoding(encoding);
-                let reader = Reader::new(array.encode(&options).unwrap()).unwrap();
+                let reader = Reader::from_bytes(array.encode(&options).unwrap()).unwrap();
                 assert_eq!(reader.element(), T::TYPE);
                 assert_eq!(reader.byte_order(), order);
                 assert_eq!(reader.dims(), dims);
@@ -96,7 +96,7 @@ fn truth_values_and_structures() {
 
 fn encoded<T: Element>(dims: &[u64], data: &[T], encoding: Encoding, order: ByteOrder) -> Reader {
     let options = WriteOptions::default().with_encoding(encoding).with_byte_order(order);
-    let reader = Reader::new(Writer::new(dims).options(options).encode(data).unwrap()).unwrap();
+    let reader = Reader::from_bytes(Writer::new(dims).options(options).encode(data).unwrap()).unwrap();
     assert_eq!(reader.encoding(), encoding);
     reader
 }
@@ -149,7 +149,7 @@ fn without_the_feature_lz4_is_unsupported() {
     assert_eq!(error.to_string(), expected);
     let mut file = Writer::new(&[9][..]).encode(&[0u8; 9]).unwrap();
     (file[8], file[32]) = (2, 8);
-    assert_eq!(Reader::new(file).unwrap().read::<u8>().unwrap_err().to_string(), expected);
+    assert_eq!(Reader::from_bytes(file).unwrap().read::<u8>().unwrap_err().to_string(), expected);
 }
 
 #[cfg(feature = "lz4")]
@@ -157,7 +157,7 @@ fn without_the_feature_lz4_is_unsupported() {
 fn what_lz4_cannot_shorten_is_stored_raw() {
     let noise: Vec<u8> = (0..200u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let options = WriteOptions::default().with_encoding(Encoding::Lz4);
-    let reader = Reader::new(Writer::new(&[200][..]).options(options).encode(&noise).unwrap()).unwrap();
+    let reader = Reader::from_bytes(Writer::new(&[200][..]).options(options).encode(&noise).unwrap()).unwrap();
     assert_eq!(reader.encoding(), Encoding::Raw);
     assert_eq!(reader.read::<u8>().unwrap(), noise);
     let reader = encoded(&[200], &[7u16; 200], Encoding::Lz4, ByteOrder::Big);
@@ -234,7 +234,7 @@ proptest! {
             let writer = Writer::new(&dims[..]).options(options);
             let path = dir.path().join(format!("{encoding:?}"));
             writer.write(&path, &numbers).unwrap();
-            for reader in [Reader::open(&path).unwrap(), Reader::map(&path).unwrap()] {
+            for reader in [Reader::open(&path).unwrap(), Reader::open_with(&path, &OpenOptions::default().with_mapped(true)).unwrap()] {
                 prop_assert_eq!(&reader.read::<u32>().unwrap(), &numbers);
                 prop_assert_eq!(reader.read_slab::<u32>(&slab).unwrap(), selected(&numbers, &slab));
                 let mut bytes = vec![0; slab.len() as usize * 4];
@@ -245,7 +245,7 @@ proptest! {
         }
         let options = WriteOptions::default().with_encoding(Encoding::Bits).with_byte_order(order);
         let file = Writer::new(&dims[..]).options(options).encode(&bools).unwrap();
-        let reader = Reader::new(file).unwrap();
+        let reader = Reader::from_bytes(file).unwrap();
         prop_assert_eq!(reader.element(), ElementType::Bool);
         prop_assert_eq!(&reader.read::<bool>().unwrap(), &bools);
         prop_assert_eq!(reader.read_slab::<bool>(&slab).unwrap(), selected(&bools, &slab));

@@ -1,6 +1,14 @@
 //! Byte order of packed elements.
 
 /// The order of the bytes of a number in a file.
+///
+/// ```
+/// use sciformats_core::endian::ByteOrder;
+///
+/// let mut bytes = [0, 0, 1, 0];
+/// ByteOrder::Big.convert(ByteOrder::Little, &mut bytes, 4);
+/// assert_eq!(u32::from_le_bytes(bytes), 256);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ByteOrder {
     /// Least significant byte first.

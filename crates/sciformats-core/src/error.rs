@@ -11,6 +11,13 @@ use crate::fault::Fault;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Who is to blame for an error, and so who can do something about it.
+///
+/// ```
+/// use sciformats_core::{Blame, Error};
+///
+/// assert_eq!(Error::not_found("chunk", "position").blame(), Blame::Caller);
+/// assert_eq!(Error::unsupported("codec 99").blame(), Blame::Library);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// The operating system or the device.
@@ -26,6 +33,15 @@ pub enum Blame {
 }
 
 /// Why an operation could not be done. `Display` is one line without a full stop.
+///
+/// ```
+/// use sciformats_core::{Error, Fault, FaultKind};
+///
+/// let error = Fault::new("version", FaultKind::Undefined { found: 9 }).at("superblock", 8);
+/// assert_eq!(error.to_string(), "malformed superblock at offset 0x8: version is 9 (0x9), which is not defined");
+/// assert_eq!(error.offset(), Some(8));
+/// assert_eq!(Error::missing_feature("filter 32015 (zstd)", "zstd").offset(), None);
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

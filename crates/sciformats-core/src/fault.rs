@@ -90,6 +90,13 @@ impl fmt::Display for FaultKind {
 }
 
 /// A fault: the standard's name of the field, and what is wrong with it.
+///
+/// ```
+/// use sciformats_core::{Fault, FaultKind};
+///
+/// let fault = Fault::new("flags", FaultKind::Undefined { found: 8 });
+/// assert_eq!(fault.to_string(), "flags is 8 (0x8), which is not defined");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The field's name in the standard; `None` if the fault is the whole structure's.
@@ -164,6 +171,14 @@ pub fn fail<T>(i: &[u8], kind: FaultKind) -> Parsed<'_, T> {
 }
 
 /// Names the field that `parser` reads, for the faults it finds.
+///
+/// ```
+/// use nom::number::complete::le_u32;
+/// use sciformats_core::fault::{field, locate};
+///
+/// let error = locate("header", 64, &[1, 2], field("size", le_u32)).unwrap_err();
+/// assert_eq!(error.to_string(), "malformed header at offset 0x40: size is truncated");
+/// ```
 pub fn field<'a, P>(name: &'static str, mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
 where
     P: Parser<&'a [u8], Error = ParseError>,
@@ -179,6 +194,19 @@ where
 }
 
 /// Reads a field and checks its value: `check` returns what is wrong with it, if anything.
+///
+/// ```
+/// use nom::number::complete::le_u8;
+/// use sciformats_core::FaultKind;
+/// use sciformats_core::fault::{checked, locate};
+///
+/// let version = |bytes| {
+///     let known = |found: &u8| (*found > 2).then_some(FaultKind::Undefined { found: (*found).into() });
+///     locate("header", 0, bytes, checked("version", le_u8, known))
+/// };
+/// assert_eq!(version(&[2]).unwrap(), 2);
+/// assert_eq!(version(&[3]).unwrap_err().to_string(), "malformed header at offset 0x0: version is 3 (0x3), which is not defined");
+/// ```
 pub fn checked<'a, P>(
     name: &'static str,
     mut parser: P,
@@ -197,6 +225,14 @@ where
 }
 
 /// Reads a field that has only one legal value.
+///
+/// ```
+/// use nom::number::complete::le_u16;
+/// use sciformats_core::fault::{constant, locate};
+///
+/// assert!(locate("header", 0, &[7, 0], constant("rank", le_u16, 7)).is_ok());
+/// assert!(locate("header", 0, &[8, 0], constant("rank", le_u16, 7)).is_err());
+/// ```
 pub fn constant<'a, P, T>(name: &'static str, parser: P, expected: T) -> impl FnMut(&'a [u8]) -> Parsed<'a, T>
 where
     P: Parser<&'a [u8], Output = T, Error = ParseError>,
@@ -208,6 +244,17 @@ where
 }
 
 /// Takes exactly `size` bytes and runs `parser` on them; what it leaves unread is a fault.
+///
+/// ```
+/// use nom::number::complete::le_u16;
+/// use sciformats_core::fault::{locate, sized};
+///
+/// assert_eq!(locate("record", 0, &[1, 0, 9], sized(2, le_u16)).unwrap(), 1);
+/// assert_eq!(
+///     locate("record", 0, &[1, 0, 9], sized(3, le_u16)).unwrap_err().to_string(),
+///     "malformed record at offset 0x2: it leaves 1 bytes unread",
+/// );
+/// ```
 pub fn sized<'a, P>(size: usize, mut parser: P) -> impl FnMut(&'a [u8]) -> Parsed<'a, P::Output>
 where
     P: Parser<&'a [u8], Error = ParseError>,
@@ -228,6 +275,14 @@ where
 
 /// Runs `parser` on `bytes`, which stand at `base` in the file, and returns its value; bytes after it are ignored.
 ///
+/// ```
+/// use nom::number::complete::le_u32;
+/// use sciformats_core::fault::locate;
+///
+/// assert_eq!(locate("header", 0, &[1, 0, 0, 0, 99], le_u32).unwrap(), 1);
+/// assert_eq!(locate("header", 512, &[1, 0], le_u32).unwrap_err().offset(), Some(512));
+/// ```
+///
 /// # Errors
 /// [`Error::Malformed`] in `structure` at the absolute offset of the fault.
 pub fn locate<'a, P>(structure: &'static str, base: u64, bytes: &'a [u8], mut parser: P) -> Result<P::Output>
@@ -238,6 +293,14 @@ where
 }
 
 /// As [`locate`], and `parser` must consume all of `bytes`.
+///
+/// ```
+/// use nom::number::complete::le_u32;
+/// use sciformats_core::fault::locate_all;
+///
+/// assert_eq!(locate_all("header", 0, &[1, 0, 0, 0], le_u32).unwrap(), 1);
+/// assert_eq!(locate_all("header", 0, &[1, 0, 0, 0, 99], le_u32).unwrap_err().offset(), Some(4));
+/// ```
 ///
 /// # Errors
 /// [`Error::Malformed`] in `structure` at the absolute offset of the fault.

@@ -6,6 +6,15 @@ use crate::error::{Error, Result};
 ///
 /// Bytes that are stored in the file as they are need no limit: the file has earned them by its own length.
 /// The limits bound what a few stored bytes can *unfold* to.
+///
+/// ```
+/// use sciformats_core::{Error, Limits};
+///
+/// let limits = Limits::default().with_memory(1 << 20);
+/// assert_eq!(limits.memory("bytes of the decoded array", 4096)?, 4096);
+/// assert!(matches!(limits.memory("bytes of the decoded array", 1 << 40), Err(Error::LimitExceeded { .. })));
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -72,6 +81,14 @@ impl Limits {
 }
 
 /// Checks `declared` against `limit`, and that this machine can address it.
+///
+/// ```
+/// use sciformats_core::limits::within;
+///
+/// assert_eq!(within("names", 7, 10)?, 7);
+/// assert_eq!(within("names", 11, 10).unwrap_err().to_string(), "11 names exceed the limit of 10");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::LimitExceeded`].

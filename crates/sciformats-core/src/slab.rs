@@ -6,6 +6,14 @@
 use crate::error::{Error, Result};
 
 /// The indices `start, start + step, …` of one dimension, `count` of them.
+///
+/// ```
+/// use sciformats_core::Range;
+///
+/// assert_eq!(Range::new(4, 3), Range::from(4..7));
+/// let every_other = Range::all(10).by(2); // 0, 2, 4 and so on: ten of them, so the dimension must have 19
+/// assert_eq!((every_other.count, every_other.step), (10, 2));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// First index.
@@ -50,6 +58,17 @@ impl From<std::ops::Range<u64>> for Range {
 }
 
 /// A rectangular selection of an array, one [`Range`] a dimension. Valid once built.
+///
+/// ```
+/// use sciformats_core::{Range, Slab};
+///
+/// // Rows 1 and 2 of an array of 4 × 6, of each the second and the fourth element.
+/// let slab = Slab::new(&[4, 6], [Range::new(1, 2), Range::new(1, 2).by(2)])?;
+/// assert_eq!(slab.shape(), [2, 2]);
+/// let places: Vec<u64> = slab.runs().flat_map(|run| (0..run.len).map(move |i| run.from + i * run.step)).collect();
+/// assert_eq!(places, [7, 9, 13, 15]);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slab {
     shape: Vec<u64>,
@@ -134,6 +153,15 @@ impl Slab {
 
     /// Cuts the selection along its slowest dimensions into slabs of at most `elements` elements (at least one each),
     /// in order: to read an array piece by piece.
+    ///
+    /// ```
+    /// use sciformats_core::Slab;
+    ///
+    /// let slab = Slab::all(&[5, 100])?;
+    /// let rows: Vec<u64> = slab.pieces(250).map(|piece| piece.shape()[0]).collect();
+    /// assert_eq!(rows, [2, 2, 1]);
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     pub fn pieces(&self, elements: u64) -> Pieces {
         let counts: Vec<u64> = self.shape();
         let mut axis = counts.len();
@@ -152,12 +180,29 @@ impl Slab {
 
     /// Cuts the selection into slabs of at most `rows` indices (at least one) of dimension `axis`, in order. Dimensions after
     /// it are whole in each, of those before it each has one index.
+    ///
+    /// ```
+    /// use sciformats_core::Slab;
+    ///
+    /// let shapes: Vec<Vec<u64>> = Slab::all(&[2, 5, 3])?.pieces_along(1, 4).map(|piece| piece.shape()).collect();
+    /// assert_eq!(shapes, [[1, 4, 3], [1, 1, 3], [1, 4, 3], [1, 1, 3]]);
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     pub fn pieces_along(&self, axis: usize, rows: u64) -> Pieces {
         let axis = axis.saturating_add(1).min(self.ranges.len());
         Pieces { slab: self.clone(), axis, rows: rows.max(1), at: (!self.is_empty()).then(|| vec![0; axis]) }
     }
 
     /// The runs in ascending order. Whole trailing dimensions are joined, so a slab of rows is one run.
+    ///
+    /// ```
+    /// use sciformats_core::{Range, Slab};
+    ///
+    /// let slab = Slab::new(&[3, 8], [Range::all(3), Range::new(2, 4)])?;
+    /// let runs: Vec<(u64, u64)> = slab.runs().map(|run| (run.from, run.len)).collect();
+    /// assert_eq!(runs, [(2, 4), (10, 4), (18, 4)]);
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     pub fn runs(&self) -> Runs {
         // Dimensions from the fastest: stride in the array, count and step.
         let mut inner = (1u64, 1u64); // (elements of the joined tail, stride of the next dimension)
@@ -201,6 +246,14 @@ impl Slab {
 }
 
 /// The number of elements of a shape, if it fits 64 bits; 1 for no dimensions.
+///
+/// ```
+/// use sciformats_core::slab::elements;
+///
+/// assert_eq!(elements(&[3, 4]), Some(12));
+/// assert_eq!(elements(&[]), Some(1));
+/// assert_eq!(elements(&[u64::MAX, 2]), None);
+/// ```
 pub fn elements(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0); // whatever the other dimensions are

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use harness::{Case, Outcome, Watch};
-use hdf5_pure::{File, Options, Range, Slab};
+use hdf5_pure::{File, OpenOptions, Range, Slab};
 
 use crate::{expect, prepare, text};
 
@@ -90,7 +90,7 @@ pub(crate) fn cases_with_crates() -> Vec<Case> {
 }
 
 fn open(folder: &Path, name: &str, threads: usize) -> Outcome<File> {
-    Ok(File::open_with(folder.join(name), &Options { threads, ..Options::default() })?)
+    Ok(File::open_with(folder.join(name), &OpenOptions::default().with_threads(threads))?)
 }
 
 fn whole(folder: &Path, name: &str, threads: usize, used: bool, watch: &mut Watch) -> Outcome {

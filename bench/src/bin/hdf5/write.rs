@@ -131,7 +131,7 @@ fn contiguous(folder: &Path, watch: &mut Watch) -> Outcome {
 fn gzip(folder: &Path, threads: usize, watch: &mut Watch) -> Outcome {
     let (rows, path) = (rows(folder)?, target(folder, "ours")?);
     watch.time(|| -> Outcome {
-        let mut file = Writer::create_with(&path, &CreateOptions { threads, ..CreateOptions::default() })?;
+        let mut file = Writer::create_with(&path, &CreateOptions::default().with_threads(threads))?;
         let shape = [2 * ROWS, COLUMNS];
         let dataset = file.dataset("d").shape(shape).chunks([256, 256]).shuffle().deflate(4);
         let mut dataset = dataset.create::<f32>()?;
@@ -148,7 +148,7 @@ fn gzip(folder: &Path, threads: usize, watch: &mut Watch) -> Outcome {
 fn objects(folder: &Path, bound: Bound, watch: &mut Watch) -> Outcome {
     let path = target(folder, "ours")?;
     watch.time(|| -> Outcome {
-        let mut file = Writer::create_with(path, &CreateOptions { bound, ..CreateOptions::default() })?;
+        let mut file = Writer::create_with(path, &CreateOptions::default().with_bound(bound))?;
         for i in 0..OBJECTS {
             file.dataset(&format!("{i:06}")).attribute("n", i).write_scalar(i)?;
         }

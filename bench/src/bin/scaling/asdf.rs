@@ -64,7 +64,7 @@ fn bytes_and_threads() -> Vec<Series> {
         })
         .prepare(prepare_flat),
         Series::new("map, look at one number", BYTES, Little, |folder, n, watch| {
-            let options = OpenOptions::default().with_map(true);
+            let options = OpenOptions::default().with_mapped(true);
             watch.time(|| {
                 let file = Asdf::open_with(flat(folder, n), &options)?;
                 let array = file.array("a")?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use harness::Growth::{Linear, Little};
 use harness::{Outcome, Series, Watch};
-use hdf5_pure::{Bound, CreateOptions, Editor, File, Options, Range, Slab, Writer};
+use hdf5_pure::{Bound, CreateOptions, Editor, File, OpenOptions, Range, Slab, Writer};
 
 use crate::{BYTES, MOST, expect, numbers, once};
 
@@ -69,7 +69,7 @@ fn prepare_old(folder: &Path, n: u64) -> Outcome {
 }
 
 fn write_objects(path: &Path, n: u64, bound: Bound) -> Outcome {
-    let mut file = Writer::create_with(path, &CreateOptions { bound, ..CreateOptions::default() })?;
+    let mut file = Writer::create_with(path, &CreateOptions::default().with_bound(bound))?;
     for i in 0..n as i32 {
         file.dataset(&format!("{i:06}")).write_scalar(i)?;
     }
@@ -215,7 +215,7 @@ pub(crate) fn bytes() -> Vec<Series> {
         })
         .prepare(prepare_flat),
         Series::threads("read 64 MiB of gzip and shuffle", |folder, threads, watch| {
-            let options = Options { threads: threads as usize, ..Options::default() };
+            let options = OpenOptions::default().with_threads(threads as usize);
             let path = folder.join("gzip.h5");
             let found: Vec<f32> = watch.time(|| File::open_with(&path, &options)?.dataset("d")?.read())?;
             expect(found.len() == 1 << 24)
@@ -223,7 +223,7 @@ pub(crate) fn bytes() -> Vec<Series> {
         .prepare(|folder, _| once(folder.join("gzip.h5"), |path| write_bytes(path, &numbers(1 << 24), true))),
         Series::threads("write 64 MiB of gzip and shuffle", |folder, threads, watch| {
             let values = numbers(1 << 24);
-            let options = CreateOptions { threads: threads as usize, ..CreateOptions::default() };
+            let options = CreateOptions::default().with_threads(threads as usize);
             watch.time(|| {
                 let mut file = Writer::create_with(folder.join("written.h5"), &options)?;
                 file.dataset("d").chunks([1 << 16]).shuffle().deflate(4).write(&values)?;

@@ -287,7 +287,7 @@ mod tests {
     type Content = (Vec<u8>, Vec<(String, Vec<u8>)>);
 
     fn content(file: &[u8]) -> Content {
-        let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
+        let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
         let mut bytes = vec![0; frame.nbytes() as usize];
         frame.read_bytes(0, &mut bytes).unwrap();
         let vlmeta =
@@ -303,7 +303,7 @@ mod tests {
     ) -> (Vec<u8>, replay::Cuts, usize) {
         let mut schunk = SChunk::from_bytes(file.to_vec()).unwrap();
         edit(&mut schunk);
-        let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
+        let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
         let known = space.clone().unwrap_or_else(|| Space::of(&frame));
         let (entries, header, trailer) = schunk.parts().unwrap();
         let plan = plan(&frame, &known, &entries, header, &trailer).unwrap();
@@ -379,7 +379,7 @@ mod tests {
         array.write_slab(&Slab::all(&[6, 5]).unwrap(), &all).unwrap();
         let mut file = array.schunk().to_bytes().unwrap();
         let seen = |file: &[u8]| {
-            let frame = Frame::in_storage(file.to_vec(), 0, &Options::default()).unwrap();
+            let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
             let array = Array::from_frame(frame).unwrap();
             (array.shape().to_vec(), array.read().unwrap())
         };
@@ -393,7 +393,7 @@ mod tests {
         for edit in edits {
             let mut array = Array::from_schunk(SChunk::from_bytes(file.clone()).unwrap()).unwrap();
             edit(&mut array);
-            let frame = Frame::in_storage(file.clone(), 0, &Options::default()).unwrap();
+            let frame = Frame::from_storage(file.clone(), 0, &Options::default()).unwrap();
             let (entries, header, trailer) = array.schunk().parts().unwrap();
             let plan = plan(&frame, &Space::of(&frame), &entries, header, &trailer).unwrap();
             let mut done = file.clone();
@@ -445,7 +445,7 @@ mod tests {
         assert_eq!(content(&file), content(&compact));
         assert!(file.len() < 2 * compact.len(), "{} {}", file.len(), compact.len());
         let shifted = [vec![0; 77], file].concat();
-        let frame = Frame::in_storage(shifted.clone(), 77, &Options::default()).unwrap();
+        let frame = Frame::from_storage(shifted.clone(), 77, &Options::default()).unwrap();
         assert_eq!(frame.chunks(), 41);
         assert!(Window::new(shifted, 77, 10).is_ok());
     }

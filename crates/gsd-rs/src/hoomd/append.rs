@@ -146,5 +146,5 @@ fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
         }
     }
     copy.end_frame()?;
-    Ok(Initial { reader: Reader::new(copy.into_bytes()?)?, cache: Cache::default() })
+    Ok(Initial { reader: Reader::from_bytes(copy.into_bytes()?)?, cache: Cache::default() })
 }

@@ -15,7 +15,7 @@ fn file() -> Vec<u8> {
 fn damaged(at: usize, bytes: &[u8]) -> Result<Reader, String> {
     let mut file = file();
     file[at..at + bytes.len()].copy_from_slice(bytes);
-    Reader::new(file).map_err(|e| e.to_string())
+    Reader::from_bytes(file).map_err(|e| e.to_string())
 }
 
 #[track_caller]
@@ -26,9 +26,9 @@ fn refused(at: usize, bytes: &[u8], expected: &str) {
 #[test]
 fn the_header_has_a_magic_number() {
     refused(0, &[0], "malformed header at offset 0x0: magic is not the expected signature");
-    let error = Reader::new(file()[..100].to_vec()).unwrap_err();
+    let error = Reader::from_bytes(file()[..100].to_vec()).unwrap_err();
     assert_eq!(error.to_string(), "malformed header at offset 0x30: application is truncated");
-    assert!(Reader::new(Vec::<u8>::new()).is_err());
+    assert!(Reader::from_bytes(Vec::<u8>::new()).is_err());
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn a_frame_that_was_not_ended_is_not_in_the_file() {
     writer.discard_frame();
     let left = writer.into_bytes().unwrap();
     assert!(left.len() > file().len());
-    let reader = Reader::new(left.clone()).unwrap();
+    let reader = Reader::from_bytes(left.clone()).unwrap();
     assert_eq!((reader.frames(), reader.entries()), (3, 6));
     reader.verify().unwrap();
     assert_eq!(reader.space().unwrap().unused(), 32);
     let mut writer = Writer::append_on(left).unwrap();
     writer.write("new", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!(read::<u8>(&reader, &reader.find(3, "new").unwrap().unwrap()), [1]);
 }
 
@@ -186,7 +186,7 @@ fn remains_behind_the_index_never_become_entries() {
         writer.end_frame().unwrap();
         writer.flush().unwrap();
     }
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!((reader.frames(), reader.entries()), (5, 8));
     reader.verify().unwrap();
     // And the same behind the names.
@@ -195,6 +195,6 @@ fn remains_behind_the_index_never_become_entries() {
     let mut writer = Writer::append_on(file).unwrap();
     writer.write("a name of some length", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!(reader.names().collect::<Vec<_>>(), [&b"a"[..], b"b", b"a name of some length"]);
 }

@@ -97,6 +97,6 @@ fn a_file_of_layer_2_0_becomes_one_of_2_1_with_its_first_new_frame() {
     let mut writer = Writer::append_on(of_2_0()).unwrap();
     writer.write_text("text", "needs 2.1").unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!((reader.header().version, reader.frames()), (Version::new(2, 1), 1));
 }

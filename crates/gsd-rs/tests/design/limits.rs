@@ -17,7 +17,7 @@ fn chunk_names_up_to_63_bytes_before_2_0_and_longer_since() {
     );
     writer.write(&most, 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert!(reader.find(0, &most).unwrap().is_some());
 
     let huge = "x".repeat(5000);
@@ -44,7 +44,7 @@ fn as_many_names_as_ids_but_one() {
             "65536 names exceed the limit of 65535"
         );
         writer.end_frame().unwrap();
-        let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+        let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
         reader.verify().unwrap();
         assert_eq!(reader.names().len(), 65_535);
         let chunk = reader.find(66, "name 65534").unwrap().unwrap();
@@ -62,7 +62,7 @@ fn up_to_65536_names_are_read() {
     file[24..32].copy_from_slice(&at.to_le_bytes());
     file[32..40].copy_from_slice(&(block.len() as u64 / 64).to_le_bytes());
     file.extend(block);
-    let reader = Reader::new(file).unwrap();
+    let reader = Reader::from_bytes(file).unwrap();
     assert_eq!(reader.names().len(), 65_536);
     assert_eq!(reader.name(u16::MAX), Some(&b"n65535"[..]));
 }
@@ -72,7 +72,7 @@ fn application_and_schema_names_up_to_63_bytes() {
     let most = "a".repeat(63);
     let version = Version::new(1, 0);
     let writer = Writer::create_on(Vec::new(), &CreateOptions::new(&most, &most, version)).unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!(reader.header().application.to_text(), most);
     for bad in ["a".repeat(64), "a\0".into()] {
         for options in [CreateOptions::new(&bad, "s", version), CreateOptions::new("a", &bad, version)] {

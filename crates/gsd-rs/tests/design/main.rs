@@ -27,5 +27,5 @@ fn memory(write: impl FnOnce(&mut Writer<Vec<u8>>)) -> Reader {
 fn memory_of(layer: Version, write: impl FnOnce(&mut Writer<Vec<u8>>)) -> Reader {
     let mut writer = Writer::create_on(Vec::new(), &options().with_layer(layer)).unwrap();
     write(&mut writer);
-    Reader::new(writer.into_bytes().unwrap()).unwrap()
+    Reader::from_bytes(writer.into_bytes().unwrap()).unwrap()
 }

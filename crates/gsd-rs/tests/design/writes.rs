@@ -62,7 +62,7 @@ fn write_data_to_named_chunk_in_the_current_frame() {
     writer.write("b", 1, &[0.5f32]).unwrap();
     writer.write("a", 1, &[7i16]).unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     let of = |frame, name| {
         let chunk = reader.find(frame, name).unwrap()?;
         Some((chunk.n, chunk.m, read::<i16>(&reader, &chunk)))
@@ -133,7 +133,7 @@ fn what_a_frame_cannot_hold_is_refused() {
     writer.end_frame().unwrap();
     writer.write("a", 1, &[3u8]).unwrap();
     writer.end_frame().unwrap();
-    let reader = Reader::new(writer.into_bytes().unwrap()).unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     let values: Vec<u8> = reader.history("a").map(|chunk| read::<u8>(&reader, &chunk.unwrap())[0]).collect();
     assert_eq!(values, [2, 3]);
 }

@@ -40,19 +40,14 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         for (group, fill) in GROUPS {
             let mut file = Writer::create_with(
                 folder.join(format!("{group}_{name}.h5")),
-                &CreateOptions { bound, ..CreateOptions::default() },
+                &CreateOptions::default().with_bound(bound),
             )?;
             fill(&mut file, bound)?;
             file.finish()?;
         }
         spaces(folder, name, bound)?;
         // Creation order, a user block, and dimension scales, for netCDF.
-        let options = CreateOptions {
-            bound,
-            track_order: true,
-            user_block: vec![b'u'; 1024],
-            ..CreateOptions::default()
-        };
+        let options = CreateOptions::default().with_bound(bound).with_track_order(true).with_user_block(vec![b'u'; 1024]);
         let mut file = Writer::create_with(folder.join(format!("tracked_{name}.h5")), &options)?;
         tracked(&mut file)?;
         file.finish()?;
@@ -69,7 +64,7 @@ fn spaces(folder: &Path, name: &str, bound: Bound) -> Result<()> {
         ("end", FileSpace::Appended),
     ];
     for (way, file_space) in ways.into_iter().filter(|_| bound >= Bound::V110) {
-        let options = CreateOptions { bound, file_space, ..CreateOptions::default() };
+        let options = CreateOptions::default().with_bound(bound).with_file_space(file_space);
         let mut file = Writer::create_with(folder.join(format!("space-{way}_{name}.h5")), &options)?;
         layouts(&mut file, bound)?;
         attributes(&mut file, bound)?;

@@ -3,6 +3,7 @@
 mod chunks;
 mod fields;
 mod pieces;
+mod selection;
 
 use std::sync::Arc;
 
@@ -205,6 +206,32 @@ impl Dataset {
             return read;
         }
         self.convert(slab)
+    }
+
+    /// As [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
+    ///
+    /// ```no_run
+    /// use hdf5_pure::{File, Range, Slab};
+    ///
+    /// let frames = File::open("movie.h5")?.dataset("/frames")?;
+    /// let mut frame = vec![0.0f32; 512 * 512];
+    /// for i in 0..100 {
+    ///     let range = [Range::new(i, 1), Range::all(512), Range::all(512)];
+    ///     frames.read_slab_into(&Slab::new(&[100, 512, 512], range)?, &mut frame)?;
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Error::Usage`] if `out` is of another length.
+    pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        if usize::try_from(slab.len()) != Ok(out.len()) {
+            return Err(Error::usage("out", "has not a place for each element of the selection"));
+        }
+        match T::bytes_of(self.datatype(), out) {
+            Some(bytes) => self.read_raw_into(slab, bytes),
+            None => self.convert_into(slab, out),
+        }
     }
 
     /// The bytes of all elements, where they are contiguous and in memory.

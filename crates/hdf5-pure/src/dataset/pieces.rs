@@ -33,27 +33,40 @@ impl Dataset {
         Ok(pieces.map(|slab| self.read_slab(&slab).map(|values| (slab, values))))
     }
 
-    /// The selected elements, converted a part after the other: the stored elements are never all in memory.
+    /// The selected elements, converted.
     pub(super) fn convert<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        let len = usize::try_from(slab.len()).unwrap_or(usize::MAX);
+        let mut all: Vec<T> = Vec::new();
+        self.convert_parts(slab, |part| {
+            if all.is_empty() && part.len() == len {
+                all = part;
+                return;
+            }
+            all.reserve_exact(len.saturating_sub(all.len()));
+            all.extend(part);
+        })?;
+        Ok(all)
+    }
+
+    /// As [`convert`](Self::convert), into `out`, which has a place for each.
+    pub(super) fn convert_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        let mut places = out.iter_mut();
+        self.convert_parts(slab, |part| places.by_ref().zip(part).for_each(|(place, value)| *place = value))
+    }
+
+    /// Gives the selected elements a part after the other: the stored ones are never all in memory.
+    fn convert_parts<T: Element>(&self, slab: &Slab, mut take: impl FnMut(Vec<T>)) -> Result<()> {
         let of = |raw: &[u8]| T::read(&Values::new(&self.file, self.datatype(), raw, self.data_offset()));
         if slab.is_empty() {
-            return of(&[]);
+            return of(&[]).map(drop);
         }
-        let (mut raw, mut all) = (Vec::new(), Vec::new());
-        let mut steps = self.steps(slab, CONVERTED).peekable();
-        while let Some(step) = steps.next() {
+        let mut raw = Vec::new();
+        for step in self.steps(slab, CONVERTED) {
             raw.resize(self.raw_size(&step)?, 0);
             self.read_raw_into(&step, &mut raw)?;
-            let part = of(&raw)?;
-            if all.is_empty() && steps.peek().is_none() {
-                return Ok(part);
-            }
-            if all.is_empty() {
-                all.reserve_exact(usize::try_from(slab.len()).unwrap_or(0));
-            }
-            all.extend(part);
+            take(of(&raw)?);
         }
-        Ok(all)
+        Ok(())
     }
 
     /// Parts of `slab` of about `bytes` bytes, each of whole rows of chunks, so that a chunk is decoded once. Elements

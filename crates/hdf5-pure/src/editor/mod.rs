@@ -15,7 +15,7 @@ pub use object::ObjectWriter;
 use crate::file::File;
 use crate::model::edit::session::Session;
 use crate::model::edit::space::Flush;
-use crate::model::open::Options;
+use crate::model::open::OpenOptions;
 use crate::model::write::output::Storage;
 use crate::model::write::tree::{ObjectId, Settings, Tree};
 use crate::spec::Address;
@@ -24,6 +24,7 @@ use crate::writer::{Bound, DatasetBuilder, GroupWriter, Reference};
 
 /// How a file is edited.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct EditOptions {
     /// The oldest release of the C library that must be able to read what is new. By default the one that the file's
     /// superblock needs: version 0 or 1 [`Bound::Earliest`], 2 [`Bound::V18`], 3 [`Bound::V110`].
@@ -33,7 +34,33 @@ pub struct EditOptions {
     /// The time that new objects are said to be of, in seconds since 1970.
     pub time: Option<u32>,
     /// How the file is read: limits, filters, the files beside it that may be opened.
-    pub reading: Options,
+    pub reading: OpenOptions,
+}
+
+impl EditOptions {
+    /// The same with another bound; `None` for the one that the file has.
+    #[must_use]
+    pub fn with_bound(self, bound: impl Into<Option<Bound>>) -> Self {
+        Self { bound: bound.into(), ..self }
+    }
+
+    /// The same, with the order of links and attributes in new groups or without.
+    #[must_use]
+    pub fn with_track_order(self, track_order: bool) -> Self {
+        Self { track_order, ..self }
+    }
+
+    /// The same with a time for new objects, in seconds since 1970.
+    #[must_use]
+    pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
+        Self { time: time.into(), ..self }
+    }
+
+    /// The same, the file being read otherwise.
+    #[must_use]
+    pub fn with_reading(self, reading: OpenOptions) -> Self {
+        Self { reading, ..self }
+    }
 }
 
 /// A file that is there and is edited in place.
@@ -48,7 +75,7 @@ pub struct EditOptions {
 /// The file is locked as the C library locks it: who has it open for reading or writing there keeps an editor out, and the
 /// reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0` locks nothing, `BEST_EFFORT` (the
 /// default) only where the file system can, `TRUE` or `1` always. A [`File`] of this library locks nothing: who reads while
-/// another edits sees a mixture, and should read [`unmapped`](Options::unmapped), as commits may cut the file's end off.
+/// another edits sees a mixture, and should read without a [map](OpenOptions::mapped), as commits may cut the file's end off.
 ///
 /// ```
 /// use hdf5_pure::{Editor, File, Writer};
@@ -76,7 +103,7 @@ pub struct EditOptions {
 pub struct Editor {
     pub(crate) tree: Tree,
     path: Option<Box<Path>>,
-    options: Options,
+    options: OpenOptions,
     /// Something failed while what was pending was written: it must not be committed.
     failed: bool,
 }

@@ -18,7 +18,7 @@ use crate::dataset::Dataset;
 use crate::group::Group;
 use crate::model::attributes;
 use crate::model::object::Object;
-use crate::model::open::{self, Found, Opened, Options};
+use crate::model::open::{self, Found, Opened, OpenOptions};
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::datatype::Datatype;
@@ -46,14 +46,14 @@ impl File {
     /// # Errors
     /// `Io`, or `Malformed` if there is no sound superblock.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with limits, filters and permissions of the caller's.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Opened::open(path.as_ref(), options).map(Self::new)
     }
 
@@ -62,14 +62,14 @@ impl File {
     /// # Errors
     /// `Malformed` if there is no sound superblock.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
-        Self::from_storage(bytes.into(), &Options::default())
+        Self::from_storage(bytes.into(), &OpenOptions::default())
     }
 
     /// A file in any storage.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn from_storage(storage: impl ReadAt + 'static, options: &Options) -> Result<Self> {
+    pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         Opened::of(Arc::new(storage), None, options).map(Self::new)
     }
 
@@ -78,7 +78,7 @@ impl File {
         storage: impl ReadAt + 'static,
         path: Option<&Path>,
         superblock: &Superblock,
-        options: &Options,
+        options: &OpenOptions,
     ) -> Result<Self> {
         let mut opened = Opened::plain(Arc::new(storage), path, options)?;
         opened.superblock = superblock.clone();
@@ -101,7 +101,7 @@ impl File {
         self.group_at(self.0.opened.root)
     }
 
-    /// The object at `path`, soft links followed, external ones as [`Options::outside`] allows.
+    /// The object at `path`, soft links followed, external ones as [`OpenOptions::outside`] allows.
     ///
     /// # Errors
     /// [`Error::NotFound`], and what reading the groups on the way meets.

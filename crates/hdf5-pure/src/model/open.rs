@@ -26,7 +26,8 @@ use crate::spec::{Address, cache_image, shared_table};
 
 /// How a file is opened.
 #[derive(Clone, Debug)]
-pub struct Options {
+#[non_exhaustive]
+pub struct OpenOptions {
     /// Bounds on what the file may ask for.
     pub limits: Limits,
     /// Filters of the caller's.
@@ -35,23 +36,62 @@ pub struct Options {
     pub outside: Outside,
     /// Threads that a read may use; 0 stands for as many as there are.
     pub threads: usize,
-    /// Read the file through the system's calls instead of a map: for files that others change.
-    pub unmapped: bool,
+    /// Whether the file is mapped into memory, so that stored bytes need not be copied. Default: yes. A mapped file must not
+    /// be cut shorter by another process while it is open.
+    pub mapped: bool,
     /// Bytes of decoded chunks that are kept, all datasets of the file together: a chunk of which reads take a part at a
     /// time is decoded once. Default: 32 MiB, some dozens of chunks of a usual size. 0 keeps none.
     pub chunk_cache: usize,
 }
 
-impl Default for Options {
+impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
             filters: Registry::default(),
             outside: Outside::default(),
             threads: 0,
-            unmapped: false,
+            mapped: true,
             chunk_cache: 32 << 20,
         }
+    }
+}
+
+impl OpenOptions {
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same with filters of the caller's.
+    #[must_use]
+    pub fn with_filters(self, filters: Registry) -> Self {
+        Self { filters, ..self }
+    }
+
+    /// The same with another policy for files beside it.
+    #[must_use]
+    pub fn with_outside(self, outside: Outside) -> Self {
+        Self { outside, ..self }
+    }
+
+    /// The same with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same, mapped or not.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
+    }
+
+    /// The same with room for so many bytes of decoded chunks.
+    #[must_use]
+    pub fn with_chunk_cache(self, chunk_cache: usize) -> Self {
+        Self { chunk_cache, ..self }
     }
 }
 
@@ -64,7 +104,7 @@ pub(crate) struct Opened {
     pub(crate) outside: Outside,
     pub(crate) file_space: Option<FileSpaceInfo>,
     pub(crate) btree_k: BtreeK,
-    pub(crate) options: Options,
+    pub(crate) options: OpenOptions,
     pub(crate) chunks: ChunkCache,
 }
 
@@ -73,13 +113,13 @@ const MAX_LINKS: usize = 16;
 
 impl Opened {
     /// Opens the file at `path`.
-    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
         let open = |path: &Path| storage(path, options);
         Self::of(open(path)?, Some(path), options)
     }
 
     /// Opens what `storage` holds: where a commit was cut, the file as the last one left it.
-    pub(crate) fn of(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &Options) -> Result<Self> {
+    pub(crate) fn of(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         if journal_of(&*storage)?.is_some() {
             return Self::plain(Arc::new(journal::view(storage)?), path, options);
         }
@@ -87,7 +127,7 @@ impl Opened {
     }
 
     /// Opens what `storage` holds, whatever it ends in.
-    pub(crate) fn plain(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &Options) -> Result<Self> {
+    pub(crate) fn plain(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         let open = |path: &Path| self::storage(path, options);
         let (position, superblock) = superblock(&*storage)?;
         let sizes = superblock.sizes;
@@ -158,8 +198,8 @@ impl Opened {
     }
 }
 
-fn storage(path: &Path, options: &Options) -> Result<Arc<dyn ReadAt>> {
-    if options.unmapped { Ok(Arc::new(FileStorage::open(path)?)) } else { Ok(Arc::new(Lazy::open(path)?)) }
+fn storage(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
+    if options.mapped { Ok(Arc::new(Lazy::open(path)?)) } else { Ok(Arc::new(FileStorage::open(path)?)) }
 }
 
 /// The journal that the file ends in, if a commit of an edit was cut.

@@ -5,7 +5,7 @@ use sciformats_core::{Error, Result};
 use super::tail::attempts;
 use crate::dataset::Dataset;
 use crate::file::File;
-use crate::model::open::Options;
+use crate::model::open::OpenOptions;
 
 impl Dataset {
     /// The same dataset as it is in the file now: another process may write to it. What it read meanwhile half written is
@@ -20,7 +20,7 @@ impl Dataset {
         let Some(path) = &opened.path else {
             return Err(Error::usage("dataset", "is not of a file with a path"));
         };
-        let options = Options { unmapped: true, ..opened.options.clone() };
+        let options = OpenOptions { mapped: false, ..opened.options.clone() };
         *self = attempts(|| File::open_with(path, &options)?.dataset_at(self.address()))?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use sciformats_core::{Error, Range, Result, Slab};
 use crate::dataset::Dataset;
 use crate::element::Element;
 use crate::file::File;
-use crate::model::open::Options;
+use crate::model::open::OpenOptions;
 
 /// A structure that is read as it is written may be half old and half new: it is read so often before that is an error.
 const ATTEMPTS: u32 = 100;
@@ -34,7 +34,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 pub struct Tail {
     path: PathBuf,
     dataset: String,
-    options: Options,
+    options: OpenOptions,
     axis: usize,
     next: u64,
     most: u64,
@@ -45,12 +45,12 @@ pub struct Tail {
 impl Tail {
     /// The dataset `dataset` of the file at `path`, from its first row on. Neither is opened yet.
     pub fn new(path: impl AsRef<Path>, dataset: &str) -> Self {
-        Self::with_options(path, dataset, &Options::default())
+        Self::with_options(path, dataset, &OpenOptions::default())
     }
 
     /// As [`new`](Self::new), with limits and filters of the caller's.
-    pub fn with_options(path: impl AsRef<Path>, dataset: &str, options: &Options) -> Self {
-        let options = Options { unmapped: true, ..options.clone() };
+    pub fn with_options(path: impl AsRef<Path>, dataset: &str, options: &OpenOptions) -> Self {
+        let options = OpenOptions { mapped: false, ..options.clone() };
         let (path, dataset) = (path.as_ref().into(), dataset.into());
         Self { path, dataset, options, axis: 0, next: 0, most: u64::MAX, found: None, trouble: None }
     }

@@ -7,7 +7,7 @@ use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, Result, Slab};
 
 use crate::editor::lock;
-use crate::model::open::{self, Found, Options};
+use crate::model::open::{self, Found, OpenOptions};
 use crate::model::swmr::file::LiveFile;
 use crate::model::write::global_heap::GlobalHeap;
 use crate::writer::elements::appended;
@@ -64,14 +64,14 @@ impl SwmrWriter {
     /// `Io`, `Malformed`; [`Error::Usage`] if another writes to it, or was killed as it did; `Unsupported` if its superblock
     /// is older than version 3.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with limits and filters of the caller's.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::at(path.as_ref(), options, false)
     }
 
@@ -79,11 +79,11 @@ impl SwmrWriter {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn take_over(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+    pub fn take_over(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::at(path.as_ref(), options, true)
     }
 
-    fn at(path: &Path, options: &Options, take_over: bool) -> Result<Self> {
+    fn at(path: &Path, options: &OpenOptions, take_over: bool) -> Result<Self> {
         let held = FileStorage::edit(path)?;
         lock::lock(&held)?;
         // Those who read take a lock as they open the file, and would be refused: it is let go at the end, when the marks
@@ -96,7 +96,7 @@ impl SwmrWriter {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn in_storage(storage: Box<dyn Storage>, options: &Options) -> Result<Self> {
+    pub fn in_storage(storage: Box<dyn Storage>, options: &OpenOptions) -> Result<Self> {
         let file = LiveFile::over(storage, options, false)?;
         Ok(Self { file, heap: GlobalHeap::new() })
     }

@@ -39,6 +39,7 @@ pub use value::{Committed, Empty, FixedString, Raw, Value};
 
 /// How a file is created.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct CreateOptions {
     /// The oldest release of the C library that must be able to read the file.
     pub bound: Bound,
@@ -56,6 +57,50 @@ pub struct CreateOptions {
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
+}
+
+impl CreateOptions {
+    /// The same with another bound.
+    #[must_use]
+    pub fn with_bound(self, bound: Bound) -> Self {
+        Self { bound, ..self }
+    }
+
+    /// The same, with the order of links and attributes or without.
+    #[must_use]
+    pub fn with_track_order(self, track_order: bool) -> Self {
+        Self { track_order, ..self }
+    }
+
+    /// The same with a time for all objects, in seconds since 1970.
+    #[must_use]
+    pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
+        Self { time: time.into(), ..self }
+    }
+
+    /// The same with another user block.
+    #[must_use]
+    pub fn with_user_block(self, user_block: impl Into<Vec<u8>>) -> Self {
+        Self { user_block: user_block.into(), ..self }
+    }
+
+    /// The same with filters of the caller's.
+    #[must_use]
+    pub fn with_filters(self, filters: Registry) -> Self {
+        Self { filters, ..self }
+    }
+
+    /// The same with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same with another way to manage free space.
+    #[must_use]
+    pub fn with_file_space(self, file_space: FileSpace) -> Self {
+        Self { file_space, ..self }
+    }
 }
 
 /// How the free space of a file is managed: what the file says to programs that change it. All but the default need

@@ -247,16 +247,9 @@ pub(crate) fn run(data: &[u8]) {
         FileSpace::Paged { size: 512, kept: true },
         FileSpace::Appended,
     ];
-    let create = CreateOptions {
-        bound,
-        track_order: choices.below(2) == 1,
-        user_block: vec![b'u'; choices.below(2) * 512],
-        file_space: spaces[if bound < Bound::V110 { 0 } else { choices.below(4) }],
-        threads: 1,
-        ..CreateOptions::default()
-    };
+    let create = CreateOptions::default().with_bound(bound).with_track_order(choices.below(2) == 1).with_user_block(vec![b'u'; choices.below(2) * 512]).with_file_space(spaces[if bound < Bound::V110 { 0 } else { choices.below(4) }]).with_threads(1);
     let options =
-        EditOptions { bound: Some(bound), track_order: create.track_order, ..EditOptions::default() };
+        EditOptions::default().with_bound(Some(bound)).with_track_order(create.track_order);
     let new = choices.below(32);
     let model = Model(vec![Object { is: Is::Group(BTreeMap::new()), attributes: BTreeMap::new(), id: None }]);
     let mut run = Run {

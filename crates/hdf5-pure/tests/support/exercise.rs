@@ -1,11 +1,11 @@
 //! Asks a file everything that can be asked of it.
 
-use hdf5_pure::{Address, Class, File, Limits, Met, Node, Options, Slab, conventions};
+use hdf5_pure::{Address, Class, File, Limits, Met, Node, OpenOptions, Slab, conventions};
 
 /// Bounds for bytes that nobody trusts.
-pub(crate) fn options() -> Options {
+pub(crate) fn options() -> OpenOptions {
     let limits = Limits::default().with_memory(1 << 20).with_items(10_000);
-    Options { limits, threads: 1, ..Options::default() }
+    OpenOptions::default().with_limits(limits).with_threads(1)
 }
 
 /// Objects of one file that are looked at: a small file can have many links.

@@ -125,6 +125,19 @@ fn checksum(bytes: &[u8]) -> u64 {
 /// `fresh` are writes into `old_len .. new_len`, which nothing in the old file refers to; `patches` overwrite bytes
 /// below `old_len`. The new file is `new_len` bytes long; it may be shorter than the old one.
 ///
+/// ```
+/// use sciformats_core::commit::{Step, apply, journal};
+/// use sciformats_core::storage::Patch;
+///
+/// let mut file = b"old header, old data".to_vec();
+/// let fresh = vec![Step::write(20, &b" and more"[..])];
+/// let patches = [Patch { offset: 0, bytes: b"new".to_vec() }];
+/// let steps = journal::plan(20, 29, fresh, &patches)?;
+/// apply(&steps, &mut file)?;
+/// assert_eq!(file, b"new header, old data and more");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Usage`] if a write lies outside its part, or the file would be longer than 2^63 bytes.
 pub fn plan<'a>(
@@ -247,6 +260,15 @@ fn state_sector(storage: &(impl ReadAt + ?Sized)) -> Result<Option<(Record, u64)
 
 /// The file as its last commit left it, for reading: unchanged if no journal is there.
 ///
+/// ```
+/// use sciformats_core::ReadAt;
+/// use sciformats_core::commit::journal;
+///
+/// let plain = journal::view(b"no commit was cut".to_vec())?;
+/// assert_eq!(plain.len(), 17);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
 /// # Errors
 /// `Io`; [`Error::Malformed`] if a committed journal is damaged.
 pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
@@ -260,6 +282,11 @@ pub fn view<S: ReadAt>(storage: S) -> Result<Overlay<S>> {
 }
 
 /// Whether a commit was cut, so that [`view`] differs from the plain bytes and [`recover`] has something to do.
+///
+/// ```
+/// assert!(!sciformats_core::commit::journal::is_interrupted(&b"no commit was cut"[..])?);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`view`].
@@ -279,6 +306,16 @@ pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupte
 }
 
 /// Plans what finishes, or takes back, an interrupted commit: nothing if there was none.
+///
+/// ```
+/// use sciformats_core::commit::{apply, journal};
+///
+/// let mut file = b"no commit was cut".to_vec();
+/// let steps = journal::recover(&file)?;
+/// assert!(steps.is_empty());
+/// apply(&steps, &mut file)?;
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`view`].

@@ -49,6 +49,15 @@ impl<'a> Step<'a> {
 
 /// Does the steps in order, up to the first that fails.
 ///
+/// ```
+/// use sciformats_core::commit::{Step, apply};
+///
+/// let mut file = b"0123456789".to_vec();
+/// apply(&[Step::write(8, &b"ABC"[..]), Step::Sync, Step::write(0, &b"a"[..])], &mut file)?;
+/// assert_eq!(file, b"a1234567ABC");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
 /// # Errors
 /// Those of the storage. The file then is what a cut after that step would have left.
 pub fn apply(steps: &[Step<'_>], storage: &mut (impl WriteAt + ?Sized)) -> Result<()> {

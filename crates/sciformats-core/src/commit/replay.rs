@@ -69,6 +69,18 @@ impl std::ops::AddAssign for Cuts {
 ///
 /// Between two syncs with at most 8 writes every subset is tried; with more, each write alone missing and each alone
 /// present.
+///
+/// ```
+/// use sciformats_core::commit::{Step, replay::every_cut};
+///
+/// // A record behind its length: the length, written last, is what makes it count.
+/// let steps = [Step::write(8, &b"record"[..]), Step::Sync, Step::write(0, &[6u8][..])];
+/// let cuts = every_cut(&[0; 8], &steps, |cut, file| {
+///     let len = usize::from(file[0]);
+///     assert!(len == 0 || file[8..8 + len] == *b"record", "{cut:?}");
+/// });
+/// assert!(cuts.total() > 4);
+/// ```
 pub fn every_cut(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&Cut, &[u8])) -> Cuts {
     let mut cuts = Cuts::default();
     let mut done = initial.to_vec();
@@ -145,6 +157,14 @@ fn run(steps: &[Step<'_>], file: &mut Vec<u8>) {
 
 /// Applies `steps` to disks that have room for less and less of what `initial` grows by, hands each file that is left to
 /// `check`, and gives their number. Room ends within each write that grows the file, and before it.
+///
+/// ```
+/// use sciformats_core::commit::{Step, replay::every_full_disk};
+///
+/// let steps = [Step::write(8, &b"record"[..]), Step::write(0, &[6u8][..])];
+/// let disks = every_full_disk(&[0; 8], &steps, |file| assert_eq!(file[0], 0));
+/// assert!(disks > 0);
+/// ```
 pub fn every_full_disk(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&[u8])) -> usize {
     let mut disks = 0;
     for step in steps {

@@ -19,6 +19,16 @@ pub fn machine_threads() -> usize {
 
 /// Fills `out` from `offset` on with up to `threads` threads, each reading a part of its own.
 ///
+/// ```
+/// use sciformats_core::storage::read_into_threads;
+///
+/// let bytes: Vec<u8> = (0..100).collect();
+/// let mut part = [0; 4];
+/// read_into_threads(&bytes, 50, &mut part, 2)?;
+/// assert_eq!(part, [50, 51, 52, 53]);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`ReadAt::read_into`], of the first part that fails.
 pub fn read_into_threads(
@@ -52,6 +62,12 @@ pub fn read_into_threads(
 /// a gigabyte, touching fresh pages costs as much as reading into them.
 ///
 /// The caller has checked `len`: it comes from bytes that are stored, or has passed a limit.
+///
+/// ```
+/// let zeros: Vec<f64> = sciformats_core::storage::zeroed(3)?;
+/// assert_eq!(zeros, [0.0; 3]);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// `Io`, where the machine has no such memory.

@@ -11,6 +11,16 @@ use crate::error::{Error, Result};
 /// An open file. Reading takes `&self` and moves no cursor, so threads do not disturb each other.
 ///
 /// The length is the one at opening, or after the last write through this value.
+///
+/// ```no_run
+/// use sciformats_core::WriteAt;
+/// use sciformats_core::storage::FileStorage;
+///
+/// let mut file = FileStorage::create_new("new.bin")?;
+/// file.write_at(4096, b"behind a gap of zeros")?;
+/// file.sync()?;
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FileStorage {
     file: File,

@@ -16,6 +16,15 @@ use crate::error::{Error, Result};
 ///
 /// What is copied out of the file by long reads comes through the system's calls, not through the map: pages of the map
 /// that were touched count as memory of the process, and making them accessible costs as much as a copy.
+///
+/// ```no_run
+/// use sciformats_core::ReadAt;
+/// use sciformats_core::storage::Mapped;
+///
+/// let file = Mapped::open("survey.ra")?;
+/// let magic = file.read_at(0, 8)?; // borrowed from the map
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Mapped {
     map: memmap2::Mmap,

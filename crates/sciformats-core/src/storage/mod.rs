@@ -31,6 +31,15 @@ use crate::error::Result;
 use crate::fault::{Fault, FaultKind};
 
 /// Bytes that can be read at any position, from any number of threads.
+///
+/// ```
+/// use sciformats_core::ReadAt;
+///
+/// let bytes = b"any bytes in memory".to_vec();
+/// assert_eq!(*bytes.read_at(4, 5)?, *b"bytes");
+/// assert!(bytes.read_at(15, 5).is_err());
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 pub trait ReadAt: Send + Sync {
     /// The number of bytes.
     fn len(&self) -> u64;
@@ -77,6 +86,16 @@ pub trait ReadAt: Send + Sync {
 }
 
 /// Bytes that can be written at any position.
+///
+/// ```
+/// use sciformats_core::WriteAt;
+///
+/// let mut bytes = Vec::new();
+/// bytes.write_at(2, b"ab")?;
+/// bytes.set_size(3)?;
+/// assert_eq!(bytes, [0, 0, b'a']);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 pub trait WriteAt {
     /// Writes all of `bytes` from `offset` on; writing past the end grows the storage, a gap reads as zeros.
     ///
@@ -98,6 +117,15 @@ pub trait WriteAt {
 }
 
 /// Checks that `offset .. offset + len` lies inside `size` bytes, and returns its end.
+///
+/// ```
+/// use sciformats_core::storage::check_range;
+///
+/// assert_eq!(check_range(100, 90, 10)?, 100);
+/// assert!(check_range(100, 90, 11).is_err());
+/// assert!(check_range(100, u64::MAX, 2).is_err());
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Malformed`](crate::Error::Malformed) at `offset`.

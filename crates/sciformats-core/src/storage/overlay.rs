@@ -15,6 +15,16 @@ pub struct Patch {
 }
 
 /// Another storage, cut or extended to `len` and with patches laid over it; where no patch falls, reads go through.
+///
+/// ```
+/// use sciformats_core::ReadAt;
+/// use sciformats_core::storage::{Overlay, Patch};
+///
+/// let patches = vec![Patch { offset: 4, bytes: b"new".to_vec() }];
+/// let overlay = Overlay::new(b"the old text".to_vec(), 12, patches);
+/// assert_eq!(*overlay.read_at(0, 12)?, *b"the new text");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Overlay<S> {
     storage: S,

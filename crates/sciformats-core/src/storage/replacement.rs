@@ -20,6 +20,16 @@ pub enum Durability {
 
 /// A new file that is written beside `target` under a temporary name, and takes its place on [`finish`](Self::finish).
 /// Dropped before that, it disappears and the target is as it was.
+///
+/// ```no_run
+/// use sciformats_core::WriteAt;
+/// use sciformats_core::storage::{Durability, Replacement};
+///
+/// let mut new = Replacement::create("result.dat")?; // a file of that name stays as it is
+/// new.storage()?.write_at(0, b"all of it")?;
+/// new.finish(Durability::Power)?; // until now, when the new one takes its place
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Replacement {
     // `None` once finished.

@@ -6,6 +6,15 @@ use super::{ReadAt, check_range};
 use crate::error::Result;
 
 /// `len` bytes of `S` from `start` on: a format after a user block, or a file inside a file.
+///
+/// ```
+/// use sciformats_core::ReadAt;
+/// use sciformats_core::storage::Window;
+///
+/// let window = Window::new(b"header, payload".to_vec(), 8, 7)?;
+/// assert_eq!(*window.read_at(0, 7)?, *b"payload");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Window<S> {
     storage: S,

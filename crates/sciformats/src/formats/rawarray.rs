@@ -19,8 +19,8 @@ struct Adapter {
 }
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
-    let read = rawarray::ReadOptions::default().with_limits(options.limits);
-    let reader = Reader::with_options(storage, &read)?;
+    let read = rawarray::OpenOptions::default().with_limits(options.limits);
+    let reader = Reader::from_storage(storage, &read)?;
     Ok(Box::new(Adapter { reader, limits: options.limits }))
 }
 

@@ -78,7 +78,7 @@ impl Frame {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn in_storage(storage: impl ReadAt + 'static, offset: u64, options: &Options) -> Result<Self> {
+    pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &Options) -> Result<Self> {
         let len = storage.len().saturating_sub(offset);
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);

@@ -317,7 +317,7 @@ impl SChunk {
 fn open_home(home: &Home, options: &Options) -> Result<Frame> {
     match home {
         // Not mapped: this process is going to write to it.
-        Home::File(path) => Frame::in_storage(FileStorage::open(path)?, 0, options),
+        Home::File(path) => Frame::from_storage(FileStorage::open(path)?, 0, options),
         Home::Folder(path) => Frame::open_with(path, options),
         Home::Memory => Err(Error::usage("super-chunk", "is in memory")),
     }

@@ -11,7 +11,8 @@ use crate::model::btree_v2::Tree;
 use crate::model::context::Context;
 use crate::model::fractal_heap::Heap;
 use crate::model::object::Object;
-use crate::model::write::attributes::{self, Attribute, MAX_MESSAGE, Order};
+use crate::model::write::attribute_list::AttributeList;
+use crate::model::write::attributes::{self, Attribute, Order};
 use crate::model::write::output::Output;
 use crate::spec::Address;
 use crate::spec::btree_v2::record::AttributeRecord;
@@ -114,14 +115,14 @@ pub(crate) fn store(
     session: &Session,
     output: &mut Output,
     header: &mut Header,
-    attributes: &[Attribute],
+    attributes: &AttributeList,
     next: u32,
 ) -> Result<()> {
     let sizes = session.context().sizes;
     let parse =
         |body: &[u8]| locate(MessageType::AttributeInfo.name(), 0, body, |i| AttributeInfo::parse(i, sizes));
     let info = header.find(MessageType::AttributeInfo).map(|message| parse(&message.body)).transpose()?;
-    let too_long = attributes.iter().any(|attribute| attribute.message.len() > MAX_MESSAGE);
+    let too_long = !attributes::fit(attributes);
     if too_long {
         // Old headers have no other place for attributes than a message.
         header.renew();

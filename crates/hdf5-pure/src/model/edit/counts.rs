@@ -9,7 +9,7 @@ use super::session::Session;
 use super::{attributes, group};
 use crate::model::context::Context;
 use crate::model::object::Object as Stored;
-use crate::model::write::attributes::Attribute;
+use crate::model::write::attribute_list::AttributeList;
 use crate::model::write::group::Destination;
 use crate::model::write::tree::{Kind, Object, ObjectId};
 use crate::spec::Address;
@@ -194,10 +194,10 @@ impl Counts {
         &mut self,
         objects: &[Object],
         session: &Session,
-        all: &[Attribute],
+        all: &AttributeList,
         more: i64,
     ) -> Result<()> {
-        for attribute in all {
+        for attribute in all.iter() {
             match attribute.committed {
                 Some(id) => self.add(objects, &Destination::Object(id), more),
                 None => attributes::datatypes(session.context(), std::slice::from_ref(attribute))?

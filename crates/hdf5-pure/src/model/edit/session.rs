@@ -13,7 +13,7 @@ use super::space::{Flush, Space, Use};
 use crate::model::context::Context;
 use crate::model::free_space::sections;
 use crate::model::object::Object;
-use crate::model::open::{self, Opened, Options};
+use crate::model::open::{self, Opened, OpenOptions};
 use crate::model::write::output::{Output, Storage, Target};
 use crate::spec::cache_image;
 use crate::spec::free_space::{self, FreeSpace, Section};
@@ -43,7 +43,7 @@ impl Session {
     pub(crate) fn open(
         mut storage: Box<dyn Storage>,
         path: Option<&Path>,
-        options: &Options,
+        options: &OpenOptions,
     ) -> Result<Self> {
         recover(&mut *storage)?;
         let (position, superblock) = open::superblock(&*storage)?;

@@ -9,6 +9,7 @@ use super::space::Flush;
 use super::{attributes, dataset, group};
 use crate::model::links;
 use crate::model::object::Object as Stored;
+use crate::model::write::attribute_list::AttributeList;
 use crate::model::write::emit::Parts;
 use crate::model::write::group::{Destination, Group};
 use crate::model::write::output::{Output, Target};
@@ -212,7 +213,7 @@ impl Tree {
         let (found, next) = attributes::load(context, origin.address)?;
         let datatypes = attributes::datatypes(context, &found)?;
         let object = self.object_mut(id)?;
-        object.attributes = found;
+        object.attributes = found.into_iter().collect();
         if let Some(origin) = &mut object.origin {
             origin.attributes = Some(StoredAttributes { next, datatypes, changed: false });
         }
@@ -235,10 +236,8 @@ impl Tree {
     /// [`Error::NotFound`].
     pub(crate) fn remove_attribute(&mut self, id: ObjectId, name: &str) -> Result<()> {
         self.load_attributes(id)?;
-        let attributes = &mut self.object_mut(id)?.attributes;
-        let found = attributes.iter().position(|attribute| *attribute.name == *name.as_bytes());
-        let index = found.ok_or_else(|| Error::not_found("attribute", name))?;
-        attributes.remove(index);
+        let removed = self.object_mut(id)?.attributes.remove(name.as_bytes());
+        removed.ok_or_else(|| Error::not_found("attribute", name))?;
         self.attributes_changed(id, 0)
     }
 
@@ -249,17 +248,17 @@ impl Tree {
     pub(crate) fn rename_attribute(&mut self, id: ObjectId, name: &str, to: &str) -> Result<()> {
         self.load_attributes(id)?;
         let attributes = &mut self.object_mut(id)?.attributes;
-        if attributes.iter().any(|attribute| *attribute.name == *to.as_bytes()) {
+        if attributes.holds(to.as_bytes()) {
             return Err(Error::usage("attribute", format!("{to:?} is there already")));
         }
         if to.is_empty() || to.contains('\0') || to.len() >= usize::from(u16::MAX) {
             return Err(Error::usage("attribute", "has a name that is empty, too long or holds a NUL"));
         }
-        let found = attributes.iter_mut().find(|attribute| *attribute.name == *name.as_bytes());
-        let attribute = found.ok_or_else(|| Error::not_found("attribute", name))?;
+        let attribute =
+            attributes.get_mut(name.as_bytes()).ok_or_else(|| Error::not_found("attribute", name))?;
         let renamed = |i| RawAttribute::renamed(i, to.as_bytes());
         let message = locate("attribute message", 0, &attribute.message, renamed)?;
-        (attribute.name, attribute.message) = (to.as_bytes().into(), message);
+        attributes.rename(name.as_bytes(), to.as_bytes(), message);
         self.attributes_changed(id, 0)
     }
 
@@ -371,7 +370,7 @@ impl Tree {
             let part = parts.get(index).and_then(Option::as_ref);
             let address =
                 object.origin.as_ref().map(|origin| origin.address).or(part.map(|part| part.address));
-            object.attributes.clear();
+            object.attributes = AttributeList::default();
             object.comment = None;
             match address.filter(|address| !counts.deleted.contains(address)) {
                 None => {

@@ -2,6 +2,7 @@
 
 use sciformats_core::Result;
 
+use super::attribute_list::AttributeList;
 use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
 use super::output::Output;
@@ -35,7 +36,7 @@ pub(crate) struct Order {
 
 impl Order {
     /// The order of a new object's attributes.
-    pub(crate) fn of(attributes: &[Attribute], tracked: bool) -> Self {
+    pub(crate) fn of(attributes: &AttributeList, tracked: bool) -> Self {
         Self { next: tracked.then(|| u16::try_from(attributes.len()).unwrap_or(u16::MAX)), indexed: tracked }
     }
 
@@ -51,20 +52,25 @@ impl Order {
 }
 
 /// The attributes with their numbers.
-fn numbered(attributes: &[Attribute]) -> impl Iterator<Item = (u32, &Attribute)> {
-    (0u32..).zip(attributes).map(|(place, attribute)| (attribute.creation_order.unwrap_or(place), attribute))
+fn numbered(attributes: &AttributeList) -> impl Iterator<Item = (u32, &Attribute)> {
+    (0u32..).zip(attributes.iter()).map(|(place, attribute)| (attribute.creation_order.unwrap_or(place), attribute))
 }
 
 /// Attributes longer than this do not fit a message of a header.
-pub(crate) const MAX_MESSAGE: usize = 65_528;
+const MAX_MESSAGE: usize = 65_528;
+
+/// Whether each of the attributes fits a message of a header.
+pub(crate) fn fit(attributes: &AttributeList) -> bool {
+    attributes.iter().all(|attribute| attribute.message.len() <= MAX_MESSAGE)
+}
 
 /// Whether the attributes stay in the header, which holds so many.
-pub(crate) fn are_compact(attributes: &[Attribute], most: usize) -> bool {
-    attributes.len() <= most && attributes.iter().all(|attribute| attribute.message.len() <= MAX_MESSAGE)
+pub(crate) fn are_compact(attributes: &AttributeList, most: usize) -> bool {
+    attributes.len() <= most && fit(attributes)
 }
 
 /// The messages of compact attributes, without the one about them.
-pub(crate) fn compact(attributes: &[Attribute]) -> impl Iterator<Item = Message> {
+pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Message> {
     numbered(attributes).map(|(number, attribute)| Message {
         kind: MessageType::Attribute,
         flags: 0,
@@ -81,7 +87,7 @@ pub(crate) fn info_message(info: &AttributeInfo, sizes: Sizes) -> Message {
 }
 
 /// Writes dense attributes.
-pub(crate) fn build(output: &mut Output, attributes: &[Attribute], order: Order) -> Result<AttributeInfo> {
+pub(crate) fn build(output: &mut Output, attributes: &AttributeList, order: Order) -> Result<AttributeInfo> {
     let bodies = attributes.iter().map(|attribute| &attribute.message[..]);
     let (heap, ids) = fractal_heap::build(output, Kind::Attributes, bodies)?;
     let record = |order: u32, id| AttributeRecord { id, flags: 0, creation_order: order, hash: None };

@@ -121,8 +121,7 @@ impl Tree {
             Kind::Dataset(dataset) => Some(dataset.close(&mut self.output, registry, bound)?),
             _ => None,
         };
-        let fits =
-            object.attributes.iter().all(|attribute| attribute.message.len() <= attributes::MAX_MESSAGE);
+        let fits = attributes::fit(&object.attributes);
         // An attribute that is too long for the old header has a place only with the new one.
         let version = if bound.is_old() && fits && !tracked { 1 } else { 2 };
         let dense = version == 2 && !attributes::are_compact(&object.attributes, links::MAX_COMPACT);

@@ -5,12 +5,14 @@
 //! dataset ─ chunks ─ pipeline elements: to the file as they come, chunks filtered
 //! chunk_index ─ extensible_array ─ btree_v2
 //! links ─ symbols ─ attributes ─ fractal_heap ─ btree_v2
+//! attribute_list              attributes by name
 //! global_heap                 elements of variable length
 //! header ─ group ─ tree       objects and their headers
 //! emit                        the order in which all is written
 //! output                      allocation and gathered writes
 //! ```
 
+pub(crate) mod attribute_list;
 pub(crate) mod attributes;
 pub(crate) mod bound;
 mod btree_v2;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use sciformats_core::{Error, Result};
 
+use super::attribute_list::AttributeList;
 use super::attributes::Attribute;
 use super::bound::Bound;
 use super::dataset::Dataset;
@@ -68,7 +69,7 @@ pub(crate) struct Tree {
 /// An object.
 pub(crate) struct Object {
     pub(crate) kind: Kind,
-    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) attributes: AttributeList,
     pub(crate) comment: Option<Name>,
     /// The place of its header, if something refers to it already.
     pub(super) reserved: Option<Address>,
@@ -142,7 +143,7 @@ impl Tree {
     pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
         let id =
             u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
-        self.objects.push(Object { kind, attributes: Vec::new(), comment: None, reserved: None, origin });
+        self.objects.push(Object { kind, attributes: AttributeList::default(), comment: None, reserved: None, origin });
         Ok(ObjectId(id))
     }
 
@@ -291,7 +292,7 @@ impl Tree {
         }
         let number = self.load_attributes(id)?;
         let attributes = &mut self.object_mut(id)?.attributes;
-        match attributes.iter_mut().find(|other| other.name == attribute.name) {
+        match attributes.get_mut(&attribute.name) {
             Some(other) => {
                 *other = Attribute { creation_order: other.creation_order, ..attribute };
                 self.attributes_changed(id, 0)

@@ -45,7 +45,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
     let read = asdf_core::OpenOptions::default()
         .with_limits(options.limits)
         .with_threads(options.threads())
-        .with_map(options.mapped)
+        .with_mapped(options.mapped)
         .with_external(External::Beside);
     let file = match path {
         Some(path) => Asdf::open_with(path, &read)?,

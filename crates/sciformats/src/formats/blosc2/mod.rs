@@ -49,7 +49,7 @@ fn options(options: &OpenOptions) -> Options {
 
 /// Opens a contiguous frame.
 pub(super) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
-    let frame = Frame::in_storage(storage, 0, &options(with))?;
+    let frame = Frame::from_storage(storage, 0, &options(with))?;
     Ok(Box::new(Adapter::new(frame, with.limits)?))
 }
 

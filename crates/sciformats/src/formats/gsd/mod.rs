@@ -37,8 +37,8 @@ struct Adapter {
 }
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
-    let read = gsd_rs::ReadOptions::default().with_limits(options.limits);
-    let reader = Reader::with_options(storage, &read)?;
+    let read = gsd_rs::OpenOptions::default().with_limits(options.limits);
+    let reader = Reader::from_storage(storage, &read)?;
     Ok(Box::new(Adapter { reader, limits: options.limits, log: OnceLock::new() }))
 }
 

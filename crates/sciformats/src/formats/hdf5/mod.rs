@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use hdf5_pure::structure::{self, Link};
-use hdf5_pure::{Address, Dataset, Group, Met, Node, NodeKind, Options, Outside};
+use hdf5_pure::{Address, Dataset, Group, Met, Node, NodeKind, Outside};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use crate::file::{OpenOptions, Storage};
@@ -28,13 +28,7 @@ struct Adapter {
 }
 
 pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Box<dyn Source>> {
-    let read = Options {
-        limits: options.limits,
-        outside: if path.is_some() { Outside::SameFolder } else { Outside::None },
-        threads: options.threads(),
-        unmapped: !options.mapped,
-        ..Options::default()
-    };
+    let read = hdf5_pure::OpenOptions::default().with_limits(options.limits).with_outside(if path.is_some() { Outside::SameFolder } else { Outside::None }).with_threads(options.threads()).with_mapped(options.mapped);
     // Parts of a file that are files of their own are found by its path.
     let file = match path {
         Some(path) => hdf5_pure::File::open_with(path, &read)?,
