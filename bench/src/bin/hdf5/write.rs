@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use harness::{Case, Outcome, Watch};
-use hdf5_pure::{Bound, CreateOptions, Durability, Range, Slab, Writer};
+use hdf5_pure::{Bound, CreateOptions, Durability, Editor, Flush, Range, Slab, Writer};
 
 use crate::{expect, text};
 
@@ -38,7 +38,15 @@ pub(crate) fn cases() -> Vec<Case> {
     add(case("append 100,000 slabs", 0.3).ours(append));
     add(case("write 1,000,000 strings", 0.4).ours(strings));
     cases.push(durable(case("write 4 MiB that survive a loss of power", 3.0)));
+    cases.push(commits(case("append a row and commit, 50 times", 1.0)));
     cases
+}
+
+/// What commits of an edit cost that survive more or less.
+fn commits(case: Case) -> Case {
+    case.ours(|folder, watch| committed(folder, Flush::Ordered, watch))
+        .rust("ours, durable at once", |folder, watch| committed(folder, Flush::Durable, watch))
+        .rust("ours, not surviving a loss of power", |folder, watch| committed(folder, Flush::None, watch))
 }
 
 /// What it costs to survive more than the end of the process; the C library leaves it to its caller.
@@ -179,6 +187,22 @@ fn strings(folder: &Path, watch: &mut Watch) -> Outcome {
         let mut file = Writer::create(path)?;
         file.dataset("d").write(&texts)?;
         Ok(file.finish()?)
+    })
+}
+
+fn committed(folder: &Path, flush: Flush, watch: &mut Watch) -> Outcome {
+    let path = target(folder, "ours")?;
+    let mut file = Writer::create(&path)?;
+    let dataset = file.dataset("d").shape([0, 16]).max_shape([None, Some(16)]).chunks([64, 16]);
+    dataset.create::<i32>()?;
+    file.finish()?;
+    let mut editor = Editor::open(path)?;
+    watch.time(|| -> Outcome {
+        for i in 0..50 {
+            editor.open_dataset("d")?.append(&[i; 16])?;
+            editor.commit_with(flush)?;
+        }
+        Ok(())
     })
 }
 
