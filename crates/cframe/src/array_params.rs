@@ -8,6 +8,16 @@ use crate::spec::b2nd::{B2nd, MAX_DIMENSIONS, StoredType};
 use crate::spec::chunk_header::MAX_NBYTES;
 
 /// The shape, the element type and the parts of a new array.
+///
+/// ```
+/// use cframe::{Array, ArrayParams, Codec, Filter, Params};
+///
+/// let small = Params::new(8).codec(Codec::Zlib).level(9).filters(&[Filter::BITSHUFFLE])?;
+/// let params = ArrayParams::of::<f64>(&[1000, 1000])?.chunks(&[250, 1000]).blocks(&[25, 100]).params(small);
+/// let pressure = Array::new(&params)?;
+/// assert_eq!((pressure.chunk_shape(), pressure.block_shape()), (&[250, 1000][..], &[25, 100][..]));
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ArrayParams {
     shape: Vec<u64>,
@@ -22,6 +32,15 @@ pub(crate) const CHUNK_BYTES: u64 = 4 << 20;
 
 impl ArrayParams {
     /// An array of `shape`, whose elements have the type that NumPy calls `dtype`.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let big_endian = Array::new(&ArrayParams::new(&[365], ">f4")?)?;
+    /// let records = Array::new(&ArrayParams::new(&[10], "[('time', '<i8'), ('position', '<f4', (3,))]")?)?;
+    /// assert_eq!((big_endian.typesize(), records.typesize()), (4, 20));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Unsupported` if the type is not one of a fixed size; `Usage` if its elements have no bytes, or there are more

@@ -14,6 +14,20 @@ mod sealed {
 }
 
 /// A Rust type that elements of an array can be: integers and floats of 1 to 8 bytes.
+///
+/// ```
+/// use cframe::{Array, ArrayParams, Element, Slab};
+///
+/// /// An array in memory of one dimension.
+/// fn series<T: Element>(values: &[T]) -> cframe::Result<Array> {
+///     let shape = [values.len() as u64];
+///     let mut array = Array::new(&ArrayParams::of::<T>(&shape)?)?;
+///     array.write_values(&Slab::all(&shape)?, values)?;
+///     Ok(array)
+/// }
+/// assert_eq!(series(&[281.5f32, 282.0])?.dtype(), Some(f32::DTYPE));
+/// # Ok::<(), cframe::Error>(())
+/// ```
 pub trait Element: bytemuck::Pod + sealed::Sealed {
     /// What it is.
     const KIND: Kind;
@@ -45,6 +59,14 @@ elements! {
 
 impl ArrayParams {
     /// An array of `shape`, whose elements are of type `T`.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let temperature = Array::new(&ArrayParams::of::<f32>(&[365, 24])?)?;
+    /// assert_eq!((temperature.shape(), temperature.typesize()), (&[365, 24][..], 4));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if there are more than 16 dimensions.
@@ -81,6 +103,15 @@ impl Array {
     }
 
     /// Overwrites the elements of a selection with numbers.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// let mut temperature = Array::new(&ArrayParams::new(&[3, 2], ">f4")?)?;
+    /// temperature.write_values(&Slab::new(&[3, 2], [Range::new(1, 1), Range::all(2)])?, &[281.5f32, 282.0])?;
+    /// assert_eq!(temperature.read_values::<f32>(&Slab::all(&[3, 2])?)?, [0.0, 0.0, 281.5, 282.0, 0.0, 0.0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab); `Usage` if the elements are of another type.

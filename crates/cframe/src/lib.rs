@@ -69,6 +69,16 @@ use model::chunk::PLAIN;
 
 /// Compresses `data` into a chunk, with the threads of the current pool.
 ///
+/// ```
+/// use cframe::{Codec, Params};
+///
+/// let temperature: Vec<u8> = (0..10_000).flat_map(|hour| (280.0 + (hour % 24) as f32).to_le_bytes()).collect();
+/// let chunk = cframe::compress(&temperature, &Params::new(4).codec(Codec::Zlib))?;
+/// assert!(chunk.len() < temperature.len() / 20);
+/// assert_eq!(cframe::decompress(&chunk)?, temperature);
+/// # Ok::<(), cframe::Error>(())
+/// ```
+///
 /// # Errors
 /// `Usage` if the data is larger than a chunk can be (2 GiB less 33 bytes), or the parameters do not fit each other;
 /// `Unsupported` if this build does not have the codec or a filter.
@@ -77,6 +87,15 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
 }
 
 /// As [`compress`], with threads, and codecs and filters of the caller's.
+///
+/// ```
+/// use cframe::{Options, Params, Threads};
+///
+/// let options = Options::default().with_threads(Threads::One);
+/// let chunk = cframe::compress_with(&[7; 100_000], &Params::new(4), &options)?;
+/// assert_eq!(chunk, cframe::compress(&[7; 100_000], &Params::new(4))?);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`compress`].
@@ -87,6 +106,16 @@ pub fn compress_with(data: &[u8], params: &Params, options: &Options) -> Result<
 /// As [`compress_with`], into the front of `out`, which has at least [`MAX_OVERHEAD`] bytes more than `data`. Returns the
 /// size of the chunk. Bytes behind it may change.
 ///
+/// ```
+/// use cframe::{MAX_OVERHEAD, Options, Params};
+///
+/// let temperature = [21u8; 4000];
+/// let mut out = vec![0; temperature.len() + MAX_OVERHEAD]; // serves for many chunks
+/// let size = cframe::compress_into(&temperature, &Params::new(4), &Options::default(), &mut out)?;
+/// assert_eq!(cframe::decompress(&out[..size])?, temperature);
+/// # Ok::<(), cframe::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`compress`]; `Usage` if `out` is shorter.
 pub fn compress_into(data: &[u8], params: &Params, options: &Options, out: &mut [u8]) -> Result<usize> {
@@ -94,6 +123,13 @@ pub fn compress_into(data: &[u8], params: &Params, options: &Options, out: &mut 
 }
 
 /// Decompresses a chunk of Blosc 1 or 2.
+///
+/// ```
+/// let chunk = cframe::compress(b"a week in May", &cframe::Params::new(1))?;
+/// assert_eq!(cframe::decompress(&chunk)?, b"a week in May");
+/// assert!(cframe::decompress(&chunk[..20]).is_err());
+/// # Ok::<(), cframe::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of [`Chunk::new`] and [`Chunk::decode`].
@@ -103,6 +139,15 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
 
 /// As [`decompress`], with limits, threads, and codecs and filters of the caller's.
 ///
+/// ```
+/// use cframe::{Error, Limits, Options, Params};
+///
+/// let chunk = cframe::compress(&[0; 1_000_000], &Params::new(4))?;
+/// let options = Options::default().with_limits(Limits::default().with_memory(1000));
+/// assert!(matches!(cframe::decompress_with(&chunk, &options), Err(Error::LimitExceeded { .. })));
+/// # Ok::<(), cframe::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`decompress`].
 pub fn decompress_with(chunk: &[u8], options: &Options) -> Result<Vec<u8>> {
@@ -111,6 +156,16 @@ pub fn decompress_with(chunk: &[u8], options: &Options) -> Result<Vec<u8>> {
 }
 
 /// As [`decompress_with`], into `out`, which is as long as the decoded data.
+///
+/// ```
+/// use cframe::{Chunk, Options};
+///
+/// let chunk = cframe::compress(b"a week in May", &cframe::Params::new(1))?;
+/// let mut out = vec![0; Chunk::new(&chunk)?.nbytes()];
+/// cframe::decompress_into(&chunk, &Options::default(), &mut out)?;
+/// assert_eq!(out, b"a week in May");
+/// # Ok::<(), cframe::Error>(())
+/// ```
 ///
 /// # Errors
 /// Those of [`Chunk::new`] and [`Chunk::decode_into`].
@@ -131,21 +186,47 @@ pub fn decompress_into(chunk: &[u8], options: &Options, out: &mut [u8]) -> Resul
 /// ```
 pub mod shuffle {
     /// Bytes of equal significance together. `out` must be as long as `input`, or it panics.
+    ///
+    /// ```
+    /// let mut out = [0; 6];
+    /// cframe::shuffle::shuffle(b"a1b2c3", 2, &mut out);
+    /// assert_eq!(&out, b"abc123");
+    /// ```
     pub fn shuffle(input: &[u8], size: usize, out: &mut [u8]) {
         crate::codec::shuffle::shuffle(input, size, out);
     }
 
     /// The inverse of [`shuffle`]. `out` must be as long as `input`, or it panics.
+    ///
+    /// ```
+    /// let mut out = [0; 6];
+    /// cframe::shuffle::unshuffle(b"abc123", 2, &mut out);
+    /// assert_eq!(&out, b"a1b2c3");
+    /// ```
     pub fn unshuffle(input: &[u8], size: usize, out: &mut [u8]) {
         crate::codec::shuffle::unshuffle(input, size, out);
     }
 
     /// Bits of equal significance together. `out` must be as long as `input`, or it panics.
+    ///
+    /// ```
+    /// // Eight bytes of which only the lowest bit is set.
+    /// let mut out = [0; 8];
+    /// cframe::shuffle::bitshuffle(&[1; 8], 1, &mut out);
+    /// assert_eq!(out, [255, 0, 0, 0, 0, 0, 0, 0]);
+    /// ```
     pub fn bitshuffle(input: &[u8], size: usize, out: &mut [u8]) {
         crate::codec::bitshuffle::shuffle(input, size, out);
     }
 
     /// The inverse of [`bitshuffle`]. `out` must be as long as `input`, or it panics.
+    ///
+    /// ```
+    /// let (mut bits, mut back) = ([0; 16], [0; 16]);
+    /// cframe::shuffle::bitshuffle(b"sixteen bytes, 2", 2, &mut bits);
+    /// cframe::shuffle::bitunshuffle(&bits, 2, &mut back);
+    /// assert_eq!(&back, b"sixteen bytes, 2");
+    /// ```
     pub fn bitunshuffle(input: &[u8], size: usize, out: &mut [u8]) {
         crate::codec::bitshuffle::unshuffle(input, size, out);
     }

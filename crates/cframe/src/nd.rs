@@ -32,6 +32,15 @@ impl Array {
 
     /// The elements of a selection; the array has the selection's shape.
     ///
+    /// ```
+    /// use cframe::{Array, Params, Range, Slab};
+    ///
+    /// let array = Array::from_ndarray(&ndarray::array![[1.5, 2.5], [3.5, 4.5], [5.5, 6.5]], Params::new(8))?;
+    /// let column = Slab::new(array.shape(), [Range::all(3), Range::new(1, 1)])?;
+    /// assert_eq!(array.read_ndarray::<f64>(&column)?, ndarray::array![[2.5], [4.5], [6.5]].into_dyn());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_values`](Self::read_values).
     pub fn read_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
@@ -43,6 +52,16 @@ impl Array {
     }
 
     /// Overwrites the elements of a selection with those of an array of its shape.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// let mut array = Array::new(&ArrayParams::of::<f64>(&[2, 3])?)?;
+    /// let left = Slab::new(array.shape(), [Range::all(2), Range::new(0, 2)])?;
+    /// array.write_ndarray(&left, &ndarray::array![[1.0, 2.0], [3.0, 4.0]].t())?;
+    /// assert_eq!(array.read_values::<f64>(&Slab::all(&[2, 3])?)?, [1.0, 3.0, 0.0, 2.0, 4.0, 0.0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write_values`](Self::write_values); `Usage` if the shapes differ.

@@ -33,11 +33,37 @@ pub struct Repack {
 
 impl Repack {
     /// Nothing changes but that holes go.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, Repack, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (from, to) = (folder.path().join("holes.b2frame"), folder.path().join("dense.b2frame"));
+    /// # let mut schunk = SChunk::create(&from, Params::new(4));
+    /// # schunk.append(&[21; 4000])?;
+    /// # schunk.commit()?;
+    /// Repack::new().run(&from, &to)?;
+    /// assert_eq!(Frame::open(&to)?.nbytes(), Frame::open(&from)?.nbytes());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Another codec, level, filters, split mode and block size; the type size stays that of the frame.
+    ///
+    /// ```
+    /// use cframe::{Codec, Frame, Params, Repack, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (from, to) = (folder.path().join("fast.b2frame"), folder.path().join("small.b2frame"));
+    /// # let mut schunk = SChunk::create(&from, Params::new(4));
+    /// # schunk.append(&[21; 4000])?;
+    /// # schunk.commit()?;
+    /// Repack::new().params(Params::new(4).codec(Codec::Zlib).level(9)).run(&from, &to)?;
+    /// assert_eq!(Frame::open(&to)?.codec(), Codec::Zlib);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     #[must_use]
     pub fn params(self, params: Params) -> Self {
         Self { params: Some(params), ..self }
@@ -62,6 +88,19 @@ impl Repack {
     }
 
     /// Whether the result is the folder of a sparse frame, or a file; as it is, unless this is said.
+    ///
+    /// ```
+    /// use cframe::{Frame, FrameType, Params, Repack, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (from, to) = (folder.path().join("frames.b2frame"), folder.path().join("frames"));
+    /// # let mut schunk = SChunk::create(&from, Params::new(4));
+    /// # schunk.append(&[21; 4000])?;
+    /// # schunk.commit()?;
+    /// Repack::new().sparse(true).run(&from, &to)?;
+    /// assert_eq!(Frame::open(&to)?.frame_type(), FrameType::Sparse);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     #[must_use]
     pub fn sparse(self, sparse: bool) -> Self {
         Self { sparse: Some(sparse), ..self }
@@ -70,6 +109,21 @@ impl Repack {
     /// Reads the frame or array `from`, and writes it to `to`, in place of what may be there: a kill leaves the old one or
     /// the new one. The compressed chunks stand in memory until then.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Repack, Slab};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (from, to) = (folder.path().join("rows.b2nd"), folder.path().join("columns.b2nd"));
+    /// let mut array = Array::create(&from, &ArrayParams::of::<f32>(&[100, 100])?.chunks(&[1, 100]))?;
+    /// array.write_values(&Slab::all(&[100, 100])?, &[281.5f32; 10_000])?;
+    /// array.commit()?;
+    ///
+    /// Repack::new().chunks(&[100, 10]).blocks(&[100, 1]).run(&from, &to)?;
+    /// assert_eq!(Array::open(&to)?.chunk_shape(), [100, 10]);
+    /// assert_eq!(Array::open(&to)?.read()?, array.read()?);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of reading and compressing; `Usage` if shapes are given for what is no array, or a chunk size for what is one.
     pub fn run(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
@@ -77,6 +131,18 @@ impl Repack {
     }
 
     /// As [`run`](Self::run), for a frame that is open already.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, Repack, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let to = folder.path().join("frames.b2frame");
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// Repack::new().chunk_bytes(1000).frame(Frame::from_bytes(schunk.to_bytes()?)?, &to)?;
+    /// assert_eq!(Frame::open(&to)?.chunks(), 4);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`run`](Self::run).

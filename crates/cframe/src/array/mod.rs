@@ -46,6 +46,16 @@ pub struct Array {
 impl Array {
     /// An array of zeros in memory.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let temperature = Array::new(&ArrayParams::of::<f32>(&[365, 180, 360])?.chunks(&[30, 180, 360]))?;
+    /// assert_eq!(temperature.shape(), [365, 180, 360]);
+    /// assert_eq!((temperature.dtype(), temperature.len()), (Some("<f4"), 365 * 180 * 360));
+    /// assert!(temperature.schunk().to_bytes()?.len() < 500); // zeros take no room
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the shapes do not fit each other.
     pub fn new(params: &ArrayParams) -> Result<Self> {
@@ -54,6 +64,19 @@ impl Array {
 
     /// An array of zeros that becomes a file with the first [`commit`](Self::commit).
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Slab};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("temperature.b2nd");
+    /// let mut temperature = Array::create(&path, &ArrayParams::of::<f32>(&[2, 3])?)?;
+    /// temperature.write_values(&Slab::all(&[2, 3])?, &[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// assert!(!path.exists());
+    /// temperature.commit()?;
+    /// assert_eq!(Array::open(&path)?.shape(), [2, 3]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn create(path: impl Into<PathBuf>, params: &ArrayParams) -> Result<Self> {
@@ -61,6 +84,19 @@ impl Array {
     }
 
     /// An array of zeros that becomes a folder, one file a chunk, with the first [`commit`](Self::commit).
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, FrameType, Slab};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("temperature");
+    /// let mut temperature = Array::create_sparse(&path, &ArrayParams::of::<f32>(&[4, 3])?.chunks(&[1, 3]))?;
+    /// temperature.write_values(&Slab::all(&[4, 3])?, &[281.5f32; 12])?;
+    /// temperature.commit()?;
+    /// assert_eq!(temperature.schunk().frame().map(|frame| frame.frame_type()), Some(FrameType::Sparse));
+    /// assert!(path.join("chunks.b2frame").exists());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -86,6 +122,21 @@ impl Array {
 
     /// Opens a file or the folder of a sparse frame, for reading and writing.
     ///
+    /// ```
+    /// use cframe::{Array, Range, Slab};
+    ///
+    /// # use cframe::ArrayParams;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("temperature.b2nd");
+    /// # let mut made = Array::create(&path, &ArrayParams::of::<f32>(&[100, 3])?)?;
+    /// # made.write_values(&Slab::new(&[100, 3], [Range::new(7, 1), Range::all(3)])?, &[281.5f32, 282.0, 282.5])?;
+    /// # made.commit()?;
+    /// let temperature = Array::open(&path)?;
+    /// let row = Slab::new(temperature.shape(), [Range::new(7, 1), Range::all(3)])?;
+    /// assert_eq!(temperature.read_values::<f32>(&row)?, [281.5, 282.0, 282.5]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`SChunk::open`], and [`from_schunk`](Self::from_schunk).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -93,6 +144,15 @@ impl Array {
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// ```no_run
+    /// use cframe::{Array, Limits, Options, Threads};
+    ///
+    /// let options = Options::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(Threads::One);
+    /// let temperature = Array::open_with("temperature.b2nd", &options)?;
+    /// assert_eq!(temperature.dtype(), Some("<f4"));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -102,6 +162,18 @@ impl Array {
 
     /// The array in a frame that is open already. Edits stay in memory, as those of [`SChunk::from_frame`].
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Frame, Slab};
+    ///
+    /// # let mut made = Array::new(&ArrayParams::of::<f32>(&[2])?)?;
+    /// # made.write_values(&Slab::all(&[2])?, &[281.5f32, 282.0])?;
+    /// # let bytes = made.schunk().to_bytes()?;
+    /// let frame = Frame::from_bytes(bytes)?; // or a frame inside another file: `Frame::from_storage`
+    /// let temperature = Array::from_frame(frame)?;
+    /// assert_eq!(temperature.read_values::<f32>(&Slab::all(&[2])?)?, [281.5, 282.0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`from_schunk`](Self::from_schunk).
     pub fn from_frame(frame: crate::Frame) -> Result<Self> {
@@ -109,6 +181,18 @@ impl Array {
     }
 
     /// The array that a super-chunk is.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Params, SChunk};
+    ///
+    /// let bytes = Array::new(&ArrayParams::of::<f64>(&[10, 20])?)?.schunk().to_bytes()?;
+    /// let array = Array::from_schunk(SChunk::from_bytes(bytes)?)?;
+    /// assert_eq!(array.shape(), [10, 20]);
+    ///
+    /// let error = Array::from_schunk(SChunk::new(Params::new(8))).unwrap_err();
+    /// assert_eq!(error.to_string(), "frame has no metalayer b2nd: it is no array");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if it has no metalayer `b2nd`; `Malformed` if its shapes do not fit each other or the chunks.
@@ -159,6 +243,14 @@ impl Array {
     /// The element type. Where it contradicts the type size of the frame, or there is none, elements are raw bytes of the
     /// type size: that is what decides where elements are.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, DType, Kind};
+    ///
+    /// let array = Array::new(&ArrayParams::new(&[5], ">i2")?)?;
+    /// assert!(matches!(array.element()?, DType::Scalar { kind: Kind::Signed, size: 2, .. }));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Unsupported` if the text names no type of a fixed size.
     pub fn element(&self) -> Result<DType> {
@@ -195,16 +287,49 @@ impl Array {
     }
 
     /// The super-chunk beneath, for its metalayers and parameters. Chunks that are changed there are changed here.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut temperature = Array::new(&ArrayParams::of::<f32>(&[24])?)?;
+    /// temperature.schunk_mut().set_vlmeta_value("units", &"K".into())?;
+    /// assert_eq!(temperature.schunk().vlmeta_value("units")?.as_str(), Some("K"));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn schunk_mut(&mut self) -> &mut SChunk {
         &mut self.schunk
     }
 
     /// The super-chunk alone.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("temperature.b2nd");
+    /// let temperature = Array::new(&ArrayParams::of::<f32>(&[24])?)?; // in memory
+    /// temperature.into_schunk().save(&path)?;
+    /// assert_eq!(Array::open(&path)?.shape(), [24]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn into_schunk(self) -> SChunk {
         self.schunk
     }
 
     /// Writes all edits to where the array lives.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Slab};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("temperature.b2nd");
+    /// # Array::create(&path, &ArrayParams::of::<f32>(&[3])?)?.commit()?;
+    /// let mut temperature = Array::open(&path)?;
+    /// temperature.write_values(&Slab::all(&[3])?, &[281.5f32, 282.0, 282.5])?;
+    /// temperature.commit()?; // until here the file is as it was
+    /// assert_eq!(Array::open(&path)?.read_values::<f32>(&Slab::all(&[3])?)?, [281.5, 282.0, 282.5]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`SChunk::commit`].

@@ -12,6 +12,15 @@ use crate::model::kept::{Kept, Scratch, sized};
 impl Array {
     /// All elements.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Slab};
+    ///
+    /// let mut counts = Array::new(&ArrayParams::new(&[3], "<i2")?)?;
+    /// counts.write_values(&Slab::all(&[3])?, &[1i16, 2, 515])?;
+    /// assert_eq!(counts.read()?, [1, 0, 2, 0, 3, 2]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab).
     pub fn read(&self) -> Result<Vec<u8>> {
@@ -19,6 +28,16 @@ impl Array {
     }
 
     /// The elements of a selection; only the blocks that it touches are decoded.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// let mut counts = Array::new(&ArrayParams::new(&[2, 3], "|u1")?)?;
+    /// counts.write_slab(&Slab::all(&[2, 3])?, &[10, 11, 12, 20, 21, 22])?;
+    /// let last_column = Slab::new(counts.shape(), [Range::all(2), Range::new(2, 1)])?;
+    /// assert_eq!(counts.read_slab(&last_column)?, [12, 22]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the selection is of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
@@ -31,6 +50,19 @@ impl Array {
     }
 
     /// As [`read_slab`](Self::read_slab), into `out`.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// # let mut counts = Array::new(&ArrayParams::new(&[2, 3], "|u1")?)?;
+    /// # counts.write_slab(&Slab::all(&[2, 3])?, &[10, 11, 12, 20, 21, 22])?;
+    /// let mut row = [0; 3]; // one buffer for all rows
+    /// for number in 0..2 {
+    ///     counts.read_slab_into(&Slab::new(&[2, 3], [Range::new(number, 1), Range::all(3)])?, &mut row)?;
+    ///     assert_eq!(u64::from(row[0]), 10 * (number + 1));
+    /// }
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another size.

@@ -10,6 +10,16 @@ use crate::spec::b2nd::B2nd;
 impl Array {
     /// Overwrites the elements of a selection; chunks that are touched are compressed anew.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Range, Slab};
+    ///
+    /// let mut image = Array::new(&ArrayParams::new(&[3, 4], "|u1")?)?;
+    /// let inner = Slab::new(image.shape(), [Range::new(1, 1), Range::new(1, 2)])?;
+    /// image.write_slab(&inner, &[200, 210])?;
+    /// assert_eq!(image.read()?, [0, 0, 0, 0, 0, 200, 210, 0, 0, 0, 0, 0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the selection is of another shape or `bytes` of another size; those of reading and compressing.
     pub fn write_slab(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
@@ -40,6 +50,16 @@ impl Array {
 
     /// Changes the shape: elements beyond the new one are gone, new ones are zeros.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Slab};
+    ///
+    /// let mut image = Array::new(&ArrayParams::new(&[2, 3], "|u1")?)?;
+    /// image.write_slab(&Slab::all(&[2, 3])?, &[1, 2, 3, 4, 5, 6])?;
+    /// image.resize(&[3, 2])?;
+    /// assert_eq!(image.read()?, [1, 2, 4, 5, 0, 0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the number of dimensions differs; those of reading and compressing.
     pub fn resize(&mut self, shape: &[u64]) -> Result<()> {
@@ -69,6 +89,18 @@ impl Array {
     }
 
     /// Makes the array longer along `axis` by the elements of `bytes`, whose other dimensions are the array's.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut counts = Array::new(&ArrayParams::new(&[0, 3], "|u1")?.chunks(&[100, 3]).blocks(&[10, 3]))?;
+    /// counts.append(0, &[1, 2, 3])?;
+    /// counts.append(0, &[4, 5, 6, 7, 8, 9])?; // two rows
+    /// assert_eq!(counts.shape(), [3, 3]);
+    /// counts.append(1, &[0, 0, 0])?; // a column
+    /// assert_eq!(counts.read()?, [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if there is no such axis, or `bytes` are no whole number of rows; those of [`resize`](Self::resize) and

@@ -5,6 +5,28 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A codec of the caller's. It must be the inverse of itself for every input, and must not panic on any bytes.
+///
+/// ```
+/// use cframe::{Codec, Options, Params, Registry, UserCodec};
+///
+/// /// Keeps one byte, where all are equal.
+/// struct Same;
+/// impl UserCodec for Same {
+///     fn decode(&self, input: &[u8], _meta: u8, out: &mut [u8]) -> bool {
+///         input.first().is_some_and(|&byte| { out.fill(byte); input.len() == 1 })
+///     }
+///     fn encode(&self, input: &[u8], _level: u8, _meta: u8, out: &mut Vec<u8>) -> bool {
+///         out.extend(input.first());
+///         input.windows(2).all(|pair| pair[0] == pair[1])
+///     }
+/// }
+///
+/// let options = Options::default().with_registry(Registry::default().with_codec(160, Same));
+/// let params = Params::new(1).codec(Codec::Other(160));
+/// let chunk = cframe::compress_with(&[7; 5000], &params, &options)?;
+/// assert_eq!(cframe::decompress_with(&chunk, &options)?, [7; 5000]);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 pub trait UserCodec: Send + Sync {
     /// Decodes `input` into all of `out`; `false` if it does not decode to exactly so many bytes.
     fn decode(&self, input: &[u8], meta: u8, out: &mut [u8]) -> bool;
@@ -14,6 +36,30 @@ pub trait UserCodec: Send + Sync {
 }
 
 /// A filter of the caller's: a map of blocks to blocks of equal size. It must not panic on any bytes.
+///
+/// ```
+/// use cframe::{Filter, Options, Params, Registry, UserFilter};
+///
+/// /// Adds the parameter to every byte.
+/// struct Shift;
+/// impl UserFilter for Shift {
+///     fn decode(&self, input: &[u8], _typesize: usize, meta: u8, out: &mut [u8]) -> bool {
+///         out.iter_mut().zip(input).for_each(|(out, byte)| *out = byte.wrapping_sub(meta));
+///         true
+///     }
+///     fn encode(&self, input: &[u8], _typesize: usize, meta: u8, out: &mut [u8]) -> bool {
+///         out.iter_mut().zip(input).for_each(|(out, byte)| *out = byte.wrapping_add(meta));
+///         true
+///     }
+/// }
+///
+/// let options = Options::default().with_registry(Registry::default().with_filter(200, Shift));
+/// let params = Params::new(1).filters(&[Filter::new(200, 40)])?;
+/// let chunk = cframe::compress_with(&[7; 5000], &params, &options)?;
+/// assert_eq!(cframe::decompress_with(&chunk, &options)?, [7; 5000]);
+/// assert!(cframe::decompress(&chunk).is_err()); // nobody else has the filter
+/// # Ok::<(), cframe::Error>(())
+/// ```
 pub trait UserFilter: Send + Sync {
     /// Undoes the filter; `input` and `out` are equally long. `false` if it cannot.
     fn decode(&self, input: &[u8], typesize: usize, meta: u8, out: &mut [u8]) -> bool;
@@ -23,6 +69,15 @@ pub trait UserFilter: Send + Sync {
 }
 
 /// Codecs and filters by number. Built-in ones cannot be replaced.
+///
+/// ```no_run
+/// use cframe::{Frame, Options, Registry, UserCodec};
+///
+/// fn open(codec: impl UserCodec + 'static) -> cframe::Result<Frame> {
+///     let registry = Registry::default().with_codec(160, codec);
+///     Frame::open_with("frames.b2frame", &Options::default().with_registry(registry))
+/// }
+/// ```
 #[derive(Clone, Default)]
 pub struct Registry {
     codecs: BTreeMap<u8, Arc<dyn UserCodec>>,

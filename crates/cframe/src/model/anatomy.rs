@@ -13,6 +13,18 @@ use crate::spec::offset::Offset;
 use crate::spec::value::Value;
 
 /// The byte ranges of a frame, counted from its first byte. In a sparse frame they are those of the index file.
+///
+/// ```
+/// use cframe::{Frame, Params, SChunk};
+///
+/// let mut schunk = SChunk::new(Params::new(4));
+/// schunk.append(&[7; 4000])?;
+/// let anatomy = Frame::from_bytes(schunk.to_bytes()?)?.anatomy();
+/// assert_eq!(anatomy.header.end, anatomy.chunks.start);
+/// assert_eq!(anatomy.offsets.end, anatomy.trailer.start);
+/// assert!(anatomy.behind.is_empty());
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anatomy {
     /// The header, with the metalayers.
@@ -28,6 +40,18 @@ pub struct Anatomy {
 }
 
 /// Where a chunk is.
+///
+/// ```
+/// use cframe::{ChunkPlace, Frame, Params, SChunk, Special};
+///
+/// let mut schunk = SChunk::new(Params::new(4));
+/// schunk.append(&[7; 4000])?;
+/// schunk.append_special(Special::Zeros, &[], 4000)?;
+/// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+/// assert_eq!(frame.chunk_place(0)?, ChunkPlace::At(frame.anatomy().chunks.start));
+/// assert_eq!(frame.chunk_place(1)?, ChunkPlace::Nowhere(Special::Zeros));
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkPlace {
     /// In the frame, from this byte on.
@@ -40,6 +64,18 @@ pub enum ChunkPlace {
 
 impl Frame {
     /// The byte ranges of the frame's parts.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let mut schunk = SChunk::new(Params::new(4));
+    /// # schunk.append(&[7; 4000])?;
+    /// # let bytes = schunk.to_bytes()?;
+    /// let frame = Frame::from_bytes(bytes)?;
+    /// assert_eq!(frame.anatomy().header, 0..u64::from(frame.header().header_len));
+    /// assert_eq!(frame.anatomy().trailer.end, frame.frame_len());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn anatomy(&self) -> Anatomy {
         let header_end = u64::from(self.header().header_len);
         let index = self.index_range();
@@ -56,6 +92,18 @@ impl Frame {
 
     /// Where a chunk is.
     ///
+    /// ```
+    /// use cframe::{ChunkPlace, Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames");
+    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4));
+    /// schunk.append(&[7; 4000])?;
+    /// schunk.commit()?;
+    /// assert_eq!(Frame::open(&path)?.chunk_place(0)?, ChunkPlace::File("00000000.chunk".to_owned()));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` past the last chunk; those of the offsets chunk.
     pub fn chunk_place(&self, index: u64) -> Result<ChunkPlace> {
@@ -67,11 +115,36 @@ impl Frame {
     }
 
     /// All chunks in order.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let mut schunk = SChunk::new(Params::new(4));
+    /// # for day in 1..=3 { schunk.append(&[day; 4000])?; }
+    /// # let bytes = schunk.to_bytes()?;
+    /// let frame = Frame::from_bytes(bytes)?;
+    /// let mut first = Vec::new();
+    /// for chunk in frame.iter() {
+    ///     first.push(chunk?.decode()?[0]);
+    /// }
+    /// assert_eq!(first, [1, 2, 3]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = Result<Chunk<'_>>> {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
     /// The value that a metalayer holds as `MessagePack`.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_metalayer_value("units", &"K".into())?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!(frame.metalayer_value("units")?.as_str(), Some("K"));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound`; `Malformed` if its bytes are no such value.
@@ -81,6 +154,17 @@ impl Frame {
 
     /// The value that a metalayer of variable length holds as `MessagePack`.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk, Value};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta_value("station", &Value::Map(vec![("height".into(), 412.5.into())]))?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// let station = frame.vlmeta_value("station")?;
+    /// assert_eq!(station.get("height").and_then(Value::as_f64), Some(412.5));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
     pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
@@ -88,6 +172,22 @@ impl Frame {
     }
 
     /// Decodes every block of every chunk and every metalayer, checks all sizes, and tells each fault.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(1));
+    /// for text in ["a week in May", "a week in June"] {
+    ///     schunk.append(text.repeat(100).as_bytes())?;
+    /// }
+    /// let mut bytes = schunk.to_bytes()?;
+    /// let chunks = Frame::from_bytes(bytes.clone())?.anatomy().chunks;
+    /// bytes[chunks.start as usize + 36] = 255; // a size inside the first chunk
+    /// let mut faults = Vec::new();
+    /// Frame::from_bytes(bytes)?.check(&mut |error| faults.push(error));
+    /// assert_eq!(faults.len(), 1);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn check(&self, visit: &mut dyn FnMut(Error)) {
         let names: Vec<&str> = self.vlmeta_names().collect();
         names.into_iter().filter_map(|name| self.vlmeta(name).err()).for_each(&mut *visit);

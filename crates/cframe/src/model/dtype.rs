@@ -15,6 +15,15 @@ use sciformats_core::{Error, Result};
 const MAX_DEPTH: usize = 32;
 
 /// What the bytes of an element mean.
+///
+/// ```
+/// use cframe::{DType, Kind};
+///
+/// for (name, wanted) in [("<f4", Kind::Float), ("|u1", Kind::Unsigned), ("<c16", Kind::Complex)] {
+///     assert!(matches!(DType::parse(name)?, DType::Scalar { kind, .. } if kind == wanted));
+/// }
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// One byte, 0 or 1.
@@ -40,6 +49,15 @@ pub enum Kind {
 }
 
 /// The type of an array's elements.
+///
+/// ```
+/// use cframe::{ByteOrder, DType, Kind};
+///
+/// let temperature = DType::parse(">f4")?;
+/// assert_eq!(temperature, DType::Scalar { kind: Kind::Float, size: 4, order: ByteOrder::Big });
+/// assert_eq!(DType::parse("('<f8', (3,))")?.size(), 24);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DType {
     /// A single value of `size` bytes.
@@ -68,6 +86,16 @@ pub enum DType {
 }
 
 /// A field of a record.
+///
+/// ```
+/// use cframe::DType;
+///
+/// if let DType::Record { fields, size } = DType::parse("[('time', '<i8'), ('position', '<f4', (3,))]")? {
+///     assert_eq!((fields[1].name.as_str(), fields[1].offset, fields[1].dtype.size()), ("position", 8, 12));
+///     assert_eq!(size, 20);
+/// }
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     /// Its name.
@@ -80,6 +108,15 @@ pub struct Field {
 
 impl DType {
     /// Reads a type as NumPy writes it.
+    ///
+    /// ```
+    /// use cframe::{ByteOrder, DType, Kind};
+    ///
+    /// assert_eq!(DType::parse("<i4")?, DType::Scalar { kind: Kind::Signed, size: 4, order: ByteOrder::Little });
+    /// assert_eq!(DType::parse("[('x', '<f8'), ('y', '<f8')]")?.size(), 16);
+    /// assert!(DType::parse("object").is_err());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Unsupported` if the text names no type of a fixed size.

@@ -7,6 +7,19 @@ use super::parallel::Threads;
 use crate::codec::registry::Registry;
 
 /// How a frame, an array or a chunk is to be read.
+///
+/// ```
+/// use cframe::{Frame, Limits, Options, Params, SChunk, Threads};
+///
+/// # let mut schunk = SChunk::new(Params::new(4));
+/// # schunk.append(&[21; 4000])?;
+/// # let bytes = schunk.to_bytes()?;
+/// let limits = Limits::default().with_memory(64 << 20);
+/// let options = Options::default().with_limits(limits).with_threads(Threads::One);
+/// let frame = Frame::from_bytes_with(bytes, &options)?;
+/// assert_eq!(frame.chunk(0)?.decode()?, [21; 4000]);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options {
     limits: Limits,

@@ -3,6 +3,16 @@
 use sciformats_core::Result;
 
 /// Which threads code blocks and chunks.
+///
+/// ```
+/// use cframe::{Options, Params, Threads};
+///
+/// // Where the caller has threads of its own, each codes alone.
+/// let options = Options::default().with_threads(Threads::One);
+/// let chunk = cframe::compress_with(&[21; 4000], &Params::new(4), &options)?;
+/// assert_eq!(cframe::decompress_with(&chunk, &options)?, [21; 4000]);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Threads {
     /// The calling one.

@@ -6,6 +6,18 @@ use crate::spec::chunk_header::MAX_BLOCKSIZE;
 use crate::spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
 
 /// Whether blocks are cut into one stream for each byte of an element.
+///
+/// ```
+/// use cframe::{Chunk, Codec, Params, Split};
+///
+/// let counts: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+/// let params = Params::new(4).codec(Codec::Lz4);
+/// for (split, expected) in [(Split::Always, true), (Split::Never, false), (Split::Auto, true)] {
+///     let bytes = cframe::compress(&counts, &params.split(split))?;
+///     assert_eq!(Chunk::new(&bytes)?.is_split(), expected);
+/// }
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Split {
     /// Always.
@@ -67,6 +79,16 @@ pub struct Params {
 
 impl Params {
     /// Elements of `typesize` bytes, byte shuffle, and the fastest codec at level 5.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Codec, Filter, Params};
+    ///
+    /// let bytes = cframe::compress(&[21; 4000], &Params::new(4))?;
+    /// let chunk = Chunk::new(&bytes)?;
+    /// assert_eq!((chunk.typesize(), chunk.codec()), (4, Codec::Lz4));
+    /// assert!(chunk.pipeline().filters().eq([Filter::SHUFFLE]));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn new(typesize: u32) -> Self {
         let mut slots = [Filter::NONE; SLOTS];
         if let Some(last) = slots.last_mut() {
@@ -105,6 +127,17 @@ impl Params {
 
     /// Other filters, at most six, in the order in which they are applied. They take the last slots.
     ///
+    /// ```
+    /// use cframe::{Filter, Params};
+    ///
+    /// // Floats of which ten bits of the mantissa are worth keeping.
+    /// let params = Params::new(4).filters(&[Filter::trunc_prec(10), Filter::BITSHUFFLE])?;
+    /// let chunk = cframe::compress(&281.537f32.to_le_bytes().repeat(1000), &params)?;
+    /// let first = f32::from_le_bytes(cframe::decompress(&chunk)?[..4].try_into()?);
+    /// assert!((first - 281.537).abs() < 0.25);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if there are more than six.
     pub fn filters(self, filters: &[Filter]) -> Result<Self> {
@@ -135,12 +168,32 @@ impl Params {
     }
 
     /// Makes a dictionary for each chunk, with codecs that have them.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Codec, Params};
+    ///
+    /// let names: Vec<u8> = (0..5000).flat_map(|i| format!("station {i}, ").into_bytes()).collect();
+    /// let params = Params::new(1).codec(Codec::Lz4).filters(&[])?.blocksize(2000).dictionary(true);
+    /// let bytes = cframe::compress(&names, &params)?;
+    /// assert!(Chunk::new(&bytes)?.has_dictionary());
+    /// assert_eq!(cframe::decompress(&bytes)?, names);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     #[must_use]
     pub fn dictionary(self, dictionary: bool) -> Self {
         Self { dictionary, ..self }
     }
 
     /// Writes chunks that Blosc 1 reads: no other filters than one shuffle.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Codec, Params};
+    ///
+    /// let bytes = cframe::compress(&[21; 4000], &Params::new(4).codec(Codec::BloscLz).blosc1())?;
+    /// assert_eq!(Chunk::new(&bytes)?.version(), 2);
+    /// assert_eq!(cframe::decompress(&bytes)?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     #[must_use]
     pub fn blosc1(self) -> Self {
         Self { blosc1: true, ..self }

@@ -50,6 +50,16 @@ const BLOSC1_MAX_SPLIT: u8 = 16;
 const BLOSC1_MIN_STREAM: u32 = 128;
 
 /// What all bytes of a chunk are, where none are stored.
+///
+/// ```
+/// use cframe::{Params, SChunk, Special};
+///
+/// let mut schunk = SChunk::new(Params::new(4));
+/// schunk.append_special(Special::Nan, &[], 4000)?;
+/// assert_eq!(schunk.chunk(0)?.special(), Some(Special::Nan));
+/// assert!(f32::from_le_bytes(schunk.read_items(0, 1)?.try_into().unwrap_or_default()).is_nan());
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Special {
     /// Zeros.

@@ -51,6 +51,16 @@ const VERSION_VARIABLE: u8 = 3;
 const VERSION: u8 = 2;
 
 /// Whether the chunks are inside the frame or beside it.
+///
+/// ```
+/// use cframe::{Frame, FrameType, Params, SChunk};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("frames");
+/// SChunk::create_sparse(&path, Params::new(4)).commit()?;
+/// assert_eq!(Frame::open(&path)?.frame_type(), FrameType::Sparse);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameType {
     /// The chunks are in the frame.
@@ -60,6 +70,18 @@ pub enum FrameType {
 }
 
 /// The sizes of the chunks of a frame.
+///
+/// ```
+/// use cframe::{ChunkSize, Frame, Params, SChunk};
+///
+/// let mut schunk = SChunk::new(Params::new(4));
+/// schunk.append(&[1; 4000])?;
+/// schunk.append(&[2; 1200])?;
+/// assert_eq!(Frame::from_bytes(schunk.to_bytes()?)?.chunk_size(), ChunkSize::Fixed(4000));
+/// schunk.append(&[3; 4000])?;
+/// assert_eq!(Frame::from_bytes(schunk.to_bytes()?)?.chunk_size(), ChunkSize::Variable);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkSize {
     /// All chunks have so many bytes, except a shorter last one.
@@ -71,6 +93,17 @@ pub enum ChunkSize {
 }
 
 /// The header of a frame, as stored.
+///
+/// ```
+/// use cframe::{Frame, Params, SChunk};
+///
+/// let mut schunk = SChunk::new(Params::new(4));
+/// schunk.append(&[21; 4000])?;
+/// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+/// let header = frame.header();
+/// assert_eq!((header.typesize, header.nbytes, header.has_vlmeta), (4, 4000, false));
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameHeader {

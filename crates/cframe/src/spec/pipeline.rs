@@ -7,6 +7,14 @@ use sciformats_core::fault::{Parsed, field};
 pub const SLOTS: usize = 6;
 
 /// A compressor, by the number that Blosc2 gives it.
+///
+/// ```
+/// use cframe::Codec;
+///
+/// assert_eq!((Codec::Zstd.id(), Codec::Zstd.name()), (5, "zstd"));
+/// assert_eq!(Codec::from_id(5), Codec::Zstd);
+/// assert_eq!((Codec::from_id(200), Codec::Other(200).name()), (Codec::Other(200), "user"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Codec {
@@ -107,6 +115,16 @@ impl Codec {
 }
 
 /// A filter with its parameter, as one slot of a pipeline holds it.
+///
+/// ```
+/// use cframe::{Filter, Params};
+///
+/// let params = Params::new(4).filters(&[Filter::SHUFFLE, Filter::BYTEDELTA])?;
+/// let chunk = cframe::compress(&[21; 4000], &params)?;
+/// assert_eq!(Filter::BYTEDELTA.name(), "bytedelta");
+/// assert_eq!(cframe::Chunk::new(&chunk)?.pipeline().filters().last(), Some(Filter::BYTEDELTA));
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
     /// Its number: 0 none, 1–31 built in, 32–159 registered, 160–255 the user's.
@@ -128,11 +146,25 @@ impl Filter {
     pub const BYTEDELTA: Self = Self::new(35, 0);
 
     /// A filter by number.
+    ///
+    /// ```
+    /// assert_eq!(cframe::Filter::new(2, 0), cframe::Filter::BITSHUFFLE);
+    /// ```
     pub const fn new(id: u8, meta: u8) -> Self {
         Self { id, meta }
     }
 
     /// Keeps `bits` bits of the mantissa of floats (drops `-bits` where negative), and so loses precision.
+    ///
+    /// ```
+    /// use cframe::{Filter, Params};
+    ///
+    /// let params = Params::new(8).filters(&[Filter::trunc_prec(12), Filter::SHUFFLE])?;
+    /// let chunk = cframe::compress(&281.537_f64.to_le_bytes(), &params)?;
+    /// let read = f64::from_le_bytes(cframe::decompress(&chunk)?.try_into().unwrap_or_default());
+    /// assert!((read - 281.537).abs() < 0.1);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub const fn trunc_prec(bits: i8) -> Self {
         Self::new(4, bits.cast_unsigned())
     }
@@ -157,6 +189,17 @@ impl Filter {
 }
 
 /// The filters of all slots.
+///
+/// ```
+/// use cframe::{Filter, Params, Pipeline};
+///
+/// let mut pipeline = Pipeline::default();
+/// pipeline.0[5] = Filter::BITSHUFFLE; // the last slot
+/// let params = Params::new(4).pipeline(pipeline);
+/// assert_eq!(params, Params::new(4).filters(&[Filter::BITSHUFFLE])?);
+/// assert_eq!(pipeline.filters().count(), 1);
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Pipeline(pub [Filter; SLOTS]);
 
@@ -176,6 +219,13 @@ impl Pipeline {
     }
 
     /// Whether a filter of this number is there.
+    ///
+    /// ```
+    /// use cframe::{Filter, Pipeline};
+    ///
+    /// let pipeline = Pipeline([Filter::SHUFFLE; 6]);
+    /// assert!(pipeline.contains(Filter::SHUFFLE.id) && !pipeline.contains(Filter::DELTA.id));
+    /// ```
     pub fn contains(&self, id: u8) -> bool {
         self.0.iter().any(|filter| filter.id == id)
     }

@@ -65,6 +65,14 @@ pub enum Value {
 impl Value {
     /// Reads a value, which must be all that there is.
     ///
+    /// ```
+    /// use cframe::Value;
+    ///
+    /// assert_eq!(Value::from_msgpack(b"\xa1K")?, Value::Text("K".to_owned()));
+    /// assert_eq!(Value::from_msgpack(b"\x93\x01\x02\x03")?.to_string(), "[1,2,3]");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed`, with the offset in `bytes`.
     pub fn from_msgpack(bytes: &[u8]) -> Result<Self> {
@@ -72,6 +80,14 @@ impl Value {
     }
 
     /// The bytes of the value, each number and length in the shortest form.
+    ///
+    /// ```
+    /// use cframe::Value;
+    ///
+    /// assert_eq!(Value::from("K").to_msgpack()?, b"\xa1K");
+    /// assert_eq!(Value::from(vec![Value::from(1), Value::Nil]).to_msgpack()?, b"\x92\x01\xc0");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if an integer needs more than 64 bits, or a length more than 32.
@@ -89,11 +105,24 @@ impl Value {
     }
 
     /// The integer, if it is one that fits.
+    ///
+    /// ```
+    /// use cframe::Value;
+    ///
+    /// assert_eq!((Value::Int(24).as_i64(), Value::Int(1 << 63).as_i64()), (Some(24), None));
+    /// assert_eq!(Value::Float(24.0).as_i64(), None);
+    /// ```
     pub fn as_i64(&self) -> Option<i64> {
         if let Self::Int(value) = self { i64::try_from(*value).ok() } else { None }
     }
 
     /// The number, if it is one that 8 bytes hold; large integers are rounded.
+    ///
+    /// ```
+    /// use cframe::Value;
+    ///
+    /// assert_eq!((Value::Float(281.5).as_f64(), Value::Int(24).as_f64()), (Some(281.5), Some(24.0)));
+    /// ```
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Float(value) => Some(*value),
@@ -118,6 +147,14 @@ impl Value {
     }
 
     /// The value under a key of a map.
+    ///
+    /// ```
+    /// use cframe::Value;
+    ///
+    /// let station = Value::Map(vec![("name".into(), "north".into()), ("height".into(), 412.5.into())]);
+    /// assert_eq!(station.get("name").and_then(Value::as_str), Some("north"));
+    /// assert_eq!(station.get("depth"), None);
+    /// ```
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(pairs) = self else { return None };
         pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)

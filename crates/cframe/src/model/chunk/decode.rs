@@ -30,6 +30,14 @@ pub(crate) struct Shared<'c> {
 impl Chunk<'_> {
     /// Decodes the chunk.
     ///
+    /// ```
+    /// use cframe::{Chunk, Params};
+    ///
+    /// let bytes = cframe::compress(&[21; 4000], &Params::new(4))?;
+    /// assert_eq!(Chunk::new(&bytes)?.decode()?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` at the stream that does not decode; `LimitExceeded` if the result is larger than the limits allow.
     pub fn decode(&self) -> Result<Vec<u8>> {
@@ -40,6 +48,16 @@ impl Chunk<'_> {
     }
 
     /// Decodes the chunk into `out`.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Params};
+    ///
+    /// let bytes = cframe::compress(&[21; 4000], &Params::new(4))?;
+    /// let mut out = [0; 4000];
+    /// Chunk::new(&bytes)?.decode_into(&mut out)?;
+    /// assert_eq!(out, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`decode`](Self::decode); [`Error::Usage`] if `out` is not [`nbytes`](Self::nbytes) long.
@@ -60,6 +78,17 @@ impl Chunk<'_> {
     }
 
     /// Fills `out` with decoded bytes from `start` on; only blocks that it touches are decoded.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Params};
+    ///
+    /// let counts: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+    /// let bytes = cframe::compress(&counts, &Params::new(4).blocksize(4096))?;
+    /// let mut count = [0; 4];
+    /// Chunk::new(&bytes)?.read_into(4 * 31_000, &mut count)?; // decodes one block of 49
+    /// assert_eq!(u32::from_le_bytes(count), 31_000);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`decode`](Self::decode); [`Error::Usage`] if the range leaves the chunk.

@@ -38,6 +38,18 @@ pub(crate) struct Context {
 pub(crate) static PLAIN: LazyLock<Context> = LazyLock::new(Context::default);
 
 /// A compressed chunk. Opening reads the header and the block starts; blocks are decoded when they are asked for.
+///
+/// ```
+/// use cframe::{Chunk, Codec, Filter, Params};
+///
+/// let counts: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+/// let bytes = cframe::compress(&counts, &Params::new(4).codec(Codec::Zlib).blocksize(8192))?;
+/// let chunk = Chunk::new(&bytes)?;
+/// assert_eq!((chunk.nbytes(), chunk.cbytes(), chunk.typesize()), (200_000, bytes.len(), 4));
+/// assert_eq!((chunk.blocks(), chunk.blocksize()), (25, Some(8192)));
+/// assert_eq!((chunk.codec(), chunk.pipeline().contains(Filter::SHUFFLE.id)), (Codec::Zlib, true));
+/// # Ok::<(), cframe::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Chunk<'a> {
     source: Source<'a>,
@@ -75,6 +87,17 @@ struct VlPart {
 
 impl<'a> Chunk<'a> {
     /// A chunk in memory; bytes after it are ignored.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Params};
+    ///
+    /// let mut bytes = cframe::compress(&[21; 4000], &Params::new(4))?;
+    /// let size = bytes.len();
+    /// bytes.extend(b"something else");
+    /// assert_eq!(Chunk::new(&bytes)?.cbytes(), size);
+    /// assert!(Chunk::new(b"no chunk").is_err());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if the header or the block starts are; `Unsupported` if nobody has its codec or a filter.
@@ -148,6 +171,15 @@ impl<'a> Chunk<'a> {
     }
 
     /// What all bytes are, if nothing but that is stored.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Params, Special};
+    ///
+    /// let bytes = cframe::compress(&[0; 1_000_000], &Params::new(4))?;
+    /// assert_eq!(bytes.len(), 32); // the header
+    /// assert_eq!(Chunk::new(&bytes)?.special(), Some(Special::Zeros));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn special(&self) -> Option<Special> {
         self.header.special()
     }
@@ -169,6 +201,18 @@ impl<'a> Chunk<'a> {
 
     /// The chunk as stored.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// let mut other = SChunk::new(Params::new(4));
+    /// other.insert_chunk(0, frame.chunk(0)?.stored()?.into_owned())?; // moved, and not compressed again
+    /// assert_eq!(other.chunk(0)?.decode()?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn stored(&self) -> Result<Cow<'_, [u8]>> {
@@ -176,6 +220,16 @@ impl<'a> Chunk<'a> {
     }
 
     /// The decoded bytes, without a copy, where the chunk holds them raw and is in memory.
+    ///
+    /// ```
+    /// use cframe::{Chunk, Params};
+    ///
+    /// let raw = cframe::compress(b"a week in May", &Params::new(1).level(0))?;
+    /// assert_eq!(Chunk::new(&raw)?.as_raw(), Some(&b"a week in May"[..]));
+    /// let packed = cframe::compress(&[21; 4000], &Params::new(1))?;
+    /// assert_eq!(Chunk::new(&packed)?.as_raw(), None);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn as_raw(&self) -> Option<&[u8]> {
         match self.body {
             Body::Raw => self.source.as_slice()?.get(to_usize(self.header.size())..),

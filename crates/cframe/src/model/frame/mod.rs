@@ -55,6 +55,20 @@ pub struct Frame {
 impl Frame {
     /// Opens a file or the folder of a sparse frame; files are mapped.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.commit()?;
+    ///
+    /// let frame = Frame::open(&path)?;
+    /// assert_eq!((frame.chunks(), frame.nbytes(), frame.typesize()), (1, 4000, 4));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; `Malformed`; `Unsupported` for a type of frame that is not known.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -62,6 +76,15 @@ impl Frame {
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// ```no_run
+    /// use cframe::{Frame, Options};
+    ///
+    /// // A file that another process may cut shorter is not mapped.
+    /// let frame = Frame::open_with("frames.b2frame", &Options::default().with_mapped(false))?;
+    /// println!("{} chunks of {:?}", frame.chunks(), frame.chunk_size());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -76,6 +99,17 @@ impl Frame {
 
     /// Opens a frame in any storage, which begins at `offset`; bytes after it are ignored.
     ///
+    /// ```
+    /// use cframe::{Frame, Options, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// let file = [b"a header ".as_slice(), &schunk.to_bytes()?].concat();
+    /// let frame = Frame::from_storage(file, 9, &Options::default())?;
+    /// assert_eq!(frame.chunk(0)?.decode()?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &Options) -> Result<Self> {
@@ -88,6 +122,16 @@ impl Frame {
 
     /// Opens a frame in memory.
     ///
+    /// ```
+    /// use cframe::{Codec, Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(8).codec(Codec::Zlib).level(9));
+    /// schunk.append(&[21; 4000])?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!((frame.codec(), frame.level(), frame.typesize()), (Codec::Zlib, 9, 8));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
@@ -95,6 +139,17 @@ impl Frame {
     }
 
     /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// ```
+    /// use cframe::{Error, Frame, Limits, Options, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 1_000_000])?;
+    /// let options = Options::default().with_limits(Limits::default().with_memory(1000));
+    /// let frame = Frame::from_bytes_with(schunk.to_bytes()?, &options)?;
+    /// assert!(matches!(frame.chunk(0)?.decode(), Err(Error::LimitExceeded { .. })));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -158,6 +213,19 @@ impl Frame {
 
     /// A chunk. Nothing but its header and its block starts is read.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let mut schunk = SChunk::new(Params::new(4));
+    /// # for day in 1..=3 { schunk.append(&[day; 4000])?; }
+    /// # let bytes = schunk.to_bytes()?;
+    /// let frame = Frame::from_bytes(bytes)?;
+    /// let chunk = frame.chunk(2)?;
+    /// assert_eq!((chunk.nbytes(), chunk.decode()?[0]), (4000, 3));
+    /// assert!(frame.chunk(3).is_err());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` past the last chunk; `Malformed` if the chunk is, or is not where the offsets say; `Unsupported` if
     /// nobody has its codec or a filter.
@@ -190,6 +258,17 @@ impl Frame {
 
     /// What a chunk is, if nothing is stored for it but that.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk, Special};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.append_special(Special::Nan, &[], 4000)?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!((frame.special(0)?, frame.special(1)?), (None, Some(Special::Nan)));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` past the last chunk; those of the offsets chunk.
     pub fn special(&self, index: u64) -> Result<Option<Special>> {
@@ -200,6 +279,17 @@ impl Frame {
     }
 
     /// The decoded bytes that a chunk holds.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.append(&[2; 1200])?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!(frame.chunk_range(1)?, 4000..5200);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` past the last chunk; where chunks vary in size, those of reading all headers.
@@ -218,6 +308,17 @@ impl Frame {
 
     /// The chunk that holds a decoded byte.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.append(&[2; 1200])?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!((frame.chunk_at(3999)?, frame.chunk_at(4000)?), (0, 1));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`chunk_range`](Self::chunk_range).
     pub fn chunk_at(&self, byte: u64) -> Result<u64> {
@@ -230,6 +331,18 @@ impl Frame {
 
     /// Fills `out` with decoded bytes from `start` on; only the blocks that it touches are decoded.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(1));
+    /// schunk.append(b"temperature ")?;
+    /// schunk.append(b"and position")?;
+    /// let mut part = [0; 7];
+    /// Frame::from_bytes(schunk.to_bytes()?)?.read_bytes(8, &mut part)?; // of both chunks
+    /// assert_eq!(&part, b"ure and");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the range leaves the frame; those of [`chunk`](Self::chunk) and [`Chunk::read_into`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
@@ -241,6 +354,16 @@ impl Frame {
 
     /// Decodes every chunk and every metalayer, and returns how many chunks there are. [`check`](Self::check) goes on after
     /// a fault.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.append(&[2; 4000])?;
+    /// assert_eq!(Frame::from_bytes(schunk.to_bytes()?)?.verify()?, 2);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The first fault.

@@ -75,11 +75,33 @@ impl Frame {
     }
 
     /// Names and bytes of the metalayers, in stored order.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Frame};
+    ///
+    /// let mut temperature = Array::new(&ArrayParams::of::<f32>(&[24])?)?;
+    /// temperature.schunk_mut().set_metalayer("units", b"K")?;
+    /// let frame = Frame::from_bytes(temperature.schunk().to_bytes()?)?;
+    /// let names: Vec<&str> = frame.metalayers().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["b2nd", "units"]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
         self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
     }
 
     /// The bytes of a metalayer.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_metalayer("units", b"K")?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!(frame.metalayer("units"), Some(&b"K"[..]));
+    /// assert_eq!(frame.metalayer("scale"), None);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn metalayer(&self, name: &str) -> Option<&[u8]> {
         self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
     }
@@ -90,6 +112,17 @@ impl Frame {
     }
 
     /// The bytes of a metalayer of variable length, decompressed.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta("history", b"made in May")?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!(frame.vlmeta_names().collect::<Vec<_>>(), ["history"]);
+    /// assert_eq!(frame.vlmeta("history")?, b"made in May");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound`; those of [`Chunk::decode`].

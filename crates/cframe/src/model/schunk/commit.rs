@@ -19,6 +19,21 @@ impl SChunk {
     /// Writes all edits to where the super-chunk lives. One in memory becomes a frame in memory. A frame without bytes has
     /// no chunks: if all are empty, they are gone.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.commit()?;
+    /// schunk.append(&[2; 4000])?; // in memory only
+    /// assert_eq!(Frame::open(&path)?.chunks(), 1);
+    /// schunk.commit()?;
+    /// assert_eq!(Frame::open(&path)?.chunks(), 2);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; the frame is then the old one or the new one, and can be opened again. `Usage` if another writer holds the
     /// file.
@@ -39,6 +54,24 @@ impl SChunk {
 
     /// Writes the whole frame anew in place of the old one, without holes.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// # let mut made = SChunk::create(&path, Params::new(4));
+    /// # for day in 0..20u32 {
+    /// #     made.append(&(day..day + 1000).flat_map(|i| (i * i).to_le_bytes()).collect::<Vec<_>>())?;
+    /// # }
+    /// # made.commit()?;
+    /// # let frame_len = Frame::open(&path)?.frame_len();
+    /// let mut schunk = SChunk::open(&path)?;
+    /// schunk.remove(0)?;
+    /// schunk.compact()?;
+    /// assert!(Frame::open(&path)?.frame_len() < frame_len);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn compact(&mut self) -> Result<()> {
@@ -54,6 +87,16 @@ impl SChunk {
 
     /// The whole as the bytes of a contiguous frame.
     ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// let bytes = schunk.to_bytes()?;
+    /// assert_eq!(Frame::from_bytes(bytes)?.chunk(0)?.decode()?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of reading the chunks.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -63,6 +106,18 @@ impl SChunk {
     }
 
     /// Writes the whole as a contiguous frame to a file, in place of one that may be there.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("copy.b2frame");
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.save(&path)?;
+    /// assert_eq!(Frame::open(&path)?.nbytes(), 4000);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`; those of reading the chunks.

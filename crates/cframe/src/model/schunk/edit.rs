@@ -15,6 +15,17 @@ use crate::spec::frame_header::FrameHeader;
 
 impl SChunk {
     /// Changes how new chunks are compressed; the type size stays.
+    ///
+    /// ```
+    /// use cframe::{Codec, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.set_params(Params::new(4).codec(Codec::Zlib).level(9));
+    /// schunk.append(&[2; 4000])?;
+    /// assert_eq!((schunk.chunk(0)?.codec(), schunk.chunk(1)?.codec()), (Codec::Lz4, Codec::Zlib));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn set_params(&mut self, params: Params) {
         self.params = Params { typesize: self.params.typesize, ..params };
         let described = header_of(&self.params);
@@ -32,6 +43,16 @@ impl SChunk {
     }
 
     /// Overwrites decoded bytes from `start` on; chunks that are touched are compressed anew.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(1));
+    /// schunk.append(b"a week in May")?;
+    /// schunk.write_bytes(10, b"Dec")?;
+    /// assert_eq!(schunk.chunk(0)?.decode()?, b"a week in Dec");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the range leaves the super-chunk; those of reading and compressing.
@@ -64,6 +85,16 @@ impl SChunk {
 
     /// Overwrites items from item `first` on.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[0; 400])?;
+    /// schunk.write_items(7, &281.5f32.to_le_bytes())?;
+    /// assert_eq!(schunk.read_items(7, 1)?, 281.5f32.to_le_bytes());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if `bytes` are no whole number of items; those of [`write_bytes`](Self::write_bytes).
     pub fn write_items(&mut self, first: u64, bytes: &[u8]) -> Result<()> {
@@ -76,6 +107,17 @@ impl SChunk {
 
     /// Compresses `data` into a chunk at the end.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// for day in 0..3u8 {
+    ///     schunk.append(&[day; 4000])?;
+    /// }
+    /// assert_eq!((schunk.chunks(), schunk.nbytes()), (3, 12_000));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of compressing.
     pub fn append(&mut self, data: &[u8]) -> Result<()> {
@@ -83,6 +125,16 @@ impl SChunk {
     }
 
     /// Compresses `data` into a chunk before chunk `index`, or at the end.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[2; 4000])?;
+    /// schunk.insert(0, &[1; 4000])?;
+    /// assert_eq!((schunk.chunk(0)?.decode()?[0], schunk.chunk(1)?.decode()?[0]), (1, 2));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of compressing; `Usage` if `index` is past the end.
@@ -92,6 +144,16 @@ impl SChunk {
     }
 
     /// Inserts a chunk that is compressed already, before chunk `index` or at the end.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let chunk = cframe::compress(&[21; 4000], &Params::new(4))?; // perhaps on another thread
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.insert_chunk(schunk.chunks(), chunk)?;
+    /// assert_eq!(schunk.chunk(0)?.decode()?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`Chunk::new`]; `Usage` if `index` is past the end.
@@ -107,6 +169,16 @@ impl SChunk {
 
     /// Appends a chunk whose blocks have the given contents, and lengths of their own.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(1));
+    /// schunk.append_blocks(&[b"Monday", b"a line about Tuesday"])?;
+    /// let chunk = schunk.chunk(0)?;
+    /// assert_eq!((chunk.blocks(), chunk.blocksize(), chunk.nbytes()), (2, None, 26));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of compressing; `Usage` if there are no bytes.
     pub fn append_blocks(&mut self, blocks: &[&[u8]]) -> Result<()> {
@@ -117,6 +189,16 @@ impl SChunk {
 
     /// Appends a chunk of `nbytes` bytes of which nothing is stored but its kind, or the repeated `value`.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk, Special};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append_special(Special::Zeros, &[], 4000)?;
+    /// schunk.append_special(Special::Value, &281.5f32.to_le_bytes(), 4000)?;
+    /// assert_eq!(schunk.read_items(999, 2)?, [0f32.to_le_bytes(), 281.5f32.to_le_bytes()].concat());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the size is no multiple of the type size, or of the value.
     pub fn append_special(&mut self, kind: Special, value: &[u8], nbytes: u32) -> Result<()> {
@@ -126,6 +208,16 @@ impl SChunk {
 
     /// Compresses `data` into the place of chunk `index`.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.update(0, &[2; 4000])?;
+    /// assert_eq!(schunk.chunk(0)?.decode()?, [2; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of compressing; `Usage` past the last chunk.
     pub fn update(&mut self, index: u64, data: &[u8]) -> Result<()> {
@@ -134,6 +226,17 @@ impl SChunk {
     }
 
     /// Puts a chunk that is compressed already in the place of chunk `index`.
+    ///
+    /// ```
+    /// use cframe::{Codec, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// let smaller = cframe::compress(&schunk.chunk(0)?.decode()?, &Params::new(4).codec(Codec::Zlib).level(9))?;
+    /// schunk.update_chunk(0, smaller)?;
+    /// assert_eq!((schunk.chunks(), schunk.chunk(0)?.codec()), (1, Codec::Zlib));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`Chunk::new`]; `Usage` past the last chunk.
@@ -146,6 +249,17 @@ impl SChunk {
     }
 
     /// Removes chunk `index`.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.append(&[2; 4000])?;
+    /// schunk.remove(0)?;
+    /// assert_eq!((schunk.chunks(), schunk.chunk(0)?.decode()?[0]), (1, 2));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` past the last chunk.

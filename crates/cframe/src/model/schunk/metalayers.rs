@@ -40,11 +40,32 @@ impl SChunk {
     }
 
     /// The bytes of a metalayer.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut temperature = Array::new(&ArrayParams::of::<f32>(&[24])?)?;
+    /// temperature.schunk_mut().set_metalayer("units", b"K")?;
+    /// assert_eq!(temperature.schunk().metalayer("units"), Some(&b"K"[..]));
+    /// let names: Vec<&str> = temperature.schunk().metalayers().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["b2nd", "units"]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn metalayer(&self, name: &str) -> Option<&[u8]> {
         self.metalayers().find(|(layer, _)| *layer == name).map(|(_, content)| content)
     }
 
     /// Sets a metalayer. If its size changes, or it is new, the next commit writes the whole frame anew.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_metalayer("units", b"K")?;
+    /// schunk.set_metalayer("units", b"C")?;
+    /// assert_eq!(schunk.metalayer("units"), Some(&b"C"[..]));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the name is longer than 31 bytes, or there are 16 metalayers already.
@@ -59,6 +80,15 @@ impl SChunk {
 
     /// The value that a metalayer holds as `MessagePack`.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Value};
+    ///
+    /// let temperature = Array::new(&ArrayParams::of::<f32>(&[24, 365])?)?;
+    /// let b2nd = temperature.schunk().metalayer_value("b2nd")?; // version, dimensions, shape, and so on
+    /// assert_eq!(b2nd.as_list().and_then(|list| list[1].as_i64()), Some(2));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NotFound`; `Malformed` if its bytes are no such value.
     pub fn metalayer_value(&self, name: &str) -> Result<Value> {
@@ -66,6 +96,15 @@ impl SChunk {
     }
 
     /// Sets a metalayer to a value as `MessagePack`.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_metalayer_value("scale", &0.25.into())?;
+    /// assert_eq!(schunk.metalayer_value("scale")?.as_f64(), Some(0.25));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`set_metalayer`](Self::set_metalayer) and [`Value::to_msgpack`].
@@ -80,6 +119,16 @@ impl SChunk {
 
     /// The bytes of a metalayer of variable length, decompressed.
     ///
+    /// ```
+    /// use cframe::{Error, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta("history", b"made in May")?;
+    /// assert_eq!(schunk.vlmeta("history")?, b"made in May");
+    /// assert!(matches!(schunk.vlmeta("station"), Err(Error::NotFound { .. })));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NotFound`; those of [`Chunk::decode`].
     pub fn vlmeta(&self, name: &str) -> Result<Vec<u8>> {
@@ -90,6 +139,16 @@ impl SChunk {
     }
 
     /// Sets a metalayer of variable length.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta("history", b"made in May")?;
+    /// schunk.set_vlmeta("history", b"made in May, mended in June")?;
+    /// assert_eq!(schunk.vlmeta_names().collect::<Vec<_>>(), ["history"]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the name is longer than 31 bytes, or there are 8192 of them already.
@@ -103,6 +162,16 @@ impl SChunk {
 
     /// The value that a metalayer of variable length holds as `MessagePack`, as Python programs write it.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk, Value};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta_value("stations", &vec![Value::from("north"), Value::from("south")].into())?;
+    /// let stations = schunk.vlmeta_value("stations")?;
+    /// assert_eq!(stations.as_list().map(<[Value]>::len), Some(2));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`vlmeta`](Self::vlmeta); `Malformed` if its bytes are no such value.
     pub fn vlmeta_value(&self, name: &str) -> Result<Value> {
@@ -111,6 +180,16 @@ impl SChunk {
 
     /// Sets a metalayer of variable length to a value as `MessagePack`.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta_value("units", &"K".into())?;
+    /// schunk.set_vlmeta_value("offset", &273.15.into())?;
+    /// assert_eq!(schunk.vlmeta_value("offset")?.as_f64(), Some(273.15));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`set_vlmeta`](Self::set_vlmeta) and [`Value::to_msgpack`].
     pub fn set_vlmeta_value(&mut self, name: &str, value: &Value) -> Result<()> {
@@ -118,6 +197,16 @@ impl SChunk {
     }
 
     /// The metalayers of variable length as a dictionary, in stored order. What is no `MessagePack` is bytes.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta_value("units", &"K".into())?;
+    /// schunk.set_vlmeta_value("height", &2.into())?;
+    /// assert_eq!(schunk.vlmeta_values()?, [("units".to_owned(), "K".into()), ("height".to_owned(), 2.into())]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`vlmeta`](Self::vlmeta).
@@ -131,6 +220,16 @@ impl SChunk {
     }
 
     /// Removes a metalayer of variable length.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_vlmeta("history", b"made in May")?;
+    /// schunk.remove_vlmeta("history")?;
+    /// assert_eq!(schunk.vlmeta_names().len(), 0);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound`.

@@ -67,16 +67,49 @@ enum Home {
 
 impl SChunk {
     /// An empty one in memory.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// assert_eq!((schunk.chunks(), schunk.nbytes(), schunk.typesize()), (1, 4000, 4));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn new(params: Params) -> Self {
         Self::empty(params, Home::Memory)
     }
 
     /// An empty one that becomes a file with the first commit, in place of one that may be there.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// let mut schunk = SChunk::create(&path, Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.commit()?;
+    /// assert_eq!(Frame::open(&path)?.chunks(), 1);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn create(path: impl Into<PathBuf>, params: Params) -> Self {
         Self::empty(params, Home::File(path.into()))
     }
 
     /// An empty one that becomes a folder, one file a chunk, with the first commit.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames");
+    /// let mut schunk = SChunk::create_sparse(&path, Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.commit()?;
+    /// assert!(path.join("chunks.b2frame").exists() && path.join("00000000.chunk").exists());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn create_sparse(folder: impl Into<PathBuf>, params: Params) -> Self {
         Self::empty(params, Home::Folder(folder.into()))
     }
@@ -99,6 +132,22 @@ impl SChunk {
 
     /// Opens a file or the folder of a sparse frame, for reading and editing.
     ///
+    /// ```
+    /// use cframe::SChunk;
+    ///
+    /// # use cframe::Params;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("frames.b2frame");
+    /// # let mut made = SChunk::create(&path, Params::new(4));
+    /// # made.append(&[1; 4000])?;
+    /// # made.commit()?;
+    /// let mut schunk = SChunk::open(&path)?;
+    /// schunk.append(&[2; 4000])?;
+    /// schunk.commit()?;
+    /// assert_eq!(SChunk::open(&path)?.chunks(), 2);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Frame::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -106,6 +155,15 @@ impl SChunk {
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// ```no_run
+    /// use cframe::{Limits, Options, SChunk};
+    ///
+    /// let options = Options::default().with_limits(Limits::default().with_memory(1 << 30));
+    /// let schunk = SChunk::open_with("frames.b2frame", &options)?;
+    /// println!("{} chunks", schunk.chunks());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Frame::open`].
@@ -117,6 +175,18 @@ impl SChunk {
 
     /// A frame in memory, for reading and editing.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// # let mut made = SChunk::new(Params::new(4));
+    /// # made.append(&[1; 4000])?;
+    /// # let bytes = made.to_bytes()?;
+    /// let mut schunk = SChunk::from_bytes(bytes)?;
+    /// schunk.append(&[2; 4000])?;
+    /// assert_eq!((schunk.chunks(), schunk.chunk(1)?.decode()?[0]), (2, 2));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Frame::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
@@ -124,6 +194,17 @@ impl SChunk {
     }
 
     /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
+    ///
+    /// ```
+    /// use cframe::{Options, Params, SChunk, Threads};
+    ///
+    /// # let mut made = SChunk::new(Params::new(4));
+    /// # made.append(&[1; 4000])?;
+    /// # let bytes = made.to_bytes()?;
+    /// let schunk = SChunk::from_bytes_with(bytes, &Options::default().with_threads(Threads::One))?;
+    /// assert_eq!(schunk.chunk(0)?.decode()?, [1; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Frame::open`].
@@ -133,6 +214,18 @@ impl SChunk {
 
     /// A frame that is open already, for reading and editing. Edits stay in memory: the first [`commit`](Self::commit)
     /// makes a frame there, and [`save`](Self::save) writes a file.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk};
+    ///
+    /// # let mut made = SChunk::new(Params::new(4));
+    /// # made.append(&[1; 4000])?;
+    /// # let bytes = made.to_bytes()?;
+    /// let mut schunk = SChunk::from_frame(Frame::from_bytes(bytes)?);
+    /// schunk.remove(0)?;
+    /// assert_eq!((schunk.chunks(), schunk.frame().map(Frame::chunks)), (0, Some(1)));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn from_frame(frame: Frame) -> Self {
         Self::over(frame, Home::Memory)
     }
@@ -188,6 +281,16 @@ impl SChunk {
 
     /// A chunk.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// assert_eq!(schunk.chunk(0)?.decode()?, [21; 4000]);
+    /// assert!(schunk.chunk(1).is_err());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Frame::chunk`].
     pub fn chunk(&self, index: u64) -> Result<Chunk<'_>> {
@@ -207,11 +310,32 @@ impl SChunk {
     }
 
     /// All chunks in order.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.append(&[2; 1200])?;
+    /// let sizes = schunk.iter().map(|chunk| Ok(chunk?.nbytes())).collect::<cframe::Result<Vec<_>>>()?;
+    /// assert_eq!(sizes, [4000, 1200]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = Result<Chunk<'_>>> {
         (0..self.chunks()).map(|index| self.chunk(index))
     }
 
     /// The decoded bytes that a chunk holds.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[1; 4000])?;
+    /// schunk.append(&[2; 1200])?;
+    /// assert_eq!(schunk.chunk_range(1)?, 4000..5200);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Frame::chunk_range`].
@@ -247,6 +371,18 @@ impl SChunk {
 
     /// Fills `out` with decoded bytes from `start` on.
     ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(1));
+    /// schunk.append(b"temperature ")?;
+    /// schunk.append(b"and position")?;
+    /// let mut part = [0; 7];
+    /// schunk.read_bytes(8, &mut part)?;
+    /// assert_eq!(&part, b"ure and");
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Frame::read_bytes`].
     pub fn read_bytes(&self, start: u64, out: &mut [u8]) -> Result<()> {
@@ -257,6 +393,15 @@ impl SChunk {
     }
 
     /// The bytes of `count` items from item `first` on.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&(0..1000u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>())?;
+    /// assert_eq!(schunk.read_items(258, 2)?, [2, 1, 0, 0, 3, 1, 0, 0]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if there are not so many; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
