@@ -30,6 +30,15 @@ pub struct RawArray<T> {
 impl<T> RawArray<T> {
     /// An array of `dims`, the fastest varying first, whose elements `data` has in the order of the file.
     ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let pressure = RawArray::new([4, 2], vec![1013.2f64, 1011.8, 1009.9, 1010.4, 1012.0, 1012.7, 1011.1, 1010.8])?;
+    /// assert_eq!(pressure.dims(), [4, 2]);
+    /// assert!(RawArray::new([4, 3], vec![0f64; 8]).is_err());
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the product of the dimensions is not the number of elements.
     pub fn new(dims: impl Into<Vec<u64>>, data: Vec<T>) -> Result<Self> {
@@ -45,12 +54,30 @@ impl<T> RawArray<T> {
     }
 
     /// The same array with other metadata.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let image = RawArray::new([2, 2], vec![7u16, 8, 9, 10])?.with_metadata(*b"exposure 30 s");
+    /// let copy = RawArray::<u16>::from_bytes(image.encode(&Default::default())?)?;
+    /// assert_eq!(copy.metadata(), b"exposure 30 s");
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     #[must_use]
     pub fn with_metadata(self, metadata: impl Into<Vec<u8>>) -> Self {
         Self { metadata: metadata.into(), ..self }
     }
 
     /// The same elements in other dimensions.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let samples = RawArray::from(vec![1i32, 2, 3, 4, 5, 6]);
+    /// let channels = samples.reshape([3, 2])?;
+    /// assert_eq!(channels.get(&[0, 1]), Some(&4));
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if their product is another.
@@ -76,6 +103,16 @@ impl<T> RawArray<T> {
     }
 
     /// The elements, for changing them.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let mut temperature = RawArray::from(vec![273.15f64, 293.15]);
+    /// for value in temperature.data_mut() {
+    ///     *value -= 273.15;
+    /// }
+    /// assert_eq!(temperature.data(), [0.0, 20.0]);
+    /// ```
     pub fn data_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -91,6 +128,16 @@ impl<T> RawArray<T> {
     }
 
     /// The element at an index in the order of [`dims`](Self::dims), if it is there.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let image = RawArray::new([3, 2], vec![1u8, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(image.get(&[1, 1]), Some(&5)); // index 1 along the fastest dimension
+    /// assert_eq!(image.get(&[1, 2]), None); // outside
+    /// assert_eq!(image.get(&[1]), None); // not as many indices as dimensions
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     pub fn get(&self, index: &[u64]) -> Option<&T> {
         if index.len() != self.dims.len() || index.iter().zip(&self.dims).any(|(i, dim)| i >= dim) {
             return None;
@@ -103,6 +150,17 @@ impl<T> RawArray<T> {
 impl<T: Element> RawArray<T> {
     /// Reads a file whose elements are of this type.
     ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("volts.ra");
+    /// RawArray::from(vec![1.5f32, 2.5]).write(&path)?;
+    /// assert_eq!(RawArray::<f32>::read(&path)?.data(), [1.5, 2.5]);
+    /// assert!(RawArray::<f64>::read(&path).is_err()); // the elements are f32
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Reader::open`] and [`Reader::read`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
@@ -111,6 +169,14 @@ impl<T: Element> RawArray<T> {
 
     /// Reads the bytes of a file.
     ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let bytes = RawArray::from(vec![1.5f32, 2.5]).encode(&Default::default())?;
+    /// assert_eq!(RawArray::<f32>::from_bytes(bytes)?.data(), [1.5, 2.5]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_bytes(bytes: impl ReadAt + 'static) -> Result<Self> {
@@ -118,6 +184,20 @@ impl<T: Element> RawArray<T> {
     }
 
     /// Reads an open file.
+    ///
+    /// ```
+    /// use rawarray::{ElementType, RawArray, Reader};
+    ///
+    /// # let bytes = RawArray::from(vec![1.5f32, 2.5]).encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// let volts: Vec<f64> = match reader.element() {
+    ///     ElementType::Float(8) => RawArray::from_reader(&reader)?.into_data(),
+    ///     ElementType::Float(4) => RawArray::<f32>::from_reader(&reader)?.data().iter().map(|&v| v.into()).collect(),
+    ///     other => panic!("{other}"),
+    /// };
+    /// assert_eq!(volts, [1.5, 2.5]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Reader::read`].
@@ -128,6 +208,16 @@ impl<T: Element> RawArray<T> {
 
     /// Writes the array and its metadata into the file at `path`, as [`Writer::write`] does.
     ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.ra");
+    /// RawArray::new([3, 2], vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.with_metadata(*b"volts").write(&path)?;
+    /// assert_eq!(RawArray::<f32>::read(&path)?.shape(), [2, 3]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
@@ -136,6 +226,17 @@ impl<T: Element> RawArray<T> {
 
     /// As [`write`](Self::write), with options.
     ///
+    /// ```
+    /// use rawarray::{ByteOrder, Durability, RawArray, Reader, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("counts.ra");
+    /// let options = WriteOptions::default().with_byte_order(ByteOrder::Big).with_durability(Durability::Power);
+    /// RawArray::from(vec![1u32, 2, 3]).write_with(&path, &options)?;
+    /// assert_eq!(Reader::open(&path)?.byte_order(), ByteOrder::Big);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Writer::write`].
     pub fn write_with(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
@@ -143,6 +244,15 @@ impl<T: Element> RawArray<T> {
     }
 
     /// The bytes of the file.
+    ///
+    /// ```
+    /// use rawarray::{RawArray, WriteOptions};
+    ///
+    /// let bytes = RawArray::from(vec![1u32, 2, 3]).encode(&WriteOptions::default())?;
+    /// assert_eq!(bytes.len(), 48 + 8 + 3 * 4); // header, one dimension, elements
+    /// assert!(bytes.starts_with(b"rawarray"));
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Writer::encode`].

@@ -48,6 +48,18 @@ pub struct Editor<S = FileStorage> {
 impl Editor {
     /// Opens a file, after finishing an edit that was interrupted. Only one editor can have a file open.
     ///
+    /// ```
+    /// use rawarray::{Durability, Editor, RawArray};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("log.ra");
+    /// # RawArray::from(vec![20.5f32]).write(&path)?;
+    /// let mut editor = Editor::open(&path)?.with_durability(Durability::Power);
+    /// assert!(Editor::open(&path).is_err()); // one at a time
+    /// editor.append(&[20.6f32])?;
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Reader::open`](crate::Reader::open); `Usage` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -61,6 +73,16 @@ impl Editor {
 
 impl<S: ReadAt + WriteAt> Editor<S> {
     /// Edits a storage, after finishing an edit that was interrupted.
+    ///
+    /// ```
+    /// use rawarray::{Editor, RawArray};
+    ///
+    /// let bytes = RawArray::from(vec![1u8, 2]).encode(&Default::default())?;
+    /// let mut editor = Editor::new(bytes)?;
+    /// editor.append(&[3u8])?;
+    /// assert_eq!(RawArray::<u8>::from_bytes(editor.into_storage())?.data(), [1, 2, 3]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Reader::open`](crate::Reader::open).
@@ -102,6 +124,19 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 
     /// Appends rows along the slowest dimension, the last of [`dims`](Self::dims). The metadata stay behind the data.
     ///
+    /// ```
+    /// use rawarray::{Editor, RawArray};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("position.ra");
+    /// RawArray::new([3, 1], vec![0.0f64, 0.0, 0.0])?.write(&path)?; // one position
+    /// let mut editor = Editor::open(&path)?;
+    /// editor.append(&[0.1f64, 0.2, 0.3, 0.4, 0.5, 0.6])?; // and two more
+    /// assert_eq!(editor.dims(), [3, 3]);
+    /// assert!(editor.append(&[0.7f64]).is_err()); // not a whole row
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if `T` is not the type of the elements, they are not whole rows, or the array has no dimensions;
     /// `Unsupported` if the array is encoded; `Io`, after which the file holds the array before or the array after.
@@ -112,6 +147,16 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 
     /// As [`append`](Self::append), of elements given as little-endian bytes.
     ///
+    /// ```
+    /// use rawarray::{Editor, RawArray};
+    ///
+    /// # let file = RawArray::new([2, 1], vec![1u16, 2])?.encode(&Default::default())?;
+    /// let mut editor = Editor::new(file)?; // two elements of two bytes are a row
+    /// editor.append_bytes(&[3, 0, 4, 0])?;
+    /// assert_eq!(RawArray::<u16>::from_bytes(editor.into_storage())?.data(), [1, 2, 3, 4]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`append`](Self::append).
     pub fn append_bytes(&mut self, rows: &[u8]) -> Result<()> {
@@ -119,6 +164,17 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     }
 
     /// Overwrites the selected elements, the last dimension of [`shape`](Self::shape) varying fastest.
+    ///
+    /// ```
+    /// use rawarray::{Editor, Range, RawArray, Slab};
+    ///
+    /// # let file = RawArray::new([3, 2], vec![1u8, 2, 3, 4, 5, 6])?.encode(&Default::default())?;
+    /// let mut editor = Editor::new(file)?; // 1, 2, 3 and 4, 5, 6
+    /// let ends = Slab::new(&editor.shape(), [Range::all(2), Range::all(2).by(2)])?;
+    /// editor.write_slab(&ends, &[10u8, 30, 40, 60])?;
+    /// assert_eq!(RawArray::<u8>::from_bytes(editor.into_storage())?.data(), [10, 2, 30, 40, 5, 60]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`append`](Self::append); `Usage` if the slab is not one of this array, or has another number of elements.
@@ -129,6 +185,17 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 
     /// As [`write_slab`](Self::write_slab), of elements given as little-endian bytes.
     ///
+    /// ```
+    /// use rawarray::{Editor, Range, RawArray, Slab};
+    ///
+    /// # let file = RawArray::from(vec![1u16, 2, 3]).encode(&Default::default())?;
+    /// let mut editor = Editor::new(file)?;
+    /// let last = Slab::new(&editor.shape(), [Range::new(2, 1)])?;
+    /// editor.write_slab_bytes(&last, &[0x2c, 1])?;
+    /// assert_eq!(RawArray::<u16>::from_bytes(editor.into_storage())?.data(), [1, 2, 300]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab).
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
@@ -136,6 +203,17 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     }
 
     /// Puts `metadata` in the place of what follows the data.
+    ///
+    /// ```
+    /// use rawarray::{Editor, RawArray, Reader};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("field.ra");
+    /// # RawArray::from(vec![0.1f32]).with_metadata(*b"unit: T").write(&path)?;
+    /// Editor::open(&path)?.set_metadata(b"unit: mT")?;
+    /// assert_eq!(*Reader::open(&path)?.metadata()?, *b"unit: mT");
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the data are a LEB128 payload, which ends with the file; `Unsupported` if they are a `BitArray` of Julia,

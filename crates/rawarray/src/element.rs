@@ -15,6 +15,19 @@ use crate::model::element_type::ElementType;
 /// | `bool` | truth values (eltype 5, 1 byte) |
 /// | `[u8; N]` | user-defined (eltype 0), N bytes |
 /// | structures given to [`user_element!`](crate::user_element) | user-defined (eltype 0), their bytes as they are |
+///
+/// ```
+/// use rawarray::{Element, ElementType, RawArray, Result};
+///
+/// fn round_trip<T: Element>(values: Vec<T>) -> Result<Vec<T>> {
+///     let bytes = RawArray::from(values).encode(&Default::default())?;
+///     Ok(RawArray::from_bytes(bytes)?.into_data())
+/// }
+///
+/// assert_eq!(round_trip(vec![true, false])?, [true, false]);
+/// assert_eq!((f64::TYPE, <[u8; 12]>::TYPE), (ElementType::Float(8), ElementType::Opaque(12)));
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 pub trait Element: NoUninit + CheckedBitPattern + Zeroable {
     /// The type in the file.
     const TYPE: ElementType;

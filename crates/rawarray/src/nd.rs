@@ -50,6 +50,14 @@ impl<T> RawArray<T> {
 
     /// A view of the array in C order.
     ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let image = RawArray::new([3, 2], vec![1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// assert_eq!(image.ndarray()?.sum_axis(ndarray::Axis(0)), ndarray::arr1(&[5.0, 7.0, 9.0]).into_dyn());
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`into_ndarray`](Self::into_ndarray).
     pub fn ndarray(&self) -> Result<ArrayViewD<'_, T>> {

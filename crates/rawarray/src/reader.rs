@@ -16,6 +16,18 @@ use crate::spec::Header;
 use crate::spec::header::MAGIC;
 
 /// How to open a file.
+///
+/// ```
+/// use rawarray::{Limits, OpenOptions, RawArray, Reader};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("rows.ra");
+/// # RawArray::from(vec![1u8, 2]).write(&path)?;
+/// let limits = Limits::default().with_memory(1 << 20); // for what an encoded array decodes to
+/// let options = OpenOptions::default().with_mapped(false).with_limits(limits);
+/// assert_eq!(Reader::open_with(&path, &options)?.read::<u8>()?, [1, 2]);
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenOptions {
@@ -43,6 +55,17 @@ impl OpenOptions {
     }
 
     /// The same options, undefined flags ignored or not.
+    ///
+    /// ```
+    /// use rawarray::{OpenOptions, RawArray, Reader};
+    ///
+    /// let mut bytes = RawArray::from(vec![1u8, 2]).encode(&Default::default())?;
+    /// bytes[8] = 1 << 5; // bit 5 of the flags
+    /// assert!(Reader::from_bytes(bytes.clone()).is_err());
+    /// let options = OpenOptions::default().with_undefined_flags_ignored(true);
+    /// assert_eq!(Reader::from_storage(bytes, &options)?.read::<u8>()?, [1, 2]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     #[must_use]
     pub fn with_undefined_flags_ignored(self, ignore_undefined_flags: bool) -> Self {
         Self { ignore_undefined_flags, ..self }
@@ -56,6 +79,15 @@ impl OpenOptions {
 }
 
 /// Whether the storage begins as a RawArray file does. Nothing else of it is looked at.
+///
+/// ```
+/// use rawarray::{RawArray, is_rawarray};
+///
+/// let bytes = RawArray::from(vec![1u8, 2]).encode(&Default::default())?;
+/// assert!(is_rawarray(&bytes));
+/// assert!(!is_rawarray(&b"#ASDF 1.0.0"[..]));
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 pub fn is_rawarray(storage: &(impl ReadAt + ?Sized)) -> bool {
     storage.len() >= MAGIC.len() as u64 && storage.read_at(0, MAGIC.len()).is_ok_and(|magic| *magic == MAGIC)
 }
@@ -94,6 +126,14 @@ impl Reader {
     /// Opens a file. If an edit of it was interrupted, the reader sees the array before the edit or after it, whichever
     /// the file holds.
     ///
+    /// ```no_run
+    /// use rawarray::Reader;
+    ///
+    /// let reader = Reader::open("image.ra")?;
+    /// println!("{:?} of {}, {:?}", reader.shape(), reader.element(), reader.encoding());
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; `Malformed` if the header contradicts itself or the file's length; `Unsupported` if it has a flag that the
     /// format does not define.
@@ -102,6 +142,14 @@ impl Reader {
     }
 
     /// As [`open`](Self::open), with options.
+    ///
+    /// ```no_run
+    /// use rawarray::{OpenOptions, Reader};
+    ///
+    /// // A file that another program may cut shorter while it is open.
+    /// let reader = Reader::open_with("image.ra", &OpenOptions::default().with_mapped(false))?;
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -114,6 +162,14 @@ impl Reader {
 
     /// Opens a file that is in memory.
     ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// let bytes = RawArray::from(vec![20.5f32, 20.6]).encode(&Default::default())?;
+    /// assert_eq!(Reader::from_bytes(bytes)?.len(), 2);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
@@ -121,6 +177,18 @@ impl Reader {
     }
 
     /// Opens a file that is in a storage of the caller's.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use rawarray::{OpenOptions, RawArray, ReadAt, Reader};
+    ///
+    /// # let bytes = RawArray::from(vec![20.5f32, 20.6]).encode(&Default::default())?;
+    /// let shared: Arc<dyn ReadAt> = Arc::new(bytes);
+    /// let reader = Reader::from_storage(shared, &OpenOptions::default())?;
+    /// assert_eq!(reader.read::<f32>()?, [20.5, 20.6]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -186,6 +254,14 @@ impl Reader {
 
     /// The bytes after the data, which the format leaves to the user. None follow a LEB128 payload, which ends with the file.
     ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// let bytes = RawArray::from(vec![0.1f32]).with_metadata(*b"unit: T").encode(&Default::default())?;
+    /// assert_eq!(*Reader::from_bytes(bytes)?.metadata()?, *b"unit: T");
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; `LimitExceeded` if this machine cannot address them.
     pub fn metadata(&self) -> Result<Cow<'_, [u8]>> {
@@ -194,6 +270,16 @@ impl Reader {
     }
 
     /// The whole array, in the order of the file: the first of [`dims`](Self::dims) varies fastest.
+    ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// # let bytes = RawArray::from(vec![20.5f32, 20.6]).encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// assert_eq!(reader.read::<f32>()?, [20.5, 20.6]);
+    /// assert!(reader.read::<f64>().is_err()); // nothing is converted
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if `T` is not the type of the elements; `Malformed`; `LimitExceeded` if an encoded array is larger than
@@ -208,6 +294,17 @@ impl Reader {
 
     /// The whole array, read into `out`, which has [`len`](Self::len) elements.
     ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// # let bytes = RawArray::from(vec![20.5f32, 20.6]).encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// let mut temperature = [0f32; 2]; // to be used for the next file, too
+    /// reader.read_into(&mut temperature)?;
+    /// assert_eq!(temperature, [20.5, 20.6]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read); `Usage` if `out` has another length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
@@ -221,6 +318,18 @@ impl Reader {
 
     /// The whole array, borrowed from the storage where that has it in memory, aligned, unencoded and in the machine's
     /// byte order, as a mapped file usually has; else as [`read`](Self::read).
+    ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("temperature.ra");
+    /// # RawArray::from(vec![20.5f32, 21.5]).write(&path)?;
+    /// let reader = Reader::open(&path)?;
+    /// let temperature = reader.view::<f32>()?; // in the map, no copy of the file
+    /// assert_eq!(temperature.iter().sum::<f32>(), 42.0);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -246,6 +355,17 @@ impl Reader {
     /// The selected elements, the last dimension of [`shape`](Self::shape) varying fastest. Of an unencoded array only
     /// these are read, and gaps between them that are too short to skip.
     ///
+    /// ```
+    /// use rawarray::{Range, RawArray, Reader, Slab};
+    ///
+    /// # let bytes = RawArray::new([3, 100], (0..300u32).collect::<Vec<_>>())?.encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// assert_eq!(reader.shape(), [100, 3]);
+    /// let frames = Slab::new(&reader.shape(), [Range::new(10, 2), Range::all(3)])?;
+    /// assert_eq!(reader.read_slab::<u32>(&frames)?, [30, 31, 32, 33, 34, 35]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read); `Usage` if the slab is not one of this array's [`shape`](Self::shape).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
@@ -259,6 +379,20 @@ impl Reader {
 
     /// The selected elements, read into `out`, which has as many.
     ///
+    /// ```
+    /// use rawarray::{Range, RawArray, Reader, Slab};
+    ///
+    /// # let bytes = RawArray::new([3, 4], (0..12u32).collect::<Vec<_>>())?.encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// let (mut row, mut sums) = ([0u32; 3], Vec::new());
+    /// for i in 0..4 {
+    ///     reader.read_slab_into(&Slab::new(&reader.shape(), [Range::new(i, 1), Range::all(3)])?, &mut row)?;
+    ///     sums.push(row.iter().sum::<u32>());
+    /// }
+    /// assert_eq!(sums, [3, 12, 21, 30]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
@@ -270,6 +404,18 @@ impl Reader {
 
     /// The selected elements as bytes, decoded and little-endian, read into `out`, which has their total size. A truth
     /// value is one byte.
+    ///
+    /// ```
+    /// use rawarray::{Range, RawArray, Reader, Slab};
+    ///
+    /// # let bytes = RawArray::from(vec![1u16, 2, 300]).encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// let slab = Slab::new(&reader.shape(), [Range::new(1, 2)])?;
+    /// let mut out = vec![0; 2 * reader.element().size() as usize];
+    /// reader.read_slab_bytes(&slab, &mut out)?;
+    /// assert_eq!(out, [2, 0, 0x2c, 1]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
@@ -283,6 +429,15 @@ impl Reader {
 
     /// All elements as bytes, decoded and little-endian. A truth value is one byte.
     ///
+    /// ```
+    /// use rawarray::{ByteOrder, RawArray, Reader, WriteOptions};
+    ///
+    /// let big = WriteOptions::default().with_byte_order(ByteOrder::Big);
+    /// let reader = Reader::from_bytes(RawArray::from(vec![1u16, 300]).encode(&big)?)?;
+    /// assert_eq!(reader.read_bytes()?, [1, 0, 0x2c, 1]); // little-endian, whatever the file is
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
@@ -291,6 +446,18 @@ impl Reader {
 
     /// The element with this number, in the order of the file, as a RawArray file of its own. Offsets in its errors count
     /// from its start.
+    ///
+    /// ```
+    /// use rawarray::{RawArray, Reader, Writer};
+    ///
+    /// // Two files, of 60 bytes each, as the elements of a third.
+    /// let files = [[1u32], [2]].map(|v| RawArray::from(v.to_vec()).encode(&Default::default()));
+    /// let [first, second] = files;
+    /// let inner: Vec<[u8; 60]> = [first?, second?].into_iter().filter_map(|file| file.try_into().ok()).collect();
+    /// let reader = Reader::from_bytes(Writer::new(&[2]).encode(&inner)?)?;
+    /// assert_eq!(reader.nested(1)?.read::<u32>()?, [2]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open); `Usage` if there is no such element; `Unsupported` if the elements are encoded;

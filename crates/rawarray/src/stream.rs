@@ -57,6 +57,19 @@ pub struct StreamWriter<W> {
 impl StreamWriter<FileStorage> {
     /// Creates a file, which must not be there yet, for rows of these dimensions, the fastest varying first.
     ///
+    /// ```
+    /// use rawarray::{RawArray, StreamWriter, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("position.ra");
+    /// let mut stream = StreamWriter::create::<f64>(&path, &[3], &WriteOptions::default())?; // rows of three
+    /// stream.write(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])?;
+    /// assert!(RawArray::<f64>::read(&path).is_err()); // not yet
+    /// stream.finish()?;
+    /// assert_eq!(RawArray::<f64>::read(&path)?.dims(), [3, 2]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`new`](Self::new); `Io` if the file exists.
     pub fn create<T: Element>(path: impl AsRef<Path>, row: &[u64], options: &WriteOptions) -> Result<Self> {
@@ -70,6 +83,24 @@ impl StreamWriter<FileStorage> {
     ///
     /// If power was lost, rows since the last [`sync`](Self::sync) may be missing or zero.
     ///
+    /// ```
+    /// use rawarray::{RawArray, StreamWriter, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("position.ra");
+    /// let mut stream = StreamWriter::create::<f64>(&path, &[3], &WriteOptions::default())?;
+    /// stream.write(&[0.1, 0.2, 0.3, 0.4])?; // a row and a part of the next
+    /// stream.sync()?;
+    /// drop(stream); // as if the program ended here
+    ///
+    /// let mut stream = StreamWriter::resume(&path)?;
+    /// assert_eq!(stream.rows(), 1);
+    /// stream.write(&[0.4, 0.5, 0.6])?;
+    /// stream.finish()?;
+    /// assert_eq!(RawArray::<f64>::read(&path)?.data(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the file is finished, or another writer has it open; `Malformed`, `Io`.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
@@ -81,6 +112,18 @@ impl StreamWriter<FileStorage> {
 
 impl<W: ReadAt + WriteAt> StreamWriter<W> {
     /// Takes up an unfinished storage, as [`resume`](StreamWriter::resume) does with a file.
+    ///
+    /// ```
+    /// use rawarray::{Element, RawArray, StreamWriter, WriteOptions};
+    ///
+    /// let mut unfinished = Vec::new();
+    /// StreamWriter::new(&mut unfinished, f32::TYPE, &[2], &WriteOptions::default())?;
+    ///
+    /// let mut stream = StreamWriter::continue_from(unfinished)?;
+    /// stream.write(&[1.0f32, 2.0])?;
+    /// assert_eq!(RawArray::<f32>::from_bytes(stream.finish()?)?.dims(), [2, 1]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`resume`](StreamWriter::resume).
@@ -106,6 +149,16 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
 impl<W: WriteAt> StreamWriter<W> {
     /// Begins a file in an empty storage, for rows of these dimensions, the fastest varying first.
     ///
+    /// ```
+    /// use rawarray::{ElementType, Reader, StreamWriter, WriteOptions};
+    ///
+    /// let mut stream = StreamWriter::new(Vec::new(), ElementType::Float(4), &[2], &WriteOptions::default())?;
+    /// stream.write(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let bytes = stream.finish()?;
+    /// assert_eq!(Reader::from_bytes(bytes)?.shape(), [2, 2]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if a row has no bytes, or the options ask for an encoding: a stream is always raw; `Io`.
     pub fn new(mut storage: W, element: ElementType, row: &[u64], options: &WriteOptions) -> Result<Self> {
@@ -124,6 +177,17 @@ impl<W: WriteAt> StreamWriter<W> {
 
     /// Appends elements. They need not be whole rows, as long as all together are.
     ///
+    /// ```
+    /// use rawarray::{Element, StreamWriter, WriteOptions};
+    ///
+    /// let mut stream = StreamWriter::new(Vec::new(), u16::TYPE, &[4], &WriteOptions::default())?;
+    /// stream.write(&[1u16, 2, 3])?;
+    /// assert_eq!(stream.rows(), 0); // the row is not whole
+    /// stream.write(&[4u16])?;
+    /// assert_eq!(stream.rows(), 1);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if `T` is not the type of the elements; `Io`, after which the same elements may be written once more.
     pub fn write<T: Element>(&mut self, elements: &[T]) -> Result<()> {
@@ -135,6 +199,15 @@ impl<W: WriteAt> StreamWriter<W> {
     }
 
     /// Appends elements given as little-endian bytes.
+    ///
+    /// ```
+    /// use rawarray::{ElementType, Reader, StreamWriter, WriteOptions};
+    ///
+    /// let mut stream = StreamWriter::new(Vec::new(), ElementType::UInt(2), &[1], &WriteOptions::default())?;
+    /// stream.write_bytes(&[1, 0, 0x2c, 1])?;
+    /// assert_eq!(Reader::from_bytes(stream.finish()?)?.read::<u16>()?, [1, 300]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the bytes are not whole elements; `Io`.
@@ -154,6 +227,18 @@ impl<W: WriteAt> StreamWriter<W> {
     /// Hands everything to the system and waits until it will survive a loss of power; a resumed file will have all rows
     /// up to here.
     ///
+    /// ```no_run
+    /// use rawarray::{StreamWriter, WriteOptions};
+    ///
+    /// let mut stream = StreamWriter::create::<f64>("day.ra", &[], &WriteOptions::default())?; // a row is one number
+    /// for hour in 0..24 {
+    ///     stream.write(&[20.0 + f64::from(hour)])?;
+    ///     stream.sync()?; // from here on this hour survives a loss of power
+    /// }
+    /// stream.finish()?;
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn sync(&mut self) -> Result<()> {
@@ -162,6 +247,15 @@ impl<W: WriteAt> StreamWriter<W> {
     }
 
     /// Completes the file, and returns the storage. Metadata can be added with [`Editor`](crate::Editor).
+    ///
+    /// ```
+    /// use rawarray::{Element, Reader, StreamWriter, WriteOptions};
+    ///
+    /// let mut stream = StreamWriter::new(Vec::new(), f64::TYPE, &[], &WriteOptions::default())?;
+    /// stream.write(&[20.5, 20.6])?;
+    /// assert_eq!(Reader::from_bytes(stream.finish()?)?.read::<f64>()?, [20.5, 20.6]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the last row is not whole; `Io`. The file then stays unfinished.

@@ -16,6 +16,16 @@ use crate::model::layout::Encoding;
 const WORTH_RESERVING: u64 = 1 << 20;
 
 /// How to write.
+///
+/// ```
+/// use rawarray::{Encoding, RawArray, Reader, WriteOptions};
+///
+/// let options = WriteOptions::default().with_encoding(Encoding::Leb128); // small integers in few bytes
+/// let bytes = RawArray::from(vec![1i64, -2, 3]).encode(&options)?;
+/// let reader = Reader::from_bytes(bytes)?;
+/// assert_eq!((reader.stored_size(), reader.read::<i64>()?), (3, vec![1, -2, 3]));
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -36,6 +46,18 @@ impl WriteOptions {
 
     /// The same options with another encoding: LZ4 for all elements (stored raw if that is no longer), LEB128 for
     /// integers, bits for truth values.
+    ///
+    /// ```
+    /// # #[cfg(feature = "lz4")] {
+    /// use rawarray::{Encoding, RawArray, Reader, WriteOptions};
+    ///
+    /// let options = WriteOptions::default().with_encoding(Encoding::Lz4);
+    /// let reader = Reader::from_bytes(RawArray::from(vec![0f64; 1000]).encode(&options)?)?;
+    /// assert!(reader.stored_size() < 100);
+    /// assert_eq!(reader.read::<f64>()?, [0.0; 1000]);
+    /// # }
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     #[must_use]
     pub fn with_encoding(self, encoding: Encoding) -> Self {
         Self { encoding, ..self }
@@ -69,6 +91,15 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Arrays of these dimensions, the fastest varying first; none for a single element.
+    ///
+    /// ```
+    /// use rawarray::{Reader, Writer};
+    ///
+    /// let rows = [[1u16, 2, 3], [4, 5, 6]];
+    /// let bytes = Writer::new(&[3, 2]).encode(rows.as_flattened())?;
+    /// assert_eq!(Reader::from_bytes(bytes)?.shape(), [2, 3]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     pub fn new(dims: impl Into<Cow<'a, [u64]>>) -> Self {
         Self { dims: dims.into(), metadata: &[], options: WriteOptions::default() }
     }
@@ -88,6 +119,17 @@ impl<'a> Writer<'a> {
     /// Writes `elements` into the file at `path`, whose place it takes when all is written: an existing file stays as it
     /// is until then.
     ///
+    /// ```
+    /// use rawarray::{RawArray, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("volts.ra");
+    /// let volts = [1.5f32, 2.5, 3.5];
+    /// Writer::new(&[3]).metadata(b"channel 2").write(&path, &volts)?;
+    /// assert_eq!(RawArray::<f32>::read(&path)?.data(), volts);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the number of elements is not the product of the dimensions, or the encoding is not for them; `Io`.
     pub fn write<T: Element>(&self, path: impl AsRef<Path>, elements: &[T]) -> Result<()> {
@@ -97,6 +139,16 @@ impl<'a> Writer<'a> {
     /// As [`write`](Self::write), of elements whose type is known only at run time: `bytes` are little-endian, a truth
     /// value is one byte.
     ///
+    /// ```
+    /// use rawarray::{ElementType, RawArray, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("counts.ra");
+    /// Writer::new(&[2]).write_bytes(&path, ElementType::UInt(2), &[1, 0, 0x2c, 1])?;
+    /// assert_eq!(RawArray::<u16>::read(&path)?.data(), [1, 300]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`write`](Self::write).
     pub fn write_bytes(&self, path: impl AsRef<Path>, element: ElementType, bytes: &[u8]) -> Result<()> {
@@ -104,6 +156,15 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes `elements` into a storage, from its start on.
+    ///
+    /// ```
+    /// use rawarray::{Reader, Writer};
+    ///
+    /// let mut storage = Vec::new(); // or a `FileStorage`, or what else there is `WriteAt` for
+    /// Writer::new(&[2, 2]).write_to(&mut storage, &[1.0f64, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(Reader::from_bytes(storage)?.len(), 4);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -113,6 +174,14 @@ impl<'a> Writer<'a> {
 
     /// The bytes of the file.
     ///
+    /// ```
+    /// use rawarray::{Reader, Writer};
+    ///
+    /// let bytes = Writer::new(&[]).encode(&[9.81f64])?; // one number, no dimensions
+    /// assert_eq!(Reader::from_bytes(bytes)?.read::<f64>()?, [9.81]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` as [`write`](Self::write).
     pub fn encode<T: Element>(&self, elements: &[T]) -> Result<Vec<u8>> {
@@ -120,6 +189,14 @@ impl<'a> Writer<'a> {
     }
 
     /// The bytes of the file with elements as in [`write_bytes`](Self::write_bytes).
+    ///
+    /// ```
+    /// use rawarray::{ElementType, Reader, Writer};
+    ///
+    /// let bytes = Writer::new(&[2]).encode_bytes(ElementType::Bool, &[1, 0])?;
+    /// assert_eq!(Reader::from_bytes(bytes)?.read::<bool>()?, [true, false]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` as [`write`](Self::write).

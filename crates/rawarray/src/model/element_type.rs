@@ -8,6 +8,15 @@ use crate::spec::header::ELBYTE_AT;
 use crate::spec::{ElementKind, Flags, Header};
 
 /// The type of an array's elements. Sizes are in bytes.
+///
+/// ```
+/// use rawarray::{Element, ElementType};
+///
+/// assert_eq!(i16::TYPE, ElementType::Int(2));
+/// assert_eq!(ElementType::Float(4).to_string(), "f4");
+/// assert_eq!(ElementType::Complex(16).size(), 16); // of both parts together
+/// assert_eq!(ElementType::Opaque(80).to_string(), "opaque of 80 bytes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
     /// A signed integer of that size.
@@ -41,6 +50,14 @@ impl ElementType {
     }
 
     /// Bytes of the numbers that an element consists of, whose order depends on the byte order; 1 where there is none.
+    ///
+    /// ```
+    /// use rawarray::ElementType;
+    ///
+    /// assert_eq!(ElementType::Complex(16).component(), 8); // two floats of 8 bytes
+    /// assert_eq!(ElementType::Int(4).component(), 4);
+    /// assert_eq!(ElementType::Opaque(80).component(), 1);
+    /// ```
     pub fn component(self) -> u64 {
         match self {
             Self::Complex(size) => size / 2,
@@ -55,6 +72,13 @@ impl ElementType {
     }
 
     /// The kind that the header states for this type. The width it states is the size.
+    ///
+    /// ```
+    /// use rawarray::{ElementKind, ElementType};
+    ///
+    /// assert_eq!(ElementType::Float(8).kind(), ElementKind::Float);
+    /// assert_eq!(ElementType::Bool.kind(), ElementKind::Brain); // of one byte
+    /// ```
     pub fn kind(self) -> ElementKind {
         match self {
             Self::Int(_) => ElementKind::Int,

@@ -11,6 +11,16 @@ use crate::spec::header::{DIMS_AT, FLAGS_AT, NDIMS_AT, Preamble, SIZE_AT, dims};
 use crate::spec::{ElementKind, Flags, Header};
 
 /// How the elements are stored.
+///
+/// ```
+/// use rawarray::{Encoding, RawArray, Reader, WriteOptions};
+///
+/// let mask = RawArray::from(vec![true; 6400]);
+/// let bytes = mask.encode(&WriteOptions::default().with_encoding(Encoding::Bits))?;
+/// let reader = Reader::from_bytes(bytes)?;
+/// assert_eq!((reader.encoding(), reader.stored_size()), (Encoding::Bits, 800));
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Encoding {

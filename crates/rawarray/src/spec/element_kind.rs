@@ -10,6 +10,16 @@
 //! | 5 | brain float; in files from Julia a truth value |
 
 /// The header's `eltype`.
+///
+/// ```
+/// use rawarray::{ElementKind, Header, RawArray};
+///
+/// let file = RawArray::from(vec![0.5f64; 3]).encode(&Default::default())?;
+/// let header = Header::from_bytes(&file)?;
+/// assert_eq!((header.eltype, header.eltype.code(), header.elbyte), (ElementKind::Float, 3, 8));
+/// assert_eq!(ElementKind::from_code(99), ElementKind::Unknown(99));
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementKind {
     /// A structure of the user's: bytes that the format does not interpret.
@@ -30,6 +40,13 @@ pub enum ElementKind {
 
 impl ElementKind {
     /// The kind of a code.
+    ///
+    /// ```
+    /// use rawarray::ElementKind;
+    ///
+    /// assert_eq!(ElementKind::from_code(4), ElementKind::Complex);
+    /// assert_eq!(ElementKind::from_code(6), ElementKind::Unknown(6));
+    /// ```
     pub fn from_code(code: u64) -> Self {
         match code {
             0 => Self::User,

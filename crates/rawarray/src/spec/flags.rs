@@ -10,6 +10,17 @@
 use std::ops::BitOr;
 
 /// A set of flags. Undefined bits are kept.
+///
+/// ```
+/// use rawarray::{ByteOrder, Flags, RawArray, Reader, WriteOptions};
+///
+/// let big = WriteOptions::default().with_byte_order(ByteOrder::Big);
+/// let reader = Reader::from_bytes(RawArray::from(vec![1u16]).encode(&big)?)?;
+/// let flags = reader.header().flags;
+/// assert!(flags.contains(Flags::BIG_ENDIAN) && !flags.contains(Flags::ENCODED));
+/// assert_eq!((flags | Flags::BITS).bits(), 5);
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u64);
 
@@ -24,6 +35,12 @@ impl Flags {
     pub const BITS: Self = Self(1 << 2);
 
     /// The flags of a word.
+    ///
+    /// ```
+    /// use rawarray::Flags;
+    ///
+    /// assert_eq!(Flags::from_bits(5), Flags::BIG_ENDIAN | Flags::BITS);
+    /// ```
     pub fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -34,11 +51,26 @@ impl Flags {
     }
 
     /// Whether all of `other` is in the set.
+    ///
+    /// ```
+    /// use rawarray::Flags;
+    ///
+    /// let flags = Flags::ENCODED | Flags::BITS;
+    /// assert!(flags.contains(Flags::BITS));
+    /// assert!(!flags.contains(Flags::BITS | Flags::BIG_ENDIAN)); // not both
+    /// ```
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// The number of the lowest bit that the format does not define.
+    ///
+    /// ```
+    /// use rawarray::Flags;
+    ///
+    /// assert_eq!(Flags::from_bits(0b1001_0001).undefined_bit(), Some(4));
+    /// assert_eq!(Flags::BITS.undefined_bit(), None);
+    /// ```
     pub fn undefined_bit(self) -> Option<u32> {
         let undefined = self.0 & !(Self::BIG_ENDIAN | Self::ENCODED | Self::BITS).0;
         (undefined != 0).then(|| undefined.trailing_zeros())

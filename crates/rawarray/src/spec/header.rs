@@ -76,6 +76,16 @@ impl Preamble {
 }
 
 /// The header of a file.
+///
+/// ```
+/// use rawarray::{ElementKind, Flags, RawArray, Reader};
+///
+/// let reader = Reader::from_bytes(RawArray::new([3, 2], vec![0u16; 6])?.encode(&Default::default())?)?;
+/// let header = reader.header();
+/// assert_eq!((header.flags, header.eltype), (Flags::NONE, ElementKind::UInt));
+/// assert_eq!(header.dims, [3, 2]);
+/// # Ok::<(), rawarray::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Byte order and encoding.
@@ -120,6 +130,16 @@ impl Header {
     }
 
     /// Appends the header's bytes to `out`.
+    ///
+    /// ```
+    /// use rawarray::{Header, RawArray};
+    ///
+    /// let file = RawArray::from(vec![1u16, 2]).encode(&Default::default())?;
+    /// let mut header = Vec::new();
+    /// Header::from_bytes(&file)?.encode(&mut header);
+    /// assert_eq!(header, file[..56]);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     pub fn encode(&self, out: &mut Vec<u8>) {
         let ndims = self.dims.len() as u64;
         let words = [self.flags.bits(), self.eltype.code(), self.elbyte, self.size, ndims];
@@ -128,6 +148,14 @@ impl Header {
     }
 
     /// Offset of the first byte after the header, where the data begin.
+    ///
+    /// ```
+    /// use rawarray::{Header, RawArray};
+    ///
+    /// let file = RawArray::new([3, 2], vec![0u16; 6])?.encode(&Default::default())?;
+    /// assert_eq!(Header::from_bytes(&file)?.end(), 48 + 2 * 8);
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     pub fn end(&self) -> u64 {
         (self.dims.len() as u64).saturating_mul(8).saturating_add(DIMS_AT)
     }
