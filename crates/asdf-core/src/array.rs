@@ -17,6 +17,19 @@ use crate::reader::{Asdf, Data};
 use crate::yaml::NodeId;
 
 /// An array: its type, its shape, and its elements on demand.
+///
+/// ```
+/// use asdf_core::ScalarType;
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let image = file.array("image")?;
+/// assert_eq!((image.shape(), image.len()), (&[2, 3][..], 6));
+/// assert_eq!(image.datatype().scalar(), Some(ScalarType::Float32));
+/// assert_eq!(image.read::<f32>()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Array<'a> {
     file: &'a Asdf,
@@ -72,6 +85,17 @@ impl<'a> Array<'a> {
     }
 
     /// What the tree says of it.
+    ///
+    /// ```
+    /// use asdf_core::model::ndarray::Source;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?;
+    /// assert_eq!((&image.description().source, image.block()), (&Source::Block(0), Some(0)));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn description(&self) -> &NdArray {
         &self.description
     }
@@ -106,6 +130,16 @@ impl<'a> Array<'a> {
 
     /// All elements: packed, little-endian, in C order; `bool8` as stored.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("counts", NewArray::new(&[1u16, 300], &[2])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("counts")?.read_bytes()?, [1, 0, 0x2c, 1]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; `Malformed`, `Unsupported` or `LimitExceeded` for a block that cannot be decoded.
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
@@ -114,6 +148,18 @@ impl<'a> Array<'a> {
 
     /// The elements of a selection: packed, little-endian, in C order. Of a block that is not compressed only what is
     /// needed is read.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray, Range, Slab};
+    ///
+    /// # let mut document = Document::new();
+    /// # document.set_array("counts", NewArray::new(&[1u16, 2, 300], &[3])?)?;
+    /// # let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let counts = file.array("counts")?;
+    /// let last = Slab::new(counts.shape(), [Range::new(2, 1)])?;
+    /// assert_eq!(counts.read_slab(&last)?, [0x2c, 1]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the selection is one of another shape; as [`read_bytes`](Self::read_bytes).
@@ -130,6 +176,22 @@ impl<'a> Array<'a> {
     }
 
     /// As [`read_slab`](Self::read_slab), into memory of exactly its size.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray, Range, Slab};
+    ///
+    /// # let mut document = Document::new();
+    /// # document.set_array("frames", NewArray::new(&[1u8, 2, 3, 4, 5, 6], &[3, 2])?)?;
+    /// # let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let frames = file.array("frames")?;
+    /// let (mut frame, mut sums) = ([0; 2], Vec::new());
+    /// for i in 0..3 {
+    ///     frames.read_slab_into(&Slab::new(frames.shape(), [Range::new(i, 1), Range::all(2)])?, &mut frame)?;
+    ///     sums.push(frame[0] + frame[1]);
+    /// }
+    /// assert_eq!(sums, [3, 7, 11]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if `out` has another size; as [`read_slab`](Self::read_slab).
@@ -184,6 +246,16 @@ impl<'a> Array<'a> {
 
     /// All elements in C order.
     ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?;
+    /// assert_eq!(image.read::<f32>()?.iter().sum::<f32>(), 21.0);
+    /// assert!(image.read::<f64>().is_err()); // nothing is converted
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the array has another type; as [`read_bytes`](Self::read_bytes).
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
@@ -191,6 +263,18 @@ impl<'a> Array<'a> {
     }
 
     /// The elements of a selection in C order.
+    ///
+    /// ```
+    /// use asdf_core::{Range, Slab};
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?;
+    /// let last_column = Slab::new(image.shape(), [Range::all(2), Range::new(2, 1)])?;
+    /// assert_eq!(image.read_part::<f32>(&last_column)?, [3.0, 6.0]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read) and [`read_slab`](Self::read_slab).
@@ -208,6 +292,19 @@ impl<'a> Array<'a> {
 
     /// The elements where they are: if they are stored as they are, in this machine's byte order, aligned and without
     /// gaps, and the file is mapped or in memory.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?;
+    /// let sum: f32 = match image.as_slice::<f32>() {
+    ///     Some(elements) => elements.iter().sum(), // without a copy
+    ///     None => image.read::<f32>()?.iter().sum(),
+    /// };
+    /// assert_eq!(sum, 21.0);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         self.check_type::<T>().ok()?;
         let (file, index) = match &self.place {
@@ -236,6 +333,16 @@ impl<'a> Array<'a> {
 
     /// The elements of an array of `bool8`.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("good", NewArray::from_bools(&[true, false, true], &[3])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("good")?.read_bools()?, [true, false, true]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_bools(&self) -> Result<Vec<bool>> {
@@ -246,6 +353,16 @@ impl<'a> Array<'a> {
     }
 
     /// The elements of an array of texts, without the zeros at their ends.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("stars", NewArray::from_strings(&["Vega", "Deneb", "Altair"], &[3])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("stars")?.read_strings()?, ["Vega", "Deneb", "Altair"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` for an array of another type; `Malformed` for bytes that are no text; as [`read_bytes`](Self::read_bytes).
@@ -268,6 +385,17 @@ impl<'a> Array<'a> {
     }
 
     /// Which elements are missing: one byte each, 1 for missing, in C order; `None` if the array has no mask.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray, NewMask};
+    ///
+    /// let mut document = Document::new();
+    /// let flux = NewArray::new(&[1.5, -999.0, 2.5], &[3])?.with_mask(NewMask::Value(-999.0));
+    /// document.set_array("flux", flux)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("flux")?.read_mask()?, Some(vec![0, 1, 0]));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` for a mask of another shape; as [`read_bytes`](Self::read_bytes).
@@ -330,6 +458,15 @@ impl<'a> Array<'a> {
 
     /// The elements as an n-dimensional array.
     ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?.to_ndarray::<f32>()?;
+    /// assert_eq!(image[[1, 2]], 6.0);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read).
     #[cfg(feature = "ndarray")]
@@ -342,6 +479,16 @@ impl<'a> Array<'a> {
     }
 
     /// The bytes that the array's elements are in, decoded: for a caller that gathers for itself.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("counts", NewArray::new(&[7u8; 100], &[10, 10])?.with_compression(Compression::Zlib))?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(*file.array("counts")?.source_bytes()?, [7; 100]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_bytes`](Self::read_bytes).

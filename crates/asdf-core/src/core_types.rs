@@ -11,12 +11,36 @@ use crate::{ByteOrder, NewArray, ScalarType, Storage};
 
 impl Asdf {
     /// Whether a node has one of the standard's tags, of any version: `core/integer`, `core/complex`.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Error};
+    ///
+    /// let file = Asdf::from_bytes(
+    ///     "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\nz: !core/complex-1.0.0 1+2j\n...\n",
+    /// )?;
+    /// let node = file.get("z").ok_or(Error::not_found("node", "z"))?;
+    /// assert!(file.is_core(node, "core/complex") && !file.is_core(node, "core/integer"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn is_core(&self, node: NodeId, name: &str) -> bool {
         let tag = self.tree().asdf_tag(node);
         tag.and_then(|tag| tag.strip_prefix(name)).is_some_and(|rest| rest.starts_with('-'))
     }
 
     /// The real and the imaginary part of a `core/complex`.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, Error};
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.add_complex(1.5, -2.0);
+    /// document.tree_mut().put("impedance", node)?;
+    ///
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let node = file.get("impedance").ok_or(Error::not_found("node", "impedance"))?;
+    /// assert_eq!(file.complex_at(node)?, (1.5, -2.0));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` for a text that is no complex number.
@@ -29,6 +53,20 @@ impl Asdf {
     }
 
     /// The number that a `core/integer` is: its sign and words, whatever its text says.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Integer;
+    /// use asdf_core::{Asdf, Document, Error, Storage};
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.add_integer(&Integer::new(false, vec![0, 0, 0, 0, 1]), Storage::Inline)?; // 2^128
+    /// document.tree_mut().put("states", node)?;
+    ///
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let node = file.get("states").ok_or(Error::not_found("node", "states"))?;
+    /// assert_eq!(file.integer_at(node)?.to_string(), "340282366920938463463374607431768211456");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` for a node that is none; as [`Array::read_bytes`](crate::Array::read_bytes).
@@ -72,6 +110,16 @@ impl Asdf {
 
 impl Document {
     /// Adds a `core/complex`.
+    ///
+    /// ```
+    /// use asdf_core::Document;
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.add_complex(1.5, -2.0);
+    /// document.tree_mut().put("impedance", node)?;
+    /// assert_eq!(document.tree().node(node).text(), Some("1.5-2.0j"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_complex(&mut self, real: f64, imaginary: f64) -> NodeId {
         let node = self.tree_mut().add_plain(complex::text(real, imaginary));
         self.tree_mut().set_tag(node, format!("{ASDF_PREFIX}core/complex-1.0.0"));
@@ -79,6 +127,17 @@ impl Document {
     }
 
     /// Adds a `core/integer`, its words in the tree or in a block.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Integer;
+    /// use asdf_core::{Document, Storage};
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.add_integer(&Integer::from(-5), Storage::Inline)?;
+    /// document.tree_mut().put("charge", node)?;
+    /// assert_eq!(document.tree().asdf_tag(node), Some("core/integer-1.1.0"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` for standards before 1.3, which do not have it.

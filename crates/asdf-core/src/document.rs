@@ -62,11 +62,28 @@ impl Default for Document {
 
 impl Document {
     /// A new file of the newest version of the standard, with an empty tree.
+    ///
+    /// ```
+    /// use asdf_core::{Document, Version};
+    ///
+    /// let mut document = Document::new();
+    /// document.set("meta/observer", "Hubble")?;
+    /// assert_eq!(document.standard(), Version::new(1, 6, 0));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self::with_standard(NEWEST)
     }
 
     /// A new file of a version of the standard.
+    ///
+    /// ```
+    /// use asdf_core::{Document, Version};
+    ///
+    /// let document = Document::with_standard(Version::new(1, 5, 0)); // for readers that know no newer one
+    /// assert!(document.to_bytes()?.starts_with(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn with_standard(standard: Version) -> Self {
         let mut tree = Tree::new();
         let version = if standard < Version::new(1, 2, 0) { "1.0.0" } else { "1.1.0" };
@@ -88,6 +105,19 @@ impl Document {
 
     /// Opens a file to change it.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// # Document::new().save(&path)?;
+    /// let mut document = Document::open(&path)?;
+    /// document.set("meta/exposure", &30.0)?;
+    /// document.update()?; // or `save`, into another file
+    /// assert_eq!(Asdf::open(&path)?.tree().get_as::<f64>("meta/exposure")?, 30.0);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Asdf::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -96,6 +126,15 @@ impl Document {
 
     /// As [`open`](Self::open), with options.
     ///
+    /// ```no_run
+    /// use asdf_core::{Document, External, OpenOptions};
+    ///
+    /// // Arrays may lie in files beside this one.
+    /// let options = OpenOptions::default().with_external(External::Beside);
+    /// let document = Document::open_with("exploded.asdf", &options)?;
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Asdf::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
@@ -103,6 +142,19 @@ impl Document {
     }
 
     /// A document of an open file.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document};
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let mut copy = Document::from_file(file);
+    /// copy.set("meta/exposure", &30.0)?;
+    /// let file = Asdf::from_bytes(copy.to_bytes()?)?;
+    /// assert_eq!(file.array("image")?.shape(), [2, 3]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn from_file(file: Asdf) -> Self {
         let streamed = file.layout.blocks.last().is_some_and(|block| block.header.is_streamed());
         Self {
@@ -126,11 +178,37 @@ impl Document {
     }
 
     /// The tree, to be changed.
+    ///
+    /// ```
+    /// use asdf_core::Document;
+    ///
+    /// let mut document = Document::new();
+    /// let tree = document.tree_mut();
+    /// let unit = tree.add_str("km/s");
+    /// tree.put("velocity/unit", unit)?;
+    /// tree.remove("asdf_library")?;
+    /// assert!(document.tree().get("velocity/unit").is_some());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn tree_mut(&mut self) -> &mut Tree {
         &mut self.tree
     }
 
     /// Serializes a value and puts it at a path of the tree.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document};
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Instrument { name: String, filters: Vec<String> }
+    ///
+    /// let mut document = Document::new();
+    /// document.set("meta/instrument", &Instrument { name: "cam".into(), filters: vec!["red".into()] })?;
+    /// document.set("meta/exposure", &30.0)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.tree().get_as::<String>("meta/instrument/filters/0")?, "red");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tree::set`].
@@ -144,12 +222,36 @@ impl Document {
     }
 
     /// How it is written, to be changed.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Checksum, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// document.options_mut().checksums = false;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.block(0)?.checksum()?, Checksum::Absent);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn options_mut(&mut self) -> &mut WriteOptions {
         &mut self.options
     }
 
     /// Checks that every array by its tag is described as it must be and lies inside its block. Arrays in other files are
     /// not looked at.
+    ///
+    /// ```
+    /// use asdf_core::{Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// document.check_arrays()?;
+    ///
+    /// let nowhere = document.tree_mut().add_plain("7");
+    /// document.tree_mut().insert(node, "source", nowhere)?;
+    /// assert!(document.check_arrays().is_err()); // there is no block 7
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` at the first that is not.
@@ -178,6 +280,16 @@ impl Document {
 
     /// The whole file.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document};
+    ///
+    /// let mut document = Document::new();
+    /// document.set("target", "M31")?;
+    /// let bytes = document.to_bytes()?;
+    /// assert_eq!(Asdf::from_bytes(bytes)?.tree().get_as::<String>("target")?, "M31");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Unsupported` for a compression that is not built in; `Io` and what else reading stored blocks gives.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
@@ -188,6 +300,17 @@ impl Document {
 
     /// Writes the whole file to an empty storage.
     ///
+    /// ```
+    /// use asdf_core::Document;
+    ///
+    /// let mut document = Document::new();
+    /// document.set("target", "M31")?;
+    /// let mut storage = Vec::new();
+    /// document.write_to(&mut storage)?;
+    /// assert_eq!(storage, document.to_bytes()?);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`to_bytes`](Self::to_bytes).
     pub fn write_to(&self, out: &mut dyn WriteAt) -> Result<()> {
@@ -195,6 +318,18 @@ impl Document {
     }
 
     /// Writes the file at a path. A file that is there is replaced at once: readers see the old one or the new one.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::new(&[1u16, 2, 3, 4], &[2, 2])?)?;
+    /// document.save(&path)?;
+    /// assert_eq!(Asdf::open(&path)?.array("image")?.read::<u16>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`to_bytes`](Self::to_bytes); `Io`. The file at `path` is then as it was.

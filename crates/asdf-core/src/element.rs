@@ -10,6 +10,20 @@ mod sealed {
 }
 
 /// A Rust type that has the layout of one of the standard's.
+///
+/// ```
+/// use asdf_core::{Array, Element, Result, ScalarType};
+///
+/// fn first<T: Element>(array: &Array<'_>) -> Result<Option<T>> {
+///     Ok(array.read::<T>()?.first().copied())
+/// }
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(first::<f32>(&file.array("image")?)?, Some(1.0));
+/// assert_eq!(f32::TYPE, ScalarType::Float32);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 pub trait Element: bytemuck::Pod + sealed::Sealed {
     /// The standard's type.
     const TYPE: ScalarType;

@@ -13,6 +13,20 @@ impl Document {
     /// Writes the tree to `path`, and each block that an array refers to beside it, as `NAME0000.asdf`, `NAME0001.asdf`
     /// and so on. Returns the paths of the latter. The document itself stays as it is.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// assert_eq!(document.explode(&path)?, [path.with_file_name("image0000.asdf")]);
+    ///
+    /// let options = OpenOptions::default().with_external(External::Beside);
+    /// assert_eq!(Asdf::open_with(&path, &options)?.array("image")?.read::<u16>()?, [1, 2]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if `path` has no file name; as [`save`](Self::save).
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
@@ -68,6 +82,22 @@ impl Document {
 
     /// Takes the blocks of other files, which arrays of this one name, into this one. Which files may be opened the
     /// options say that the document was opened with. Returns how many blocks came in.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// # let mut document = Document::new();
+    /// # document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// # document.explode(&path)?;
+    /// let options = OpenOptions::default().with_external(External::Beside);
+    /// let mut document = Document::open_with(&path, &options)?;
+    /// assert_eq!(document.implode()?, 1);
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?; // all in one
+    /// assert_eq!(file.array("image")?.read::<u16>()?, [1, 2]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if a file may not be opened, or the document was not opened from one; as [`Asdf::open`].

@@ -10,6 +10,17 @@ use crate::element::Element;
 use crate::model::datatype::{Datatype, ScalarType};
 
 /// Where an array is to be stored.
+///
+/// ```
+/// use asdf_core::{Document, NewArray, Storage};
+///
+/// let mut document = Document::new();
+/// let corners = NewArray::new(&[0u16, 0, 640, 480], &[2, 2])?;
+/// document.set_array("corners", corners.with_storage(Storage::Inline))?;
+/// assert_eq!(document.block_count(), 0);
+/// assert!(document.tree().to_text()?.contains("[[0, 0], [640, 480]]"));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Storage {
     /// In a block of its own.
@@ -20,6 +31,17 @@ pub enum Storage {
 }
 
 /// Which elements are missing.
+///
+/// ```
+/// use asdf_core::{Asdf, Document, NewArray, NewMask};
+///
+/// let mut document = Document::new();
+/// let flux = NewArray::new(&[1.5, 2.5, 3.5], &[3])?;
+/// document.set_array("flux", flux.with_mask(NewMask::Elements(vec![0, 0, 1])))?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.array("flux")?.read_mask()?, Some(vec![0, 0, 1]));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum NewMask {
     /// Those that equal a number; a not-a-number masks its like.
@@ -29,6 +51,17 @@ pub enum NewMask {
 }
 
 /// An array to be written: elements, packed, in C order, and how to store them.
+///
+/// ```
+/// use asdf_core::{Asdf, Compression, Document, NewArray};
+///
+/// let mut document = Document::new();
+/// let dark = NewArray::new(&[0.5f32; 12], &[3, 4])?.with_compression(Compression::Zlib).with_level(9);
+/// document.set_array("dark", dark)?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.array("dark")?.read::<f32>()?, [0.5; 12]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct NewArray {
     pub(crate) datatype: Datatype,
@@ -68,6 +101,17 @@ impl NewArray {
     /// An array of any type from its bytes as they are to be stored, in `byteorder`, packed and in C order. A storage
     /// other than memory is read piece by piece when the array is written.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, ByteOrder, Document, NewArray, ScalarType};
+    ///
+    /// let counts = NewArray::from_bytes(ScalarType::UInt16, ByteOrder::Big, &[2], vec![0, 1, 1, 0x2c])?;
+    /// let mut document = Document::new();
+    /// document.set_array("counts", counts)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("counts")?.read::<u16>()?, [1, 300]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if type and shape need another number of bytes.
     pub fn from_bytes(
@@ -95,6 +139,14 @@ impl NewArray {
 
     /// An array of booleans.
     ///
+    /// ```
+    /// use asdf_core::{Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("good", NewArray::from_bools(&[true, false, true, true], &[2, 2])?)?;
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn from_bools(elements: &[bool], shape: &[u64]) -> Result<Self> {
@@ -103,6 +155,16 @@ impl NewArray {
     }
 
     /// An array of texts, as long as the longest: `ascii` if they are, `ucs4` otherwise.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray, ScalarType};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("stars", NewArray::from_strings(&["Vega", "Altair"], &[2])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("stars")?.datatype().scalar(), Some(ScalarType::Ascii(6)));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -149,6 +211,17 @@ impl NewArray {
     }
 
     /// The same in the other byte order, if `order` is the other one.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, ByteOrder, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::new(&[1u16, 300], &[2])?.in_order(ByteOrder::Big)?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(*file.block(0)?.data()?, [0, 1, 1, 0x2c]);
+    /// assert_eq!(file.array("image")?.read::<u16>()?, [1, 300]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io` if the data cannot be read.

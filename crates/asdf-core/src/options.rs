@@ -8,6 +8,21 @@ use sciformats_core::{Error, Limits, Result};
 /// Which other files an array or a reference may lead to.
 ///
 /// A file names others by URI. Whoever wrote the file chose the names, so none is opened unless the caller says so.
+///
+/// ```
+/// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("image.asdf");
+/// # let mut document = Document::new();
+/// # document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+/// # document.explode(&path)?;
+/// let file = Asdf::open(&path)?; // the image is in another file
+/// assert!(file.array("image").is_err());
+/// let beside = OpenOptions::default().with_external(External::Beside);
+/// assert_eq!(Asdf::open_with(&path, &beside)?.array("image")?.shape(), [2]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum External {
     /// None.
@@ -21,6 +36,20 @@ pub enum External {
 }
 
 /// How a file is opened.
+///
+/// ```
+/// use asdf_core::{Asdf, External, Limits, OpenOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("image.asdf");
+/// # asdf_core::Document::new().save(&path)?;
+/// let limits = Limits::default().with_memory(1 << 30);
+/// let options =
+///     OpenOptions::default().with_limits(limits).with_external(External::Beside).with_mapped(true).with_threads(4);
+/// let file = Asdf::open_with(&path, &options)?;
+/// assert!(file.has_tree());
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
@@ -66,6 +95,16 @@ impl OpenOptions {
 }
 
 /// How files are written.
+///
+/// ```
+/// use asdf_core::Document;
+///
+/// let mut document = Document::new();
+/// let options = document.options_mut();
+/// options.checksums = false; // faster, but a flipped bit will go unnoticed
+/// options.tree_padding = Some(1 << 16); // the tree will grow
+/// assert_eq!(document.options().block_padding, 0);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {

@@ -16,6 +16,15 @@ use crate::spec::header_line::Version;
 use crate::yaml::{ASDF_PREFIX, CollectionStyle, NodeId, Timestamp, Tree, Value};
 
 /// A program or a library (`core/software`).
+///
+/// ```
+/// use asdf_core::{Document, HistoryEntry, Software};
+///
+/// let software = Software { homepage: Some("https://example.org".into()), ..Software::new("pipeline", "2.1") };
+/// let mut document = Document::new();
+/// document.add_history(&HistoryEntry { software: vec![software], ..HistoryEntry::now("dark subtracted") })?;
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Software {
     /// Its name.
@@ -29,6 +38,17 @@ pub struct Software {
 }
 
 /// Something that was done to a file (`core/history_entry`).
+///
+/// ```
+/// use asdf_core::{Asdf, Document, HistoryEntry, Software};
+///
+/// let software = vec![Software::new("pipeline", "2.1")];
+/// let entry = HistoryEntry { software, ..HistoryEntry::now("dark subtracted") };
+/// let mut document = Document::new();
+/// document.add_history(&entry)?;
+/// assert_eq!(Asdf::from_bytes(document.to_bytes()?)?.history()?, [entry]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct HistoryEntry {
     /// What was done.
@@ -40,6 +60,21 @@ pub struct HistoryEntry {
 }
 
 /// An extension that wrote some of a file's tags (`core/extension_metadata`).
+///
+/// ```
+/// use asdf_core::{Asdf, Document, Extension, Software};
+///
+/// let extension = Extension {
+///     class: "survey.SurveyExtension".into(),
+///     uri: Some("asdf://example.org/survey/extensions/survey-1.0.0".into()),
+///     software: Some(Software::new("survey", "1.0.2")),
+///     ..Extension::default()
+/// };
+/// let mut document = Document::new();
+/// document.add_extension(&extension)?;
+/// assert_eq!(Asdf::from_bytes(document.to_bytes()?)?.extensions()?, [extension]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Extension {
     /// The class that implements it, by its full name.
@@ -76,11 +111,26 @@ fn mapping(tree: &mut Tree, tag: &str, pairs: Vec<(&'static str, Option<NodeId>)
 
 impl Software {
     /// A program by name and version.
+    ///
+    /// ```
+    /// use asdf_core::Software;
+    ///
+    /// let software = Software::new("pipeline", "2.1");
+    /// assert_eq!((software.version.as_str(), software.author), ("2.1", None));
+    /// ```
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), author: None, homepage: None }
     }
 
     /// This library, as it signs the files that it makes.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, Software};
+    ///
+    /// let file = Asdf::from_bytes(Document::new().to_bytes()?)?;
+    /// assert_eq!(file.library()?, Some(Software::this_library()));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn this_library() -> Self {
         Self {
             name: env!("CARGO_PKG_NAME").into(),
@@ -91,6 +141,14 @@ impl Software {
     }
 
     /// Reads a node.
+    ///
+    /// ```
+    /// use asdf_core::{Software, Tree};
+    ///
+    /// let tree = Tree::parse("{name: pipeline, version: 2.1}\n")?;
+    /// assert_eq!(Software::from_node(&tree, tree.root())?, Software::new("pipeline", "2.1"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` without name or version.
@@ -105,6 +163,15 @@ impl Software {
     }
 
     /// Adds it to a tree.
+    ///
+    /// ```
+    /// use asdf_core::{Document, Software};
+    ///
+    /// let mut document = Document::new();
+    /// let node = Software::new("pipeline", "2.1").to_node(document.tree_mut());
+    /// document.tree_mut().put("asdf_library", node)?; // sign it as one's own
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn to_node(&self, tree: &mut Tree) -> NodeId {
         let pairs = vec![
             ("author", self.author.as_ref().map(|text| tree.add_str(text.as_str()))),
@@ -120,6 +187,13 @@ impl Software {
 
 impl HistoryEntry {
     /// An entry of this moment.
+    ///
+    /// ```
+    /// use asdf_core::HistoryEntry;
+    ///
+    /// let entry = HistoryEntry::now("dark subtracted");
+    /// assert!(entry.time.is_some_and(|time| time.year > 2000));
+    /// ```
     pub fn now(description: impl Into<String>) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
@@ -130,6 +204,15 @@ impl HistoryEntry {
     }
 
     /// Reads a node.
+    ///
+    /// ```
+    /// use asdf_core::{HistoryEntry, Tree};
+    ///
+    /// let tree = Tree::parse("{description: dark subtracted, time: 2024-05-17 20:15:00}\n")?;
+    /// let entry = HistoryEntry::from_node(&tree, tree.root())?;
+    /// assert_eq!(entry.time.map(|time| time.to_string()), Some("2024-05-17T20:15:00".into()));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` without a description, or with a time or software that is none.
@@ -156,6 +239,16 @@ impl HistoryEntry {
     }
 
     /// Adds it to a tree.
+    ///
+    /// ```
+    /// use asdf_core::{HistoryEntry, Tree};
+    ///
+    /// let entry = HistoryEntry::now("dark subtracted");
+    /// let mut tree = Tree::new();
+    /// let node = entry.to_node(&mut tree);
+    /// assert_eq!(HistoryEntry::from_node(&tree, node)?, entry);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn to_node(&self, tree: &mut Tree) -> NodeId {
         let software: Vec<NodeId> = self.software.iter().map(|software| software.to_node(tree)).collect();
         let software = match software.as_slice() {
@@ -175,6 +268,14 @@ impl HistoryEntry {
 impl Extension {
     /// Reads a node.
     ///
+    /// ```
+    /// use asdf_core::{Extension, Tree};
+    ///
+    /// let tree = Tree::parse("{extension_class: survey.SurveyExtension}\n")?;
+    /// assert_eq!(Extension::from_node(&tree, tree.root())?.class, "survey.SurveyExtension");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` without a class, or with software that is none.
     pub fn from_node(tree: &Tree, node: NodeId) -> Result<Self> {
@@ -193,6 +294,14 @@ impl Extension {
     }
 
     /// Adds it to a tree.
+    ///
+    /// ```
+    /// use asdf_core::{Extension, Tree};
+    ///
+    /// let mut tree = Tree::new();
+    /// let node = Extension { class: "survey.SurveyExtension".into(), ..Extension::default() }.to_node(&mut tree);
+    /// assert_eq!(tree.asdf_tag(node), Some("core/extension_metadata-1.0.0"));
+    /// ```
     pub fn to_node(&self, tree: &mut Tree) -> NodeId {
         let pairs = vec![
             ("extension_class", Some(tree.add_str(self.class.as_str()))),
@@ -218,6 +327,14 @@ fn history<'t>(tree: &'t Tree, key: &str) -> &'t [NodeId] {
 impl Asdf {
     /// The software that wrote the file; `None` if it does not say.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document};
+    ///
+    /// let file = Asdf::from_bytes(Document::new().to_bytes()?)?;
+    /// assert_eq!(file.library()?.map(|library| library.name), Some("asdf-core".into()));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Software::from_node`].
     pub fn library(&self) -> Result<Option<Software>> {
@@ -227,6 +344,18 @@ impl Asdf {
 
     /// What was done to the file, oldest first.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, HistoryEntry};
+    ///
+    /// let mut document = Document::new();
+    /// document.add_history(&HistoryEntry::now("dark subtracted"))?;
+    /// document.add_history(&HistoryEntry::now("flat field divided out"))?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let done: Vec<String> = file.history()?.into_iter().map(|entry| entry.description).collect();
+    /// assert_eq!(done, ["dark subtracted", "flat field divided out"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`HistoryEntry::from_node`].
     pub fn history(&self) -> Result<Vec<HistoryEntry>> {
@@ -235,6 +364,15 @@ impl Asdf {
     }
 
     /// The extensions that wrote tags of the file.
+    ///
+    /// ```no_run
+    /// use asdf_core::Asdf;
+    ///
+    /// for extension in Asdf::open("image.asdf")?.extensions()? {
+    ///     println!("{} {:?}", extension.class, extension.software);
+    /// }
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Extension::from_node`].
@@ -265,6 +403,15 @@ impl Document {
     }
 
     /// Adds an extension to those that wrote tags of the file.
+    ///
+    /// ```
+    /// use asdf_core::{Document, Extension, Version};
+    ///
+    /// let extension = Extension { class: "survey.SurveyExtension".into(), ..Extension::default() };
+    /// Document::new().add_extension(&extension)?;
+    /// assert!(Document::with_standard(Version::new(1, 1, 0)).add_extension(&extension).is_err());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` for standards before 1.2, which do not have them, and as [`add_history`](Self::add_history).

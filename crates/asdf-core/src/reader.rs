@@ -24,6 +24,18 @@ use crate::yaml::{NodeId, Tree};
 const OVERLAPPED: u64 = 1 << 20;
 
 /// An open file: its tree, and its blocks on demand.
+///
+/// ```
+/// use asdf_core::{Asdf, Version};
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.standard(), Some(Version::new(1, 6, 0)));
+/// assert_eq!(file.array("image")?.shape(), [2, 3]);
+/// assert_eq!(file.blocks().map(|block| block.data_size()).sum::<u64>(), 24);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 pub struct Asdf {
     pub(crate) storage: Arc<dyn ReadAt>,
     pub(crate) layout: Layout,
@@ -47,6 +59,13 @@ impl fmt::Debug for Asdf {
 impl Asdf {
     /// Opens a file with the default options.
     ///
+    /// ```no_run
+    /// let file = asdf_core::Asdf::open("image.asdf")?;
+    /// let target: String = file.tree().get_as("meta/target")?;
+    /// let image: Vec<f32> = file.array("image")?.read()?;
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; `Malformed`, `LimitExceeded` or `Unsupported` for a file that cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -54,6 +73,17 @@ impl Asdf {
     }
 
     /// Opens a file.
+    ///
+    /// ```no_run
+    /// use asdf_core::{Asdf, OpenOptions};
+    ///
+    /// // Nobody edits the file meanwhile, so it may be mapped.
+    /// let file = Asdf::open_with("image.asdf", &OpenOptions::default().with_mapped(true))?;
+    /// if let Some(image) = file.array("image")?.as_slice::<f32>() {
+    ///     println!("{}", image.iter().sum::<f32>());
+    /// }
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -69,6 +99,14 @@ impl Asdf {
 
     /// Reads a file that is in memory.
     ///
+    /// ```
+    /// use asdf_core::Asdf;
+    ///
+    /// let file = Asdf::from_bytes("#ASDF 1.0.0\n%YAML 1.1\n---\ntarget: M31\n...\n")?;
+    /// assert_eq!(file.tree().get_as::<String>("target")?, "M31");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
@@ -76,6 +114,20 @@ impl Asdf {
     }
 
     /// Reads a file from any storage.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use asdf_core::{Asdf, OpenOptions};
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let shared = Arc::new(document.to_bytes()?);
+    /// let file = Asdf::from_storage(shared, &OpenOptions::default())?;
+    /// assert_eq!(file.array("image")?.len(), 6);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -123,16 +175,47 @@ impl Asdf {
     }
 
     /// The node at a path; see [`Tree::get`].
+    ///
+    /// ```
+    /// use asdf_core::Asdf;
+    ///
+    /// let file = Asdf::from_bytes("#ASDF 1.0.0\n%YAML 1.1\n---\nmeta: {filters: [red, blue]}\n...\n")?;
+    /// let node = file.get("meta/filters/1");
+    /// assert_eq!(node.and_then(|node| file.tree().node(node).text()), Some("blue"));
+    /// assert_eq!(file.get("meta/filters/2"), None);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn get(&self, path: &str) -> Option<NodeId> {
         self.tree.get(path)
     }
 
     /// The blocks in their order.
+    ///
+    /// ```
+    /// use asdf_core::Compression;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// for block in file.blocks() {
+    ///     assert_eq!((block.index(), block.compression(), block.data_size()), (0, Compression::None, 24));
+    /// }
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = Block<'_>> {
         self.layout.blocks.iter().enumerate().map(|(index, entry)| Block { file: self, index, entry })
     }
 
     /// A block by its index.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.block(0)?.data()?.len(), 24);
+    /// assert!(file.block(1).is_err());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound`.
@@ -158,6 +241,18 @@ impl Asdf {
 
     /// The array that a node describes, whatever its tag.
     ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// for node in file.tree().reachable() {
+    ///     if file.is_array(node) {
+    ///         assert_eq!(file.array_at(node)?.shape(), [2, 3]);
+    ///     }
+    /// }
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if the node describes none, or one that its block has no room for; `Usage` if it lies in another
     /// file that may not be opened.
@@ -166,11 +261,35 @@ impl Asdf {
     }
 
     /// Whether a node is an array by its tag.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let arrays = file.tree().reachable().into_iter().filter(|&node| file.is_array(node));
+    /// assert_eq!(arrays.count(), 1);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn is_array(&self, node: NodeId) -> bool {
         ndarray::is_ndarray(&self.tree, node)
     }
 
     /// The other file that a URI names, opened if the options allow it; of one URI always the same file.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, External, OpenOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// document.explode(&path)?; // `image.asdf` and `image0000.asdf`
+    /// let file = Asdf::open_with(&path, &OpenOptions::default().with_external(External::Beside))?;
+    /// assert_eq!(file.external("image0000.asdf")?.block(0)?.data_size(), 24);
+    /// assert!(file.external("../elsewhere.asdf").is_err());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if it may not be opened; as [`open`](Self::open).
@@ -187,6 +306,17 @@ impl Asdf {
     }
 
     /// What a mapping with `$ref` leads to: another file, or `None` for this one, and the node in it.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Error};
+    ///
+    /// let file = Asdf::from_bytes("#ASDF 1.0.0\n%YAML 1.1\n---\nflux: 1.5\nsame: {$ref: '#/flux'}\n...\n")?;
+    /// let node = file.get("same").ok_or(Error::not_found("node", "same"))?;
+    /// let (other, target) = file.reference(node)?;
+    /// assert!(other.is_none()); // in this file
+    /// assert_eq!(file.tree().node(target).text(), Some("1.5"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if `node` is no reference, or names a file that may not be opened; `NotFound` if nothing is there.
@@ -241,6 +371,19 @@ impl std::ops::Deref for Data<'_> {
 }
 
 /// A block of an open file.
+///
+/// ```
+/// use asdf_core::{Checksum, Compression};
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let block = file.block(0)?;
+/// assert_eq!((block.compression(), block.stored_size(), block.data_size()), (Compression::None, 24, 24));
+/// assert_eq!(block.checksum()?, Checksum::Stored);
+/// assert_eq!(block.data()?[..4], 1.0f32.to_ne_bytes());
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Block<'a> {
     file: &'a Asdf,
@@ -255,6 +398,20 @@ impl fmt::Debug for Block<'_> {
 }
 
 /// What a block's checksum says.
+///
+/// ```
+/// use asdf_core::{Asdf, Checksum};
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let mut bytes = document.to_bytes()?;
+/// let at = file.block(0)?.entry().data_offset() as usize;
+/// bytes[at] ^= 1; // a flipped bit
+/// assert_eq!(file.block(0)?.checksum()?, Checksum::Stored);
+/// assert_eq!(Asdf::from_bytes(bytes)?.block(0)?.checksum()?, Checksum::Wrong);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
     /// There is none, or the block is streamed.
@@ -295,6 +452,16 @@ impl<'a> Block<'a> {
 
     /// Its bytes as stored.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document};
+    ///
+    /// let mut document = Document::new();
+    /// document.add_block(vec![7; 1000], Compression::Zlib);
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert!(file.block(0)?.stored()?.len() < 100);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn stored(&self) -> Result<Cow<'a, [u8]>> {
@@ -303,6 +470,16 @@ impl<'a> Block<'a> {
     }
 
     /// Its data, decoded.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document};
+    ///
+    /// let mut document = Document::new();
+    /// document.add_block(vec![7; 1000], Compression::Zlib);
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(*file.block(0)?.data()?, [7; 1000]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if the stored bytes do not decode to the declared size; `Unsupported`, `LimitExceeded`, `Io`.
@@ -333,6 +510,16 @@ impl<'a> Block<'a> {
     }
 
     /// Compares the checksum with the stored bytes, and if they differ with the decoded ones.
+    ///
+    /// ```
+    /// use asdf_core::Checksum;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.block(0)?.checksum()?, Checksum::Stored);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`. A block that cannot be decoded has a wrong checksum.
@@ -368,6 +555,19 @@ impl<'a> Block<'a> {
     }
 
     /// Fails if the checksum is wrong.
+    ///
+    /// ```
+    /// use asdf_core::Asdf;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// # let mut bytes = document.to_bytes()?;
+    /// # let at = file.block(0)?.entry().data_offset() as usize;
+    /// bytes[at] ^= 1; // a flipped bit in the data of the block
+    /// assert!(Asdf::from_bytes(bytes)?.block(0)?.check().is_err());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` with the first halves of both sums; `Io`.

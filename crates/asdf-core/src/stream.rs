@@ -16,6 +16,22 @@ use crate::update;
 ///
 /// The file is complete after every row: its readers take as many whole rows as there are. A row that was cut short is
 /// no row to them, and is written over when the file is opened to append.
+///
+/// ```
+/// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("image.asdf");
+/// let mut document = Document::new();
+/// document.set("unit", "K")?;
+/// let mut writer = StreamWriter::create(&path, document, "temperature", &ScalarType::Float64.into(), &[])?;
+/// for hour in 0..3 {
+///     writer.append(&[20.0 + f64::from(hour)])?;
+/// }
+/// writer.finish()?;
+/// assert_eq!(Asdf::open(&path)?.array("temperature")?.read::<f64>()?, [20.0, 21.0, 22.0]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct StreamWriter {
     storage: FileStorage,
@@ -62,6 +78,22 @@ impl StreamWriter {
 
     /// Opens a file with a streamed block to append rows to it.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// # let mut writer = StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt8.into(), &[2])?;
+    /// # writer.append(&[1u8, 2])?;
+    /// # writer.finish()?;
+    /// let mut writer = StreamWriter::append_to(&path)?;
+    /// assert_eq!(writer.rows(), 1);
+    /// writer.append(&[3u8, 4])?;
+    /// writer.finish()?;
+    /// assert_eq!(Asdf::open(&path)?.array("rows")?.read::<u8>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the file has no array of rows (`*`) in a streamed block, or another writer holds it; as
     /// [`Asdf::open`].
@@ -92,6 +124,18 @@ impl StreamWriter {
     ///
     /// The caller knows the type: only the number of bytes is checked.
     ///
+    /// ```
+    /// use asdf_core::{Document, ScalarType, StreamWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// let mut writer = StreamWriter::create(&path, Document::new(), "position", &ScalarType::Float32.into(), &[3])?;
+    /// writer.append(&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2])?; // two rows
+    /// assert!(writer.append(&[2.0f32]).is_err());
+    /// assert_eq!(writer.rows(), 2);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if they are not whole rows; `Io`.
     pub fn append<T: Element>(&mut self, elements: &[T]) -> Result<()> {
@@ -99,6 +143,17 @@ impl StreamWriter {
     }
 
     /// Appends rows as they are to be stored.
+    ///
+    /// ```
+    /// use asdf_core::{Document, ScalarType, StreamWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// let mut writer = StreamWriter::create(&path, Document::new(), "masks", &ScalarType::Bool8.into(), &[4])?;
+    /// writer.append_bytes(&[1, 0, 0, 1])?;
+    /// assert_eq!(writer.rows(), 1);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`append`](Self::append).
@@ -123,6 +178,18 @@ impl StreamWriter {
 
     /// Returns when all rows are on the device.
     ///
+    /// ```no_run
+    /// use asdf_core::{Document, ScalarType, StreamWriter};
+    ///
+    /// let mut writer = StreamWriter::create("day.asdf", Document::new(), "rain", &ScalarType::Float64.into(), &[])?;
+    /// for hour in 0..24 {
+    ///     writer.append(&[f64::from(hour) / 10.0])?;
+    ///     writer.sync()?; // from here on this hour survives a loss of power
+    /// }
+    /// writer.finish()?;
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn sync(&mut self) -> Result<()> {
@@ -130,6 +197,18 @@ impl StreamWriter {
     }
 
     /// Ends the file after its last whole row, and syncs it.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// let mut writer = StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt8.into(), &[2])?;
+    /// writer.append(&[1u8, 2, 3, 4])?;
+    /// writer.finish()?;
+    /// assert_eq!(Asdf::open(&path)?.array("rows")?.shape(), [2, 2]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`.

@@ -11,6 +11,18 @@ use crate::spec::header_line::Version;
 use crate::yaml::{ASDF_PREFIX, CollectionStyle, NodeId};
 
 /// A column of a table: an array with a name.
+///
+/// ```
+/// use asdf_core::{Column, Document, NewArray};
+///
+/// let mut document = Document::new();
+/// let data = document.add_array(NewArray::new(&[1.5, 2.5], &[2])?)?;
+/// let unit = Some(document.tree_mut().add_str("mJy"));
+/// let flux = Column { name: "flux".into(), data, unit, description: Some("at 1.4 GHz".into()), meta: None };
+/// let node = document.add_column(&flux);
+/// document.tree_mut().put("flux", node)?;
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its name.
@@ -26,6 +38,20 @@ pub struct Column {
 }
 
 /// Columns of one length (`core/table`, `table`).
+///
+/// ```
+/// use asdf_core::{Column, Document, NewArray, Table};
+///
+/// let mut document = Document::new();
+/// let mut table = Table::default();
+/// for (name, values) in [("flux", [1.5, 2.5]), ("error", [0.1, 0.2])] {
+///     let data = document.add_array(NewArray::new(&values, &[2])?)?;
+///     table.columns.push(Column { name: name.into(), data, unit: None, description: None, meta: None });
+/// }
+/// let node = document.add_table(&table);
+/// document.tree_mut().put("catalogue", node)?;
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Table {
     /// The columns in their order.
@@ -35,6 +61,17 @@ pub struct Table {
 }
 
 /// An array in a file of another format (`core/externalarray`). It is never opened: what it means is up to that format.
+///
+/// ```
+/// use asdf_core::{Document, ExternalArray, ScalarType};
+///
+/// let mut document = Document::new();
+/// let target = document.tree_mut().add_str("/fields/u");
+/// let (uri, datatype) = ("run.h5".into(), ScalarType::Float64.into());
+/// let node = document.add_external_array(&ExternalArray { uri, target, datatype, shape: vec![100, 3] })?;
+/// document.tree_mut().put("u", node)?;
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalArray {
     /// The URI of the file.
@@ -57,6 +94,20 @@ impl Asdf {
 
     /// The table that a node describes; `None` if its tag is not that of a table.
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Error};
+    ///
+    /// let file = Asdf::from_bytes(
+    ///     "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n\
+    ///      stars: !core/table-1.0.0\n  columns:\n  - !core/column-1.0.0 {name: flux, data: [1.5, 2.5]}\n...\n",
+    /// )?;
+    /// let node = file.get("stars").ok_or(Error::not_found("node", "stars"))?;
+    /// for column in file.table_at(node)?.unwrap_or_default().columns {
+    ///     assert_eq!((column.name.as_str(), file.array_at(column.data)?.len()), ("flux", 2));
+    /// }
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` without columns, or for a column without name or data.
     pub fn table_at(&self, node: NodeId) -> Result<Option<Table>> {
@@ -71,6 +122,18 @@ impl Asdf {
     }
 
     /// The column that a node describes; `None` if its tag is not that of a column.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Error};
+    ///
+    /// let file = Asdf::from_bytes(
+    ///     "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n\
+    ///      flux: !core/column-1.0.0 {name: flux, data: [1.5, 2.5]}\n...\n",
+    /// )?;
+    /// let node = file.get("flux").ok_or(Error::not_found("node", "flux"))?;
+    /// assert_eq!(file.column_at(node)?.map(|column| column.name), Some("flux".into()));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` for a column without name or data.
@@ -91,11 +154,39 @@ impl Asdf {
     }
 
     /// The value that a `core/constant` wraps: the same node, whose content is the value; `None` for other nodes.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, Error};
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.set("speed_of_light", &299_792_458)?;
+    /// document.mark_constant(node);
+    ///
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let node = file.get("speed_of_light").ok_or(Error::not_found("node", "speed_of_light"))?;
+    /// assert_eq!(file.constant_at(node), Some(node));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn constant_at(&self, node: NodeId) -> Option<NodeId> {
         self.is_core(node, "core/constant").then_some(node)
     }
 
     /// The array elsewhere that a `core/externalarray` names; `None` for other nodes.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, Error, ExternalArray, ScalarType};
+    ///
+    /// # let mut document = Document::new();
+    /// # let target = document.tree_mut().add_str("/fields/u");
+    /// # let (uri, datatype) = ("run.h5".into(), ScalarType::Float64.into());
+    /// # let node = document.add_external_array(&ExternalArray { uri, target, datatype, shape: vec![100, 3] })?;
+    /// # document.tree_mut().put("u", node)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let node = file.get("u").ok_or(Error::not_found("node", "u"))?;
+    /// let array = file.external_array_at(node)?;
+    /// assert_eq!(array.map(|array| (array.uri, array.shape)), Some(("run.h5".into(), vec![100, 3])));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` for a node that lacks a part, or has one that is none.
@@ -150,6 +241,18 @@ impl Document {
     }
 
     /// Adds a column.
+    ///
+    /// ```
+    /// use asdf_core::{Column, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// let data = document.add_array(NewArray::new(&[1.5, 2.5], &[2])?)?;
+    /// let flux = Column { name: "flux".into(), data, unit: None, description: None, meta: None };
+    /// let node = document.add_column(&flux);
+    /// document.tree_mut().put("flux", node)?;
+    /// assert_eq!(document.tree().asdf_tag(node), Some("table/column-1.1.0"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_column(&mut self, column: &Column) -> NodeId {
         let description = column.description.as_ref().map(|text| self.tree.add_str(text.as_str()));
         let pairs = [
@@ -168,11 +271,32 @@ impl Document {
     }
 
     /// Adds the tag of a `core/constant` to a node.
+    ///
+    /// ```
+    /// use asdf_core::Document;
+    ///
+    /// let mut document = Document::new();
+    /// let node = document.set("speed_of_light", &299_792_458)?;
+    /// document.mark_constant(node);
+    /// assert!(document.tree().to_text()?.contains("speed_of_light: !core/constant-1.0.0 299792458"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn mark_constant(&mut self, node: NodeId) {
         self.tree.set_tag(node, format!("{ASDF_PREFIX}core/constant-1.0.0"));
     }
 
     /// Adds a `core/externalarray`.
+    ///
+    /// ```
+    /// use asdf_core::{Document, ExternalArray, ScalarType};
+    ///
+    /// let mut document = Document::new();
+    /// let target = document.tree_mut().add_str("/fields/u");
+    /// let (uri, datatype) = ("run.h5".into(), ScalarType::Float64.into());
+    /// let node = document.add_external_array(&ExternalArray { uri, target, datatype, shape: vec![100, 3] })?;
+    /// assert_eq!(document.tree().asdf_tag(node), Some("core/externalarray-1.0.0"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` for standards before 1.3, which do not have it.

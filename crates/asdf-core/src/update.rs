@@ -21,6 +21,22 @@ use crate::write;
 const MAX_JOURNAL: u64 = 64 << 20;
 
 /// How a file was changed.
+///
+/// ```
+/// use asdf_core::{Document, Update};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("image.asdf");
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// document.save(&path)?;
+/// let mut document = Document::open(&path)?;
+/// assert_eq!(document.update()?, Update::Unchanged);
+/// document.set("meta/exposure", &30.0)?;
+/// assert!(matches!(document.update()?, Update::InPlace { bytes } if bytes < 4096));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// Nothing had to be written.
@@ -46,6 +62,23 @@ struct Plan {
 impl Document {
     /// Writes the changes to the file that the document was opened from, in place where that is possible, and reads the
     /// file anew.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("image.asdf");
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// # document.save(&path)?;
+    /// let mut document = Document::open(&path)?;
+    /// document.set("meta/exposure", &30.0)?;
+    /// document.set_array("dark", NewArray::new(&[0.5f32; 4], &[2, 2])?)?;
+    /// document.update()?; // the image that is there is not written again
+    /// assert_eq!(Asdf::open(&path)?.blocks().len(), 2);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` if the document was not opened by a path, or another writer holds the file; as [`save`](Self::save). The

@@ -7,6 +7,21 @@ use crate::model::layout::IndexState;
 use crate::reader::{Asdf, Checksum};
 
 /// Something in a file that is not as it should be.
+///
+/// ```
+/// use asdf_core::{Asdf, Finding};
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// # let mut bytes = document.to_bytes()?;
+/// # let at = file.block(0)?.entry().data_offset() as usize;
+/// bytes[at] ^= 1; // a flipped bit in the data of the block
+/// let findings = Asdf::from_bytes(bytes)?.verify()?;
+/// assert!(matches!(findings[..], [Finding::Block { block: 0, .. }]));
+/// assert!(findings[0].is_error());
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Finding {
@@ -72,6 +87,18 @@ impl std::fmt::Display for Finding {
 
 impl Asdf {
     /// Reads the whole file and says what is wrong with it: index, checksums, blocks, arrays, references.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let findings = file.verify()?;
+    /// for finding in &findings {
+    ///     println!("{finding}"); // says where it is
+    /// }
+    /// assert!(findings.is_empty());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`; what is wrong with the file is a finding.

@@ -10,6 +10,22 @@ use crate::spec::IndexEntry;
 
 /// An N×M array in a frame: its name, type, shape and place. Its data is read through the
 /// [`Reader`](crate::Reader) that it comes from.
+///
+/// ```
+/// use gsd_rs::{ElementType, Reader};
+///
+/// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+/// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+/// writer.write("position", 3, &[0.5f32; 30])?;
+/// writer.end_frame()?;
+/// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+/// for chunk in reader.chunks(0) {
+///     let chunk = chunk?;
+///     assert_eq!((chunk.name, chunk.element, chunk.n, chunk.m), ("position", ElementType::F32, 10, 3));
+///     assert_eq!((chunk.elements(), chunk.size()), (Some(30), Some(120)));
+/// }
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk<'a> {
     /// The frame that it belongs to.

@@ -24,6 +24,15 @@ pub struct CreateOptions {
 impl CreateOptions {
     /// A file of the current layer, made by `application`, with chunks as `schema` defines them. Both texts have at
     /// most 63 bytes and no NUL.
+    ///
+    /// ```
+    /// use gsd_rs::{CreateOptions, Version, Writer};
+    ///
+    /// let options = CreateOptions::new("my program 3.1", "points", Version::new(1, 0));
+    /// let writer = Writer::create_on(Vec::new(), &options)?;
+    /// assert_eq!(writer.header().application.to_text(), "my program 3.1");
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn new(application: impl Into<String>, schema: impl Into<String>, schema_version: Version) -> Self {
         Self { application: application.into(), schema: schema.into(), schema_version, layer: CURRENT }
     }

@@ -15,6 +15,19 @@ use crate::spec::IndexEntry;
 use crate::{Chunk, Element, ElementType, Header};
 
 /// How a file is opened.
+///
+/// ```
+/// use gsd_rs::{Limits, OpenOptions, Reader};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("walk.gsd");
+/// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+/// # gsd_rs::Writer::create(&path, &options)?.finish()?;
+/// let limits = Limits::default().with_memory(1 << 30);
+/// let options = OpenOptions::default().with_mapped(false).with_limits(limits);
+/// assert_eq!(Reader::open_with(&path, &options)?.frames(), 0);
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
@@ -70,6 +83,12 @@ pub struct Reader {
 impl Reader {
     /// Opens a file.
     ///
+    /// ```no_run
+    /// let reader = gsd_rs::Reader::open("trajectory.gsd")?;
+    /// println!("{} frames by {}", reader.frames(), reader.header().application.to_text());
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; [`Error::Malformed`] if this is no GSD file, or a block of it lies outside; [`Error::Unsupported`] for a
     /// layer other than 0.3, 1.x and 2.x.
@@ -78,6 +97,14 @@ impl Reader {
     }
 
     /// As [`open`](Self::open), with options.
+    ///
+    /// ```no_run
+    /// use gsd_rs::{OpenOptions, Reader};
+    ///
+    /// // A file that another program may cut shorter while it is open.
+    /// let reader = Reader::open_with("trajectory.gsd", &OpenOptions::default().with_mapped(false))?;
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -88,15 +115,21 @@ impl Reader {
         }
         let file = File::open(path).map_err(|e| Error::io("open", e).in_file(path, None))?;
         let (storage, opened) = map(&file, path)?;
-        Ok(Self {
-            storage: Box::new(storage),
-            file: Some((file, path.into())),
-            options: *options,
-            opened,
-        })
+        Ok(Self { storage: Box::new(storage), file: Some((file, path.into())), options: *options, opened })
     }
 
     /// Opens a file that is in memory.
+    ///
+    /// ```
+    /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
+    ///
+    /// let mut writer = Writer::create_on(Vec::new(), &CreateOptions::new("docs", "points", Version::new(1, 0)))?;
+    /// writer.write("temperature", 1, &[20.5f32, 20.6])?;
+    /// writer.end_frame()?;
+    /// let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(reader.frames(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -105,6 +138,21 @@ impl Reader {
     }
 
     /// Opens a file that is in a storage of the caller's.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use gsd_rs::storage::ReadAt;
+    /// use gsd_rs::{OpenOptions, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let bytes = writer.into_bytes()?;
+    /// let shared: Arc<dyn ReadAt> = Arc::new(bytes);
+    /// let reader = Reader::from_storage(shared, &OpenOptions::default())?;
+    /// assert_eq!(reader.frames(), 0);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -115,6 +163,22 @@ impl Reader {
 
     /// Sees what has been committed since the file was opened or last refreshed, by this process or another. A frame
     /// is seen whole or not at all. Returns the number of frames.
+    ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// let mut reader = Reader::open(&path)?;
+    ///
+    /// writer.write("temperature", 1, &[20.5f32, 20.6])?; // or another process does
+    /// writer.end_frame()?;
+    /// writer.flush()?;
+    /// assert_eq!((reader.frames(), reader.refresh()?), (0, 1));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open); the reader then shows the state from before.
@@ -152,16 +216,56 @@ impl Reader {
     }
 
     /// The name list, by position. A name may be there without a chunk, or twice.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[1000u64])?;
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let names: Vec<_> = reader.names().map(String::from_utf8_lossy).collect();
+    /// assert_eq!(names, ["step", "position"]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.opened.names.iter()
     }
 
     /// The name at a position of the name list.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[1000u64])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!((reader.name(0), reader.name(1)), (Some(&b"step"[..]), None));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn name(&self, id: u16) -> Option<&[u8]> {
         self.opened.names.get(id)
     }
 
     /// The names that begin with `prefix`, in byte order, each once. An empty prefix gives all.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("log/pressure", 1, &[1.2f64])?;
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.write("log/energy", 1, &[-3.0f64])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(reader.names_with_prefix("log/").collect::<Vec<_>>(), [&b"log/energy"[..], b"log/pressure"]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn names_with_prefix(&self, prefix: &str) -> impl Iterator<Item = &[u8]> {
         let mut previous = None;
         self.opened.names.with_prefix(prefix.as_bytes()).iter().filter_map(move |&id| {
@@ -171,6 +275,24 @@ impl Reader {
     }
 
     /// The chunks of a frame, in the order of the index: by id since layer 2.0, as written before.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[1000u64])?;
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let mut shapes = Vec::new();
+    /// for chunk in reader.chunks(0) {
+    ///     let chunk = chunk?;
+    ///     shapes.push((chunk.name, chunk.n, chunk.m));
+    /// }
+    /// assert_eq!(shapes, [("step", 1, 1), ("position", 10, 3)]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn chunks(&self, frame: u64) -> impl Iterator<Item = Result<Chunk<'_>>> {
         let (entries, error) =
             match self.opened.index.of_frame(&*self.storage, frame, self.opened.near(frame)) {
@@ -182,6 +304,24 @@ impl Reader {
     }
 
     /// All chunks of all frames, in the order of the index.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// for step in 0..3u64 {
+    ///     writer.write("step", 1, &[step])?;
+    ///     writer.end_frame()?;
+    /// }
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let mut bytes = 0;
+    /// for chunk in reader.all_chunks() {
+    ///     bytes += chunk?.size().unwrap_or(0);
+    /// }
+    /// assert_eq!(bytes, 24);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn all_chunks(&self) -> impl Iterator<Item = Result<Chunk<'_>>> {
         let index = self.opened.index;
         let entries = index.entries(&*self.storage, 0..index.used);
@@ -189,6 +329,24 @@ impl Reader {
     }
 
     /// The chunks with this name, over all frames.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// for step in 0..100u64 {
+    ///     writer.write("step", 1, &[step])?;
+    ///     if step % 50 == 0 {
+    ///         writer.write("velocity", 3, &[0.5f32; 30])?;
+    ///     }
+    ///     writer.end_frame()?;
+    /// }
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let frames: Result<Vec<u64>, _> = reader.history("velocity").map(|chunk| chunk.map(|c| c.frame)).collect();
+    /// assert_eq!(frames?, [0, 50]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn history(&self, name: &str) -> impl Iterator<Item = Result<Chunk<'_>>> {
         let ids = self.opened.names.ids(name.as_bytes());
         let index = self.opened.index;
@@ -201,6 +359,21 @@ impl Reader {
 
     /// The chunk with this name in a frame, if it is there. Takes a number of steps that grows with the logarithm of
     /// the number of entries (before layer 2.0, and with the chunks of the frame).
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// if let Some(chunk) = reader.find(0, "position")? {
+    ///     assert_eq!(reader.read::<f32>(&chunk)?.len(), 30);
+    /// }
+    /// assert_eq!(reader.find(0, "velocity")?, None);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Malformed`] if an entry on the way is damaged or out of order.
@@ -223,6 +396,20 @@ impl Reader {
 
     /// The elements of a chunk, row after row. Borrowed from a mapped file where they are aligned, copied otherwise.
     ///
+    /// ```
+    /// use gsd_rs::{Error, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("temperature", 1, &[20.5f32, 20.6])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let chunk = reader.find(0, "temperature")?.ok_or(Error::not_found("chunk", "temperature"))?;
+    /// assert_eq!(*reader.read::<f32>(&chunk)?, [20.5, 20.6]);
+    /// assert!(reader.read::<f64>(&chunk).is_err()); // nothing is converted
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if `T` is not the chunk's type (text is read as `u8` or `i8`, or with [`text`](Self::text));
     /// [`Error::Malformed`] if the data lies outside the file; [`Error::Unsupported`] for an unknown type; `Io`.
@@ -231,6 +418,19 @@ impl Reader {
     }
 
     /// The elements of some rows of a chunk; only their bytes are touched.
+    ///
+    /// ```
+    /// use gsd_rs::{Error, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("position", 3, &[0.0f64, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let chunk = reader.find(0, "position")?.ok_or(Error::not_found("chunk", "position"))?;
+    /// assert_eq!(*reader.read_rows::<f64>(&chunk, 1..2)?, [1.0, 1.1, 1.2]); // of the second particle
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read); [`Error::Usage`] if the rows leave the chunk.
@@ -259,6 +459,19 @@ impl Reader {
 
     /// The bytes of some rows of a chunk, as they are stored: little-endian.
     ///
+    /// ```
+    /// use gsd_rs::{Error, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("counts", 1, &[1u16, 2, 300])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let chunk = reader.find(0, "counts")?.ok_or(Error::not_found("chunk", "counts"))?;
+    /// assert_eq!(*reader.read_bytes(&chunk, 1..3)?, [2, 0, 0x2c, 1]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_rows`](Self::read_rows).
     pub fn read_bytes(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [u8]>> {
@@ -267,6 +480,19 @@ impl Reader {
     }
 
     /// The text of a chunk: of characters, or of bytes as older writers store text. Zeros at its end are cut off.
+    ///
+    /// ```
+    /// use gsd_rs::{Error, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write_text("note", "heated to 350 K")?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let chunk = reader.find(0, "note")?.ok_or(Error::not_found("chunk", "note"))?;
+    /// assert_eq!(reader.text(&chunk)?, "heated to 350 K");
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read); [`Error::Malformed`] if it is not UTF-8.
@@ -288,6 +514,14 @@ impl Reader {
 
     /// Looks at every entry of the index: that it is in order, that its name is there, and its data inside the file.
     ///
+    /// ```no_run
+    /// let reader = gsd_rs::Reader::open("trajectory.gsd")?;
+    /// if let Err(error) = reader.verify() {
+    ///     println!("do not trust it: {error}"); // names the field and its offset
+    /// }
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The first fault that is found.
     pub fn verify(&self) -> Result<()> {
@@ -296,6 +530,20 @@ impl Reader {
     }
 
     /// What the bytes of the file are used for. Looks at every entry of the index.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let space = reader.space()?;
+    /// assert_eq!(space.data, 120);
+    /// assert!(space.file >= 256 + space.index + space.names + space.data);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
@@ -324,6 +572,12 @@ impl std::fmt::Debug for Reader {
 }
 
 /// What the bytes of a file are used for.
+///
+/// ```no_run
+/// let space = gsd_rs::Reader::open("trajectory.gsd")?.space()?;
+/// println!("{} of {} bytes are data, {} are in no use", space.data, space.file, space.unused());
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// The size of the file.

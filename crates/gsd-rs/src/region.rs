@@ -9,6 +9,19 @@ use sciformats_core::{Error, Result, WriteAt};
 use crate::{Element, ElementType};
 
 /// Where a reserved chunk is: what the process that [reserved](crate::Writer::reserve) it tells the others.
+///
+/// ```
+/// use gsd_rs::{ElementType, Writer};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("walk.gsd");
+/// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+/// let mut writer = Writer::create(&path, &options)?;
+/// let region = writer.reserve::<f64>("position", 8, 3)?;
+/// assert_eq!((region.n, region.m, region.element), (8, 3, ElementType::F64)); // to be sent to the others
+/// # writer.discard_frame();
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// The byte offset of the data in the file.
@@ -56,6 +69,22 @@ pub struct RegionWriter {
 impl RegionWriter {
     /// Opens the file to fill a region of it.
     ///
+    /// ```
+    /// use gsd_rs::{Reader, RegionWriter, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// let region = writer.reserve::<f32>("mass", 4, 1)?;
+    /// RegionWriter::open(&path, region)?.write(0, &[1.0f32; 2])?; // one does its half
+    /// RegionWriter::open(&path, region)?.write(2, &[16.0f32; 2])?; // another the other
+    /// writer.end_frame()?;
+    /// writer.finish()?;
+    /// assert_eq!(Reader::open(&path)?.frames(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn open(path: impl AsRef<Path>, region: Region) -> Result<Self> {
@@ -63,6 +92,25 @@ impl RegionWriter {
     }
 
     /// Writes whole rows, from `row` on.
+    ///
+    /// ```
+    /// use gsd_rs::{Error, Reader, RegionWriter, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = Writer::create(&path, &options)?;
+    /// let region = writer.reserve::<f64>("position", 3, 2)?;
+    /// let mut part = RegionWriter::open(&path, region)?;
+    /// part.write(1, &[0.1f64, 0.2, 0.3, 0.4])?; // rows 1 and 2
+    /// assert!(part.write(2, &[0.1f64, 0.2, 0.3, 0.4]).is_err()); // there is no row 3
+    /// # writer.end_frame()?;
+    /// # writer.finish()?;
+    /// # let reader = Reader::open(&path)?;
+    /// # let chunk = reader.find(0, "position")?.ok_or(Error::not_found("chunk", "position"))?;
+    /// # assert_eq!(*reader.read::<f64>(&chunk)?, [0.0, 0.0, 0.1, 0.2, 0.3, 0.4]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if `T` is not the region's type, the values are no whole rows or leave the region; `Io`.
@@ -93,6 +141,17 @@ impl RegionWriter {
 
     /// Waits until the rows written here are durable. Needed only if the process that commits runs on another
     /// machine, as its own sync covers all writers of this one.
+    ///
+    /// ```no_run
+    /// use gsd_rs::{Region, RegionWriter, Result};
+    ///
+    /// /// What a process on another machine does with the region that it was told.
+    /// fn fill(region: Region, first_row: u64, positions: &[f64]) -> Result<()> {
+    ///     let mut part = RegionWriter::open("/shared/trajectory.gsd", region)?;
+    ///     part.write(first_row, positions)?;
+    ///     part.sync()
+    /// }
+    /// ```
     ///
     /// # Errors
     /// `Io`.

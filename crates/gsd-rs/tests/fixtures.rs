@@ -48,7 +48,10 @@ fn good_files_are_read_in_full_from_maps_and_files() {
     for path in files("") {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let mapped = everything(Reader::open(&path).unwrap()).unwrap();
-        let plain = everything(Reader::from_bytes(FileStorage::open(&path).unwrap()).unwrap()).unwrap();
+        let plain = everything(
+            Reader::from_storage(FileStorage::open(&path).unwrap(), &OpenOptions::default()).unwrap(),
+        )
+        .unwrap();
         assert_eq!(mapped, plain, "{name}");
         read.insert(name, mapped);
     }

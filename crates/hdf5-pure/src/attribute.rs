@@ -12,6 +12,21 @@ use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
 
 /// An attribute of an object. It may be broken: then its name is all that is known, or not even that.
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// # let temperature = file.dataset("surface/temperature")?;
+/// for attribute in temperature.attributes()? {
+///     match attribute.error() {
+///         None => assert_eq!(attribute.read::<String>()?, ["K"]),
+///         Some(error) => println!("{:?}: {error}", attribute.name()),
+///     }
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Attribute {
     file: File,
@@ -31,6 +46,17 @@ impl Attribute {
     }
 
     /// When it was created among the object's attributes, where that is tracked.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_track_order(true))?;
+    /// file.root().attribute("title", "a week in May")?.attribute("author", "north station")?;
+    /// let mut attributes = File::from_bytes(file.into_bytes()?)?.root()?.attributes()?;
+    /// attributes.sort_by_key(|attribute| attribute.creation_order());
+    /// assert_eq!(attributes[0].read::<String>()?, ["a week in May"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn creation_order(&self) -> Option<u32> {
         self.creation_order
     }
@@ -46,6 +72,18 @@ impl Attribute {
 
     /// What its elements are.
     ///
+    /// ```
+    /// use hdf5_pure::ElementType;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.attribute("units")?.datatype()?.element_type()?, ElementType::String);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// What is wrong with it.
     pub fn datatype(&self) -> Result<&Datatype> {
@@ -53,6 +91,16 @@ impl Attribute {
     }
 
     /// Its shape.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.attribute("units")?.dataspace()?.shape(), Some(&[][..])); // one element, no dimension
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// What is wrong with it.
@@ -62,6 +110,16 @@ impl Attribute {
 
     /// Its elements as they are stored.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().attribute("year", 2026i32)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.root()?.attribute("year")?.raw()?, 2026i32.to_le_bytes());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// What is wrong with it.
     pub fn raw(&self) -> Result<&[u8]> {
@@ -69,6 +127,16 @@ impl Attribute {
     }
 
     /// Its elements by meaning only, see [`canonical`](crate::canonical).
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.attribute("units")?.canonical()?, [1, 0, 0, 0, 0, 0, 0, 0, b'K']); // length and text
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// What is wrong with it, or with what its elements lead to.
@@ -78,6 +146,16 @@ impl Attribute {
     }
 
     /// Its elements in C order.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().attribute("valid range", [250.0, 320.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.root()?.attribute("valid range")?.read::<f32>()?, [250.0, 320.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the elements do not convert to `T`, and what is wrong with it.

@@ -46,6 +46,17 @@ fn text(found: Result<Attribute>) -> Result<Option<String>> {
 
 /// Whether the dataset is a dimension scale; then the name that it has as one, which may be empty.
 ///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let hours = file.dataset("hours").write(&[0.0, 6.0, 12.0, 18.0])?;
+/// file.make_scale(hours, "time of day")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(conventions::scale_name(&file.dataset("hours")?)?.as_deref(), Some("time of day"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
 /// # Errors
 /// What is wrong with its attributes.
 pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
@@ -56,6 +67,20 @@ pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
 }
 
 /// The dimension scales of a dataset, a list for each of its dimensions.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let hours = file.dataset("hours").write(&[0.0, 12.0])?;
+/// file.make_scale(hours, "time of day")?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// file.attach_scale(temperature, 0, hours)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let scales = conventions::scales(&file.dataset("temperature")?)?;
+/// assert_eq!(scales[0][0].read::<f64>()?, [0.0, 12.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 ///
 /// # Errors
 /// What is wrong with its attributes, or with the scales.
@@ -76,6 +101,17 @@ pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
 
 /// The labels of a dataset's dimensions; those without one are empty.
 ///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").shape([2, 3]).attribute("DIMENSION_LABELS", ["time", ""]);
+/// temperature.write(&[281.5; 6])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(conventions::labels(&file.dataset("temperature")?)?, ["time", ""]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
 /// # Errors
 /// What is wrong with its attributes.
 pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
@@ -89,6 +125,17 @@ pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
 }
 
 /// A dimension of a netCDF-4 group.
+///
+/// ```no_run
+/// use hdf5_pure::{File, conventions};
+///
+/// let file = File::open("weather.nc")?;
+/// for dimension in conventions::netcdf_dimensions(&file.root()?)? {
+///     let more = if dimension.unlimited { ", and may grow" } else { "" };
+///     println!("{}: {}{more}", dimension.name, dimension.len);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetcdfDimension {
     /// Its name.
@@ -107,6 +154,18 @@ pub struct NetcdfDimension {
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
 /// The dimensions that a netCDF-4 group declares, in the order of their numbers.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let time = file.dataset("time").max_shape([None]).write(&[0.0, 6.0, 12.0])?;
+/// file.make_scale(time, "time")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let found = conventions::netcdf_dimensions(&file.root()?)?;
+/// assert_eq!((found[0].name.as_str(), found[0].len, found[0].unlimited), ("time", 3, true));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 ///
 /// # Errors
 /// What is wrong with the group or its scales.
@@ -136,6 +195,19 @@ pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
 
 /// The names of a netCDF-4 variable's dimensions: those of its scales, or its own if it is one.
 ///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let time = file.dataset("time").write(&[0.0, 6.0])?;
+/// file.make_scale(time, "time")?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// file.attach_scale(temperature, 0, time)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(conventions::netcdf_dimensions_of(&file.dataset("temperature")?)?, ["time"]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
 /// # Errors
 /// What is wrong with its attributes.
 pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
@@ -153,6 +225,18 @@ pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
 
 /// What `PyTables` says an object is: `GROUP`, `TABLE`, `ARRAY`, `CARRAY`, `EARRAY`, `VLARRAY`, …
 ///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let marked = file.dataset("temperature").attribute("CLASS", "ARRAY").attribute("VERSION", "2.4");
+/// marked.write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let address = file.dataset("temperature")?.address();
+/// assert_eq!(conventions::pytables_class(&file, address)?.as_deref(), Some("ARRAY"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
 /// # Errors
 /// What is wrong with the attributes of the object.
 pub fn pytables_class(file: &crate::File, object: Address) -> Result<Option<String>> {
@@ -162,6 +246,17 @@ pub fn pytables_class(file: &crate::File, object: Address) -> Result<Option<Stri
 }
 
 /// The MATLAB class of a variable of a file of version 7.3: `double`, `char`, `cell`, `struct`, …
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("temperature").attribute("MATLAB_class", "double").write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let address = file.dataset("temperature")?.address();
+/// assert_eq!(conventions::matlab_class(&file, address)?.as_deref(), Some("double"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 ///
 /// # Errors
 /// What is wrong with the attributes of the object.

@@ -16,6 +16,23 @@ use crate::spec::reference::Reference;
 use crate::spec::trimmed;
 
 /// Elements as they are stored, and what they are.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, Element, File, Result, Values, Writer};
+///
+/// /// Two bytes that mean something to its maker.
+/// struct Mark(Vec<u8>);
+/// impl Element for Mark {
+///     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+///         Ok(values.elements().map(|bytes| Mark(bytes.to_vec())).collect())
+///     }
+/// }
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("marks").datatype(Datatype::opaque(2, "marks")).shape([2]).write_raw(b"okno")?;
+/// let marks = File::from_bytes(file.into_bytes()?)?.dataset("marks")?.read::<Mark>()?;
+/// assert_eq!(marks[1].0, b"no");
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Values<'a> {
     file: &'a File,
@@ -49,6 +66,25 @@ impl<'a> Values<'a> {
 }
 
 /// A type that elements can be read as.
+///
+/// ```
+/// use hdf5_pure::{Element, Result, Values};
+///
+/// struct Celsius(f64);
+/// impl Element for Celsius {
+///     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+///         Ok(f64::read(values)?.into_iter().map(|kelvin| Celsius(kelvin - 273.15)).collect())
+///     }
+/// }
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// # let temperature = file.dataset("surface/temperature")?;
+/// let celsius: Vec<Celsius> = temperature.read()?;
+/// assert!((celsius[0].0 - 8.35).abs() < 1e-9);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub trait Element: Sized {
     /// Converts elements.
     ///
@@ -273,6 +309,25 @@ impl Element for Option<Address> {
 impl Values<'_> {
     /// One member of compound elements.
     ///
+    /// ```
+    /// use hdf5_pure::{Element, Result, Values};
+    ///
+    /// /// The length of a vector.
+    /// struct Speed(f64);
+    /// impl Element for Speed {
+    ///     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+    ///         let (x, y) = (values.member::<f64>("x")?, values.member::<f64>("y")?);
+    ///         Ok(x.iter().zip(y).map(|(x, y)| Speed(x.hypot(y))).collect())
+    ///     }
+    /// }
+    /// # hdf5_pure::record! { struct Wind { x: f64, y: f32 } }
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.dataset("wind").write(&[Wind { x: 3.0, y: 4.0 }])?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert_eq!(file.dataset("wind")?.read::<Speed>()?[0].0, 5.0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotFound`] if there is none of this name, and as [`Element::read`].
     pub fn member<T: Element>(&self, name: &str) -> Result<Vec<T>> {
@@ -293,6 +348,16 @@ impl Values<'_> {
 
 impl Datatype {
     /// Offset and type of a member of a compound; `name` may lead to members of members: `position.x`.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let position = Datatype::compound([("x", Datatype::float32()), ("y", Datatype::float32())]);
+    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("position", position)]);
+    /// let (offset, datatype) = particle.member("position.y")?;
+    /// assert_eq!((offset, datatype), (12, &Datatype::float32()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is none of this name, [`Error::Usage`] if this is no compound.

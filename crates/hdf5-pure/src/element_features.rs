@@ -77,6 +77,17 @@ mod arrays {
     impl Dataset {
         /// All elements as an array of the dataset's shape.
         ///
+        /// ```
+        /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+        /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+        /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+        /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+        /// # let temperature = file.dataset("surface/temperature")?;
+        /// let array = temperature.read_array::<f32>()?;
+        /// assert_eq!((array.shape(), array[[1, 2]]), (&[2, 3][..], 281.0));
+        /// # Ok::<(), hdf5_pure::Error>(())
+        /// ```
+        ///
         /// # Errors
         /// As [`read`](Self::read); [`Error::Usage`] for a null dataspace.
         pub fn read_array<T: Element>(&self) -> Result<ArrayD<T>> {
@@ -84,6 +95,19 @@ mod arrays {
         }
 
         /// The selected elements as an array of the selection's shape.
+        ///
+        /// ```
+        /// use hdf5_pure::{Range, Slab};
+        ///
+        /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+        /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+        /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+        /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+        /// # let temperature = file.dataset("surface/temperature")?;
+        /// let column = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
+        /// assert_eq!(temperature.read_array_slab::<f64>(&column)?, ndarray::array![[282.0], [280.5]].into_dyn());
+        /// # Ok::<(), hdf5_pure::Error>(())
+        /// ```
         ///
         /// # Errors
         /// As [`read`](Self::read).

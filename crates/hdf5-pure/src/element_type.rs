@@ -9,6 +9,17 @@ use crate::spec::message::datatype::{
 };
 
 /// The meaning of a datatype.
+///
+/// ```
+/// use hdf5_pure::{Datatype, ElementType};
+///
+/// let counts = Datatype::integer(true, 4).big_endian();
+/// assert_eq!(counts.element_type()?, ElementType::Integer { signed: true, size: 4 });
+/// assert_eq!(Datatype::string().element_type()?, ElementType::String);
+/// let row = Datatype::compound([("x", Datatype::float64())]);
+/// assert_eq!(row.element_type()?, ElementType::Compound(vec![("x".into(), ElementType::Float(8))]));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ElementType {
@@ -62,6 +73,15 @@ pub enum ElementType {
 impl Datatype {
     /// A datatype from the bytes of its message.
     ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// // Class 0 of version 1, signed, 4 bytes, of which all 32 bits count.
+    /// let datatype = Datatype::from_bytes(&[0x10, 8, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0])?;
+    /// assert_eq!(datatype.element_type()?, ElementType::Integer { signed: true, size: 4 });
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed`, its offset counted from the start of the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -69,6 +89,18 @@ impl Datatype {
     }
 
     /// What the elements mean.
+    ///
+    /// ```
+    /// use hdf5_pure::ElementType;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.datatype().element_type()?, ElementType::Float(8));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Unsupported`] for integers of more than 16 bytes.

@@ -80,6 +80,18 @@ pub use writer::{
 /// The structures of the format, as they are stored.
 pub mod structure {
     /// The checksum that structures end in: Jenkins' lookup3.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let bytes = made.into_bytes()?;
+    /// // A superblock of version 3 ends in the checksum of what is before.
+    /// let stored = u32::from_le_bytes([bytes[44], bytes[45], bytes[46], bytes[47]]);
+    /// assert_eq!(hdf5_pure::structure::checksum(&bytes[..44]), stored);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn checksum(bytes: &[u8]) -> u32 {
         crate::spec::lookup3::hash(bytes, 0)
     }

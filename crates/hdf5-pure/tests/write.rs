@@ -372,9 +372,7 @@ fn what_does_not_fit_is_refused() -> Result {
     refused(file.dataset("d").lzf().write_scalar(1), "without dimensions");
     // What was refused has left a name free.
     file.dataset("a").write(&[1])?;
-    assert!(
-        Writer::in_memory(&CreateOptions::default().with_user_block(vec![0; 100])).is_err()
-    );
+    assert!(Writer::in_memory(&CreateOptions::default().with_user_block(vec![0; 100])).is_err());
     let file = File::from_bytes(file.into_bytes()?)?;
     assert_eq!(file.dataset("a")?.read::<i32>()?, [1]);
     Ok(())

@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     println!("{:?}, the sum is {}", array.dims(), array.data().iter().sum::<f64>());
 
     // As a map, of which one column is looked at.
-    let reader = Reader::open_with("samples.ra", &OpenOptions::default().with_mapped(true))?;
+    let reader = Reader::open("samples.ra")?;
     let column = Slab::new(&reader.shape(), [Range::all(3), Range::new(1, 1)])?;
     println!("{} elements of {}: {:?}", reader.len(), reader.element(), reader.read_slab::<f64>(&column)?);
 

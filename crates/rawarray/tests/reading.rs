@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawarray::{
-    ByteOrder, Durability, ElementKind, ElementType, Encoding, Error, Flags, Header, Limits, Range, RawArray,
-    ReadAt, OpenOptions, Reader, Result, Slab, WriteOptions, Writer, is_rawarray,
+    ByteOrder, Durability, ElementKind, ElementType, Encoding, Error, Flags, Header, Limits, OpenOptions,
+    Range, RawArray, ReadAt, Reader, Result, Slab, WriteOptions, Writer, is_rawarray,
 };
 
 /// Counts the bytes that are read through it.
@@ -26,7 +26,7 @@ impl<S: ReadAt> ReadAt for Counting<S> {
 
 fn counted(file: Vec<u8>) -> (Reader, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
-    (Reader::from_bytes(Counting(file, Arc::clone(&count))).unwrap(), count)
+    (Reader::from_storage(Counting(file, Arc::clone(&count)), &OpenOptions::default()).unwrap(), count)
 }
 
 fn file(words: [u64; 4], dims: &[u64], rest: &[u8]) -> Vec<u8> {
@@ -106,7 +106,7 @@ fn a_map_is_borrowed_where_it_can_be() {
     let array = RawArray::new([3, 2], vec![1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
     let borrowed = |options: &WriteOptions| {
         array.write_with(&path, options).unwrap();
-        let reader = Reader::open_with(&path, &OpenOptions::default().with_mapped(true)).unwrap();
+        let reader = Reader::open(&path).unwrap();
         let view = reader.view::<f64>().unwrap();
         assert_eq!(*view, *array.data());
         matches!(view, Cow::Borrowed(_))
@@ -121,13 +121,14 @@ fn a_map_is_borrowed_where_it_can_be() {
     assert!(matches!(Reader::open(&path).unwrap().view::<f64>().unwrap(), Cow::Owned(_)));
 
     RawArray::from(vec![true, false]).write_with(&path, &options.with_byte_order(other)).unwrap();
-    let reader = Reader::open_with(&path, &OpenOptions::default().with_mapped(true)).unwrap();
+    let reader = Reader::open(&path).unwrap();
     assert!(matches!(reader.view::<bool>().unwrap(), Cow::Borrowed([true, false])));
 }
 
 #[test]
 fn the_type_must_be_the_stored_one() {
-    let reader = Reader::from_bytes(RawArray::from(vec![1u16]).encode(&WriteOptions::default()).unwrap()).unwrap();
+    let reader =
+        Reader::from_bytes(RawArray::from(vec![1u16]).encode(&WriteOptions::default()).unwrap()).unwrap();
     let error = reader.read::<i16>().unwrap_err();
     assert_eq!(error.to_string(), "element type is i2, the array holds u2");
     assert!(reader.view::<[u8; 2]>().is_err());

@@ -11,6 +11,21 @@ use crate::selection::Selection;
 use crate::typed::{self, Element};
 
 /// An array of an open file.
+///
+/// ```
+/// use sciformats::ElementType;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let u = file.array("/fields/u")?;
+/// assert_eq!((u.element(), u.shape()), (&ElementType::F64, Some(&[2, 3][..])));
+/// let values: Vec<i32> = u.read()?; // all of them are whole numbers
+/// assert_eq!(values, [1, 2, 3, 4, 5, 6]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Array<'f> {
     file: &'f File,
@@ -45,6 +60,17 @@ impl<'f> Array<'f> {
 
     /// The whole array as a selection.
     ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/fields/u")?;
+    /// assert_eq!(u.bytes(&u.all()?)?.len(), 6 * 8);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if it has more than 2^64 elements, or none because its dataspace is null.
     pub fn all(&self) -> Result<Slab> {
@@ -55,6 +81,20 @@ impl<'f> Array<'f> {
 
     /// All elements in C order, converted where that loses nothing; see [`Element`].
     ///
+    /// ```
+    /// use sciformats::memory::{Memory, array};
+    /// use sciformats::{File, Format};
+    ///
+    /// let file = File::from(Memory::single(Format::Npy, array::<f64>(&[2], &[0.5, 300.0])));
+    /// let array = file.array("/")?;
+    /// assert_eq!(array.read::<f32>()?, [0.5, 300.0]);
+    /// assert_eq!(
+    ///     array.read::<u16>().unwrap_err().to_string(),
+    ///     "type u16 cannot hold element 0, 0.5 of type f8, without loss",
+    /// );
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] naming the first element that `T` cannot hold; whatever keeps the elements from being read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
@@ -62,6 +102,20 @@ impl<'f> Array<'f> {
     }
 
     /// The selected elements in C order, converted where that loses nothing.
+    ///
+    /// ```
+    /// use sciformats::{Range, Slab};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/fields/u")?;
+    /// let last_column = Slab::new(&[2, 3], [Range::all(2), Range::new(2, 1)])?;
+    /// assert_eq!(u.read_slab::<f64>(&last_column)?, [3.0, 6.0]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -78,6 +132,16 @@ impl<'f> Array<'f> {
 
     /// The canonical bytes of the selected elements.
     ///
+    /// ```
+    /// use sciformats::memory::{Memory, array};
+    /// use sciformats::{File, Format, Selection};
+    ///
+    /// let file = File::from(Memory::single(Format::Npy, array::<u16>(&[3], &[1, 2, 300])));
+    /// let selection = Selection::parse("1:", &[3])?;
+    /// assert_eq!(file.array("/")?.bytes(selection.slab())?, [2, 0, 0x2c, 1]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::LimitExceeded`]; whatever keeps the elements from being read.
     pub fn bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
@@ -90,6 +154,25 @@ impl<'f> Array<'f> {
 
     /// Goes through a selection as NumPy makes it, negative steps and all, in its own C order and a few megabytes at a
     /// time. `visit` gets canonical bytes.
+    ///
+    /// ```
+    /// use sciformats::Selection;
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/fields/u")?;
+    /// let mut bytes = Vec::new();
+    /// u.for_each_piece(&Selection::parse("::-1, 0", &[2, 3])?, &mut |piece| {
+    ///     bytes.extend_from_slice(piece); // or into a file, a hash, a socket
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(bytes, [4.0f64, 1.0].map(f64::to_le_bytes).concat());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Whatever keeps the elements from being read, and the errors of `visit`.
@@ -116,6 +199,24 @@ impl<'f> Array<'f> {
 
     /// Goes through the elements of a selection one by one.
     ///
+    /// ```
+    /// use sciformats::Selection;
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let mut sum = 0.0;
+    /// file.array("/fields/u")?.for_each(&Selection::all(&[2, 3])?, &mut |datum| {
+    ///     sum += datum.to_f64().unwrap_or(f64::NAN);
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(sum, 21.0);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`for_each_piece`](Self::for_each_piece).
     pub fn for_each(
@@ -134,6 +235,17 @@ impl<'f> Array<'f> {
     }
 
     /// All elements as an `ndarray`, in C order.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/fields/u")?.read_ndarray::<f32>()?;
+    /// assert_eq!(u[[1, 2]], 6.0);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -22,6 +22,22 @@ const LINKS: usize = 16;
 const UNFOLDED: u64 = 1032;
 
 /// How to open a file.
+///
+/// ```
+/// use sciformats::{Limits, OpenOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("u.npy");
+/// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+/// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
+/// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
+/// # sink.finish()?;
+/// let options =
+///     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(2).with_mapped(false);
+/// let file = sciformats::open_with(&path, &options)?;
+/// assert_eq!(file.options().threads(), 2);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
@@ -60,6 +76,14 @@ impl OpenOptions {
     }
 
     /// The number of threads, never 0.
+    ///
+    /// ```
+    /// use sciformats::OpenOptions;
+    ///
+    /// let options = OpenOptions::default();
+    /// assert_eq!(options.threads, 0); // as many as the machine has,
+    /// assert!(options.threads() > 0); // which are so many
+    /// ```
     pub fn threads(&self) -> usize {
         match self.threads {
             _ if cfg!(target_family = "wasm") => 1,
@@ -95,6 +119,13 @@ pub struct File {
 impl File {
     /// Opens the file at `path`; see [`crate::open`].
     ///
+    /// ```no_run
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let file = File::open("run.h5", &OpenOptions::default().with_threads(1))?;
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`crate::open_with`].
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
@@ -114,6 +145,17 @@ impl File {
 
     /// Opens the bytes of a file that are somewhere else: in memory, in a part of another file.
     ///
+    /// ```
+    /// use sciformats::{File, OpenOptions};
+    /// use std::sync::Arc;
+    ///
+    /// let mut bytes = sciformats::npy::header("'<f4'", &[2]);
+    /// bytes.extend([1.5f32, 2.5].map(f32::to_le_bytes).concat());
+    /// let file = File::from_storage(Arc::new(bytes), &OpenOptions::default())?;
+    /// assert_eq!(file.array("/")?.read::<f64>()?, [1.5, 2.5]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`crate::open_with`].
     pub fn from_storage(storage: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
@@ -131,12 +173,38 @@ impl File {
     }
 
     /// The same file with other options. Limits of the format's own reader stay those it was opened with.
+    ///
+    /// ```
+    /// use sciformats::{Limits, OpenOptions};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let small = OpenOptions::default().with_limits(Limits::default().with_memory(10));
+    /// assert!(file.with_options(small).array("/fields/u")?.read::<f64>().is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     #[must_use]
     pub fn with_options(self, options: OpenOptions) -> Self {
         Self { options, ..self }
     }
 
     /// The tree behind it, for what the methods here do not do.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let source = file.source();
+    /// for member in source.members(source.root())? {
+    ///     assert_eq!(member?.name.to_string(), "fields");
+    /// }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn source(&self) -> &dyn Source {
         &*self.source
     }
@@ -167,6 +235,17 @@ impl File {
     }
 
     /// Canonical bytes of elements that were read through this value so far: for progress shown by another thread.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// file.array("/fields/u")?.read::<f64>()?;
+    /// assert_eq!(file.bytes_read(), 48);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -178,6 +257,18 @@ impl File {
     }
 
     /// The object at `path`; soft links are followed.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let id = file.resolve("/fields/u")?;
+    /// assert_eq!(file.resolve("fields/u")?, id);
+    /// assert!(file.resolve("/fields/v").is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`]; whatever makes the way there unreadable.
@@ -244,6 +335,21 @@ impl File {
 
     /// The object at `path`.
     ///
+    /// ```
+    /// use sciformats::{Kind, Object};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// assert_eq!(file.object("/fields")?.kind(), Kind::Group);
+    /// if let Object::Array(info) = file.object("/fields/u")? {
+    ///     assert_eq!(info.elements(), Some(6));
+    /// }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`resolve`](Self::resolve), and if the object cannot be read at all.
     pub fn object(&self, path: &str) -> Result<Object> {
@@ -251,6 +357,17 @@ impl File {
     }
 
     /// The array at `path`.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// assert_eq!(file.array("/fields/u")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(file.array("/fields").unwrap_err().to_string(), "path /fields is a group, not an array");
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`object`](Self::object); [`Error::Usage`] if it is no array.
@@ -265,6 +382,20 @@ impl File {
 
     /// Appends the canonical bytes of the selected elements of an array.
     ///
+    /// ```
+    /// use sciformats::Slab;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let mut bytes = Vec::new();
+    /// file.read(file.resolve("/fields/u")?, &Slab::all(&[2, 3])?, &mut bytes)?;
+    /// assert_eq!(bytes[..8], 1.0f64.to_le_bytes());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Source::read`].
     pub fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
@@ -276,6 +407,25 @@ impl File {
 
     /// Goes through the selected elements of an array in C order, a few megabytes at a time. `visit` gets each piece of
     /// the selection and the canonical bytes of its elements.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/fields/u")?;
+    /// let mut size = 0;
+    /// file.for_each_piece((u.id(), u.info()), &u.all()?, &mut |slab, bytes| {
+    ///     assert_eq!(slab.len() * 8, bytes.len() as u64);
+    ///     size += bytes.len();
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(size, 48);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Source::read`], and those of `visit`; [`Error::LimitExceeded`] for selections of more bytes than the limit on

@@ -9,6 +9,14 @@ use sciformats_core::storage::FileStorage;
 use crate::{Name, Result};
 
 /// A scientific file format.
+///
+/// ```
+/// use sciformats::Format;
+///
+/// assert_eq!((Format::Hdf5.to_string(), Format::Hdf5.word()), ("HDF5".into(), "hdf5"));
+/// assert_eq!(Format::detect(&b"#ASDF 1.0.0\n".to_vec())?, Some(Format::Asdf));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Format {
@@ -35,6 +43,14 @@ impl Format {
 
     /// The format of the bytes in `storage`, by signature; `None` if it is none of them.
     ///
+    /// ```
+    /// use sciformats::Format;
+    ///
+    /// assert_eq!(Format::detect(&b"rawarray\0\0\0\0".to_vec())?, Some(Format::RawArray));
+    /// assert_eq!(Format::detect(&b"a text".to_vec())?, None);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn detect(storage: &dyn ReadAt) -> Result<Option<Self>> {
@@ -56,6 +72,19 @@ impl Format {
     }
 
     /// The format of the file at `path`, or of a folder that is one file: a sparse Blosc2 frame.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+    /// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
+    /// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
+    /// # sink.finish()?;
+    /// assert_eq!(Format::of_path(&path)?, Some(Format::Npy)); // whatever its name
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`.
@@ -81,6 +110,14 @@ impl Format {
 
     /// Whether files of the format usually carry a name like this one. A hint for messages: only
     /// [`detect`](Self::detect) tells what a file is.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use std::path::Path;
+    ///
+    /// assert_eq!(Format::expected_of(Path::new("run.nc")), Some(Format::Hdf5));
+    /// assert_eq!(Format::expected_of(Path::new("run.dat")), None);
+    /// ```
     pub fn expected_of(path: &Path) -> Option<Self> {
         Some(match path.extension()?.to_str()? {
             "h5" | "hdf5" | "hdf" | "he5" | "nc" | "nxs" => Self::Hdf5,

@@ -70,6 +70,12 @@ pub use typed::Element;
 
 /// Opens a file of any of the formats, mapped into memory.
 ///
+/// ```no_run
+/// let file = sciformats::open("run.gsd")?;
+/// let positions: Vec<f32> = file.array("/frames/0/particles/position")?.read()?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`open_with`].
 pub fn open(path: impl AsRef<Path>) -> Result<File> {
@@ -77,6 +83,15 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 }
 
 /// Opens a file of any of the formats.
+///
+/// ```no_run
+/// use sciformats::{Limits, OpenOptions};
+///
+/// // A file of unknown origin, which may change meanwhile.
+/// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 28)).with_mapped(false);
+/// let file = sciformats::open_with("upload.h5", &options)?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 ///
 /// # Errors
 /// `Io`; [`Error::Unsupported`] if its contents are those of no format that is built in; whatever the format finds

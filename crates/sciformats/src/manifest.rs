@@ -15,6 +15,20 @@ use crate::walk::{Entry, Found, breadth_first};
 use crate::{Result, source::Source};
 
 /// What was written.
+///
+/// ```
+/// use sciformats::manifest;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let mut out = Vec::new();
+/// let summary = manifest::write(&file, &mut out)?;
+/// assert_eq!((summary.lines, summary.errors), (5, 0)); // the format, `/`, `/fields`, `/fields/u` and its attribute
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Lines, the first one included.

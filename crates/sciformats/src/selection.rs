@@ -27,6 +27,17 @@ pub struct Selection {
 }
 
 /// A dimension of the result of a selection: the indices of the array that it takes, from `first` on in steps.
+///
+/// ```
+/// use sciformats::Selection;
+///
+/// // Where in the array the element [i, j] of the selection stands.
+/// let selection = Selection::parse("10:20, ::-2", &[100, 8])?;
+/// let axes = selection.axes();
+/// let at = |axis: usize, i: u64| axes[axis].first as i64 + axes[axis].step * i as i64;
+/// assert_eq!((at(0, 3), at(1, 1)), (13, 5));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectedAxis {
     /// Which dimension of the array it is.
@@ -42,6 +53,13 @@ pub struct SelectedAxis {
 impl Selection {
     /// The whole array.
     ///
+    /// ```
+    /// use sciformats::Selection;
+    ///
+    /// assert_eq!(Selection::all(&[5, 4])?, Selection::parse("...", &[5, 4])?);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the shape has more than 2^64 elements.
     pub fn all(shape: &[u64]) -> Result<Self> {
@@ -51,6 +69,15 @@ impl Selection {
 
     /// The selection that `text` names of an array of `shape`. Dimensions that are not named are taken whole; `...`
     /// stands for as many of them as are missing.
+    ///
+    /// ```
+    /// use sciformats::Selection;
+    ///
+    /// assert_eq!(Selection::parse("..., -1", &[5, 4, 3])?.shape(), [5, 4]);
+    /// assert_eq!(Selection::parse("[2:100]", &[5, 4, 3])?.shape(), [3, 4, 3]); // cut to what there is
+    /// assert!(Selection::parse("7", &[5, 4, 3]).is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] with what is wrong.
@@ -93,6 +120,14 @@ impl Selection {
     }
 
     /// The selected elements in ascending order of their indices.
+    ///
+    /// ```
+    /// use sciformats::{Range, Selection};
+    ///
+    /// let selection = Selection::parse("::-2, 1", &[5, 4])?; // rows 4, 2, 0
+    /// assert_eq!(selection.slab().ranges(), [Range::new(0, 3).by(2), Range::new(1, 1)]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn slab(&self) -> &Slab {
         &self.slab
     }
@@ -132,6 +167,14 @@ impl Selection {
 
     /// The part of this selection that takes `count` entries from `start` on along each dimension of its
     /// [`shape`](Self::shape).
+    ///
+    /// ```
+    /// use sciformats::Selection;
+    ///
+    /// let selection = Selection::parse("::10, 3", &[100, 8])?; // ten elements
+    /// assert_eq!(selection.part(&[(4, 2)])?, Selection::parse("40:51:10, 3", &[100, 8])?);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the part leaves the selection.

@@ -10,6 +10,20 @@ use crate::model::{Attribute, Name, Object, ObjectId, Target, Value};
 use crate::{Format, Result};
 
 /// A member of a group.
+///
+/// ```
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let source = file.source();
+/// for member in source.members(source.root())? {
+///     let member = member?;
+///     println!("{} {:?}", member.name, member.target);
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Member {
     /// Its name, unique in the group.
@@ -22,6 +36,20 @@ pub struct Member {
 pub type Members<'a> = Box<dyn Iterator<Item = Result<Member>> + 'a>;
 
 /// A member of a group as it is shown to people.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::source::Source;
+///
+/// let mut tree = Memory::new(Format::Gsd);
+/// for name in ["9", "10", "11"] {
+///     tree.array(tree.root(), name, array::<f32>(&[3], &[0.5; 3]));
+/// }
+/// let alike: Result<Vec<bool>, _> = tree.listing(tree.root())?.map(|listed| listed.map(|l| l.alike)).collect();
+/// assert_eq!(alike?, [false, true, true]); // 9, 10, 11
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Listed {
     /// The member.
@@ -36,6 +64,22 @@ pub struct Listed {
 pub type Listing<'a> = Box<dyn Iterator<Item = Result<Listed>> + 'a>;
 
 /// Members of a group one after another that are alike; often only one.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::source::Runs;
+///
+/// let mut tree = Memory::new(Format::Gsd);
+/// for i in 0..100 {
+///     tree.array(tree.root(), &i.to_string(), array::<f32>(&[3], &[0.5; 3]));
+/// }
+/// for run in Runs::new(&tree, tree.root())? {
+///     let run = run?;
+///     assert_eq!((run.first.name, run.last, run.count), ("0".into(), Some("99".into()), 100));
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Run {
     /// The first of them.
@@ -47,10 +91,33 @@ pub struct Run {
 }
 
 /// The members of a group, those that are alike taken together.
+///
+/// ```no_run
+/// use sciformats::source::Runs;
+///
+/// let file = sciformats::open("run.gsd")?;
+/// for run in Runs::new(file.source(), file.resolve("/frames")?)? {
+///     let run = run?;
+///     println!("{} and {} like it", run.first.name, run.count - 1);
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 pub struct Runs<'a>(Peekable<Listing<'a>>);
 
 impl<'a> Runs<'a> {
     /// The members of `group`.
+    ///
+    /// ```
+    /// use sciformats::source::Runs;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// assert_eq!(Runs::new(file.source(), file.resolve("/fields")?)?.count(), 1);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Source::listing`].
@@ -77,6 +144,13 @@ impl Iterator for Runs<'_> {
 }
 
 /// Arrays of one name in many groups, summed up.
+///
+/// ```no_run
+/// for summary in sciformats::open("run.gsd")?.source().summaries()? {
+///     println!("{}: {} arrays, {} bytes, {:?}", summary.name, summary.arrays, summary.stored, summary.types);
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Their name.
@@ -99,6 +173,19 @@ pub type Attributes<'a> = Box<dyn Iterator<Item = Result<Attribute>> + 'a>;
 pub type Fact = (&'static str, Value);
 
 /// One structure in a file, for people who debug formats.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+///
+/// sciformats::open("run.h5")?.source().structures(&mut |structure| {
+///     println!("{:#10x} {:indent$}{}", structure.offset, "", structure.name, indent = 2 * structure.depth);
+///     for (field, value) in structure.fields {
+///         println!("{field}: {value}");
+///     }
+///     ControlFlow::Continue(())
+/// })?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Structure {
     /// The standard's name of it.
@@ -114,6 +201,19 @@ pub struct Structure {
 }
 
 /// Something wrong that a check of a file's structures found.
+///
+/// ```
+/// use sciformats::memory::Memory;
+/// use sciformats::{File, Format, verify};
+///
+/// let mut tree = Memory::new(Format::Hdf5);
+/// tree.damage(tree.root(), "u");
+/// let mut lines = Vec::new();
+/// verify::verify(&File::from(tree), &mut |finding| {
+///     lines.push(format!("{}: {}", finding.path.unwrap_or_default(), finding.error));
+/// });
+/// assert_eq!(lines, ["/u: malformed object at offset 0x40: it is truncated"]);
+/// ```
 #[derive(Debug)]
 pub struct Finding {
     /// The path of the object it concerns, where there is one.
@@ -126,6 +226,22 @@ pub struct Finding {
 ///
 /// Nothing here is read before it is asked for: a file may hold millions of objects, and finding one of them lists
 /// none of the others.
+///
+/// ```
+/// use sciformats::Source;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let source: &dyn Source = file.source();
+/// for member in source.members(file.resolve("/fields")?)? {
+///     let name = member?.name;
+///     println!("{name} has {} attributes", source.attributes(file.resolve(&format!("/fields/{name}"))?)?.count());
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 pub trait Source: Send + Sync {
     /// The format.
     fn format(&self) -> Format;

@@ -18,6 +18,21 @@ use crate::model::{Datum, Decoder, ElementType, Name};
 /// | `[f32; 2]`, `[f64; 2]` | complex numbers as real and imaginary part |
 /// | `String` | strings and references, if they are UTF-8 |
 /// | `Vec<u8>` | strings, references, opaque bytes |
+///
+/// ```
+/// use sciformats::memory::{Memory, array, texts};
+/// use sciformats::{Element, File, Format, Result};
+///
+/// fn read<T: Element>(file: &File) -> Result<Vec<T>> {
+///     file.array("/")?.read()
+/// }
+/// let counts = File::from(Memory::single(Format::Npy, array::<i64>(&[2], &[0, 300])));
+/// assert_eq!(read::<u16>(&counts)?, [0, 300]);
+/// assert!(read::<u8>(&counts).is_err()); // 300 does not fit
+/// let names = File::from(Memory::single(Format::Hdf5, texts(&[1], &["Vega"])));
+/// assert_eq!(read::<String>(&names)?, ["Vega"]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 pub trait Element: Sized {
     /// The element as this type, if that loses nothing.
     fn from_datum(datum: &Datum<'_>) -> Option<Self>;

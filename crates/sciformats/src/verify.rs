@@ -11,6 +11,20 @@ use crate::source::Finding;
 use crate::walk::{Entry, Found, breadth_first};
 
 /// What was read on the way.
+///
+/// ```
+/// use sciformats::verify::verify;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let summary = verify(&file, &mut |finding| println!("{:?}: {}", finding.path, finding.error));
+/// assert_eq!((summary.objects, summary.attributes, summary.bytes), (3, 1, 48));
+/// assert_eq!(summary.findings, 0);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Objects that were found.

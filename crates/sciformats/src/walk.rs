@@ -15,6 +15,25 @@ use crate::source::Source;
 const REMEMBERED: usize = 1024;
 
 /// One stop of the walk.
+///
+/// ```
+/// use sciformats::walk::{Entry, Found, breadth_first};
+/// use std::ops::ControlFlow;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let (source, mut paths) = (file.source(), Vec::new());
+/// let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |Entry { path, what }| {
+///     if let Found::Object(_, object) = what {
+///         paths.push(format!("{path} {}", object.kind()));
+///     }
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(paths, ["/ group", "/fields group", "/fields/u array"]);
+/// ```
 #[derive(Debug)]
 pub struct Entry {
     /// The path by which the walk came: names joined by `/`.
@@ -24,6 +43,23 @@ pub struct Entry {
 }
 
 /// What the walk found at a path.
+///
+/// ```
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::walk::{Found, breadth_first};
+/// use sciformats::{Format, Limits};
+/// use std::ops::ControlFlow;
+///
+/// let mut tree = Memory::new(Format::Hdf5);
+/// let u = tree.array(tree.root(), "u", array::<u8>(&[1], &[7]));
+/// tree.hard_link(tree.root(), "v", u);
+/// let _ = breadth_first(&tree, ("/", tree.root()), &Limits::default(), &mut |entry| {
+///     if entry.path == "/v" {
+///         assert!(matches!(entry.what, Found::HardLink(first) if first == "/u"));
+///     }
+///     ControlFlow::Continue(())
+/// });
+/// ```
 #[derive(Debug)]
 pub enum Found {
     /// An object, here for the first time: this is its canonical path.
@@ -48,12 +84,33 @@ pub enum Found {
 }
 
 /// The path of the member `name` of the group at `path`.
+///
+/// ```
+/// use sciformats::walk::join;
+///
+/// assert_eq!(join("/", &"fields".into()), "/fields");
+/// assert_eq!(join("/fields", &"u".into()), "/fields/u");
+/// ```
 pub fn join(path: &str, name: &Name) -> String {
     let slash = if path.ends_with('/') { "" } else { "/" };
     format!("{path}{slash}{}", name.shown())
 }
 
 /// Objects that several links may lead to, and where they were found first.
+///
+/// ```
+/// use sciformats::walk::Seen;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let (mut seen, u) = (Seen::default(), file.resolve("/fields/u")?);
+/// assert_eq!(seen.first(file.source(), u, "/fields/u"), None);
+/// assert_eq!(seen.first(file.source(), u, "/also/u"), Some("/fields/u"));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Seen(HashMap<ObjectId, String>);
 
@@ -87,6 +144,24 @@ struct Walk<'a> {
 
 /// Goes through the objects and links at and below `start` in canonical order; `path` is what the entries' paths begin with.
 /// The walk ends when `visit` breaks, and the answer is what it last said.
+///
+/// ```
+/// use sciformats::walk::breadth_first;
+/// use std::ops::ControlFlow;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let mut paths = Vec::new();
+/// let _ = breadth_first(file.source(), ("/", file.source().root()), file.limits(), &mut |entry| {
+///     paths.push(entry.path);
+///     ControlFlow::Continue(()) // or `Break`, when enough is seen
+/// });
+/// assert_eq!(paths, ["/", "/fields", "/fields/u"]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 pub fn breadth_first(
     source: &dyn Source,
     (path, start): (&str, ObjectId),

@@ -21,7 +21,7 @@ pub(crate) fn series() -> Vec<Series> {
         .prepare(prepare),
         Series::new("map, look at one number", BYTES, Little, |folder, n, watch| {
             watch.time(|| {
-                let reader = Reader::open_with(flat(folder, n), &OpenOptions::default().with_mapped(true))?;
+                let reader = Reader::open(flat(folder, n))?;
                 expect(reader.view::<f32>()?.get(n as usize / 8) == Some(&1.5))
             })
         })

@@ -31,6 +31,18 @@ use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
 /// How a block is compressed.
+///
+/// ```
+/// use asdf_core::{Asdf, Compression, Document, NewArray};
+///
+/// let mut document = Document::new();
+/// document.set_array("dark", NewArray::new(&[0.0; 1000], &[1000])?.with_compression(Compression::Lz4))?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// let block = file.block(0)?;
+/// assert_eq!((block.compression(), block.compression().name()), (Compression::Lz4, "lz4".into()));
+/// assert!(block.stored_size() < block.data_size());
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Compression {
@@ -57,6 +69,13 @@ pub enum Compression {
 
 impl Compression {
     /// The compression of a label.
+    ///
+    /// ```
+    /// use asdf_core::Compression;
+    ///
+    /// assert_eq!(Compression::from_label(*b"bzp2"), Compression::Bzp2);
+    /// assert_eq!(Compression::from_label(*b"xz\0\0"), Compression::Unknown(*b"xz\0\0"));
+    /// ```
     pub fn from_label(label: [u8; 4]) -> Self {
         match &label {
             [0, 0, 0, 0] => Self::None,
@@ -87,6 +106,12 @@ impl Compression {
     }
 
     /// Its label as text, without the zeros at its end.
+    ///
+    /// ```
+    /// use asdf_core::Compression;
+    ///
+    /// assert_eq!((Compression::Lz4.name(), Compression::None.name()), ("lz4".into(), String::new()));
+    /// ```
     pub fn name(self) -> String {
         let label = self.label();
         let end = label.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
@@ -116,6 +141,14 @@ impl Compression {
 }
 
 /// Why a block cannot be decoded.
+///
+/// ```
+/// use asdf_core::Compression;
+/// use asdf_core::codec::decode;
+///
+/// let problem = decode(Compression::Zlib, b"no such stream", &mut [0; 10], 1).unwrap_err();
+/// assert_eq!(problem.at(0x200).offset(), Some(0x200)); // an error of a block whose bytes stand there
+/// ```
 #[derive(Debug)]
 pub enum Problem {
     /// The stored bytes are wrong.
@@ -126,6 +159,15 @@ pub enum Problem {
 
 impl Problem {
     /// Places the problem: `offset` is that of the stored bytes.
+    ///
+    /// ```
+    /// use asdf_core::codec::decode;
+    /// use asdf_core::{Compression, Error};
+    ///
+    /// let decoded = decode(Compression::None, &[1, 2, 3], &mut [0; 10], 1); // three bytes are not ten
+    /// let error: Option<Error> = decoded.map_err(|problem| problem.at(64)).err();
+    /// assert_eq!(error.and_then(|error| error.offset()), Some(64));
+    /// ```
     pub fn at(self, offset: u64) -> Error {
         match self {
             Self::Fault(fault) => fault.at("block", offset),
@@ -148,6 +190,17 @@ fn wrong(rule: &'static str) -> Problem {
 }
 
 /// Decodes `stored` into all of `out`, with up to `threads` threads where the format has parts.
+///
+/// ```
+/// use asdf_core::Compression;
+/// use asdf_core::codec::{decode, encode};
+///
+/// let stored = encode(Compression::Zlib, None, &[7; 1000], 1)?;
+/// let mut data = vec![0; 1000]; // as long as the data were
+/// decode(Compression::Zlib, &stored, &mut data, 1).map_err(|problem| problem.at(0))?;
+/// assert_eq!(data, [7; 1000]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Problem`].
@@ -192,6 +245,16 @@ pub(crate) fn decode_stream(
 
 /// Encodes `data`, with up to `threads` threads where the format has parts. `level` is the compression's own scale; `None`
 /// is what other writers of ASDF use.
+///
+/// ```
+/// use asdf_core::Compression;
+/// use asdf_core::codec::encode;
+///
+/// let stored = encode(Compression::Zlib, Some(9), &[7; 1000], 1)?;
+/// assert!(stored.len() < 100);
+/// assert!(encode(Compression::Unknown(*b"xz\0\0"), None, &[7; 1000], 1).is_err());
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// `Unsupported` for a compression that is not known or not built in.
@@ -239,11 +302,27 @@ pub(crate) fn encode_into(
 }
 
 /// The MD5 of some bytes.
+///
+/// ```
+/// use asdf_core::codec::md5;
+///
+/// assert_eq!(u128::from_be_bytes(md5(b"abc")), 0x900150983cd24fb0d6963f7d28e17f72);
+/// ```
 pub fn md5(bytes: &[u8]) -> [u8; 16] {
     Md5::digest(bytes).into()
 }
 
 /// An MD5 that is fed piece by piece.
+///
+/// ```
+/// use asdf_core::codec::{Md5Sum, md5};
+///
+/// let mut sum = Md5Sum::default();
+/// for piece in [&b"a block that is larger "[..], b"than the memory"] {
+///     sum.update(piece);
+/// }
+/// assert_eq!(sum.finish(), md5(b"a block that is larger than the memory"));
+/// ```
 #[derive(Clone, Default)]
 pub struct Md5Sum(Md5);
 

@@ -15,6 +15,21 @@ use crate::yaml::resolve::float_text;
 use crate::yaml::{ASDF_PREFIX, CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 
 /// An array that looks at the block of another.
+///
+/// ```
+/// use asdf_core::{Asdf, ByteOrder, Document, NewArray, ScalarType, View};
+///
+/// let mut document = Document::new();
+/// let image = NewArray::new(&[1u16, 2, 3, 4, 5, 6], &[2, 3])?;
+/// document.set_array("image", image)?;
+/// let (datatype, byteorder) = (ScalarType::UInt16.into(), ByteOrder::NATIVE);
+/// let middle = View { block: 0, datatype, byteorder, shape: &[2], offset: 2, strides: Some(&[6]) };
+/// let node = document.add_view(&middle)?;
+/// document.tree_mut().put("middle", node)?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.array("middle")?.read::<u16>()?, [2, 5]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     /// The block's index.
@@ -35,6 +50,17 @@ impl Document {
     /// Adds an array and puts it at a path of the tree. What was there is replaced; its block stays until
     /// [`drop_unused_blocks`](Self::drop_unused_blocks).
     ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// let image = NewArray::new(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// document.set_array("bands/red", image.with_compression(Compression::Zlib))?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("bands/red")?.shape(), [2, 2]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tree::put`] and [`add_array`](Self::add_array).
     pub fn set_array(&mut self, path: &str, array: NewArray) -> Result<NodeId> {
@@ -44,6 +70,20 @@ impl Document {
     }
 
     /// Adds an array; the node that describes it is returned.
+    ///
+    /// ```
+    /// use asdf_core::yaml::CollectionStyle;
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// let first = document.add_array(NewArray::new(&[1.0, 2.0], &[2])?)?;
+    /// let second = document.add_array(NewArray::new(&[3.0, 4.0], &[2])?)?;
+    /// let frames = document.tree_mut().add_sequence(vec![first, second], CollectionStyle::Block);
+    /// document.tree_mut().put("frames", frames)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("frames/1")?.read::<f64>()?, [3.0, 4.0]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Usage` for a mask of another size, or inline elements that text cannot carry.
@@ -80,6 +120,20 @@ impl Document {
     }
 
     /// Adds an array that looks at the block of another: an element at `offset`, others at `strides` from it.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, ByteOrder, Document, NewArray, ScalarType, View};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("signal", NewArray::new(&[1.0, 2.0, 3.0, 4.0], &[4])?)?;
+    /// let (datatype, byteorder) = (ScalarType::Float64.into(), ByteOrder::NATIVE);
+    /// let second_half = View { block: 0, datatype, byteorder, shape: &[2], offset: 16, strides: None };
+    /// let node = document.add_view(&second_half)?;
+    /// document.tree_mut().put("late", node)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.array("late")?.read::<f64>()?, [3.0, 4.0]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound` if there is no such block; `Usage` if `strides` are not one a dimension.

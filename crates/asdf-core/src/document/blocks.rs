@@ -32,6 +32,17 @@ impl Document {
     }
 
     /// Adds a block that a node may refer to by the index that is returned. It comes before a streamed last block.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document};
+    ///
+    /// let mut document = Document::new();
+    /// let index = document.add_block(b"bytes of any kind".to_vec(), Compression::None);
+    /// document.set("thumbnail", &index)?; // a number that only your own program knows to be a block's
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(*file.block(index)?.data()?, *b"bytes of any kind");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_block(&mut self, data: impl ReadAt + 'static, compression: Compression) -> usize {
         self.push_block(BlockData::New { data: Arc::new(data), compression, level: None })
     }
@@ -111,6 +122,18 @@ impl Document {
 
     /// Leaves out the blocks that no array refers to, and numbers the others anew. Blocks that only nodes with other
     /// tags know are left out too: their numbers have no meaning here.
+    ///
+    /// ```
+    /// use asdf_core::{Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// document.set_array("image", NewArray::new(&[3u16, 4], &[2])?)?; // a new one in its place
+    /// assert_eq!(document.block_count(), 2);
+    /// document.drop_unused_blocks();
+    /// assert_eq!(document.block_count(), 1);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn drop_unused_blocks(&mut self) {
         let sources = self.sources();
         let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
@@ -132,6 +155,19 @@ impl Document {
     }
 
     /// Stores every block with another compression. Blocks of the file that was opened are decoded when it is written.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Compression, Document};
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let mut document = Document::from_file(file);
+    /// document.recompress(Compression::Zlib, Some(9));
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.block(0)?.compression(), Compression::Zlib);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn recompress(&mut self, new: Compression, new_level: Option<u32>) {
         let last = self.blocks.len().saturating_sub(1);
         for (index, block) in self.blocks.iter_mut().enumerate() {

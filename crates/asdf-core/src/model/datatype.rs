@@ -7,6 +7,13 @@ use sciformats_core::{Result, slab};
 use crate::yaml::{CollectionStyle, NodeId, Tree, Value};
 
 /// A type without parts.
+///
+/// ```
+/// use asdf_core::ScalarType;
+///
+/// assert_eq!((ScalarType::Float64.name(), ScalarType::Float64.size()), ("float64", Some(8)));
+/// assert_eq!(ScalarType::Ucs4(10).size(), Some(40)); // texts of ten characters
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names are the standard's.
 pub enum ScalarType {
@@ -66,6 +73,13 @@ impl ScalarType {
     }
 
     /// Bytes that the byte order turns around together.
+    ///
+    /// ```
+    /// use asdf_core::ScalarType;
+    ///
+    /// assert_eq!(ScalarType::Complex128.word(), 8); // two floats of 8 bytes
+    /// assert_eq!(ScalarType::Ascii(10).word(), 1);
+    /// ```
     pub fn word(self) -> usize {
         match self {
             Self::Int16 | Self::UInt16 | Self::Float16 => 2,
@@ -86,6 +100,17 @@ impl ScalarType {
 }
 
 /// The type of an array's elements.
+///
+/// ```
+/// use asdf_core::{ByteOrder, Datatype, Field, ScalarType};
+///
+/// let star = Datatype::Struct(vec![
+///     Field::new("id", ScalarType::UInt32, ByteOrder::Little),
+///     Field::new("flux", ScalarType::Float64, ByteOrder::Little),
+/// ]);
+/// assert_eq!((star.size(), star.scalar()), (Some(12), None));
+/// assert_eq!(Datatype::from(ScalarType::Int16).scalar(), Some(ScalarType::Int16));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Datatype {
     /// A type without parts.
@@ -95,6 +120,19 @@ pub enum Datatype {
 }
 
 /// A field of a structured type.
+///
+/// ```
+/// use asdf_core::{Asdf, ByteOrder, Datatype, Document, Field, NewArray, ScalarType};
+///
+/// let order = ByteOrder::Little;
+/// let position = Field { shape: vec![3], ..Field::new("position", ScalarType::Float32, order) };
+/// let particle = Datatype::Struct(vec![Field::new("id", ScalarType::UInt8, order), position]);
+/// let mut document = Document::new();
+/// document.set_array("particles", NewArray::from_bytes(particle.clone(), order, &[2], vec![0; 26])?)?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.array("particles")?.datatype(), &particle);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
     /// The name; `f0`, `f1`, … for fields that have none.
@@ -115,6 +153,13 @@ impl From<ScalarType> for Datatype {
 
 impl Field {
     /// A field of one element.
+    ///
+    /// ```
+    /// use asdf_core::{ByteOrder, Datatype, Field, ScalarType};
+    ///
+    /// let id = Field::new("id", ScalarType::UInt32, ByteOrder::Little);
+    /// assert_eq!((id.datatype, id.shape), (Datatype::Scalar(ScalarType::UInt32), vec![]));
+    /// ```
     pub fn new(name: impl Into<String>, datatype: impl Into<Datatype>, byteorder: ByteOrder) -> Self {
         Self { name: name.into(), datatype: datatype.into(), byteorder, shape: Vec::new() }
     }
@@ -142,6 +187,14 @@ impl Datatype {
     }
 
     /// Brings packed elements stored in `order` into little-endian order, or back, in place.
+    ///
+    /// ```
+    /// use asdf_core::{ByteOrder, Datatype, ScalarType};
+    ///
+    /// let mut bytes = [0, 1, 0, 2];
+    /// Datatype::from(ScalarType::UInt16).swap_to_little(ByteOrder::Big, &mut bytes);
+    /// assert_eq!(bytes, [1, 0, 2, 0]);
+    /// ```
     pub fn swap_to_little(&self, order: ByteOrder, bytes: &mut [u8]) {
         match self {
             Self::Scalar(scalar) => order.convert(ByteOrder::Little, bytes, scalar.word()),
@@ -180,6 +233,14 @@ impl Datatype {
     }
 
     /// Reads the node of a `datatype`. `order` is the byte order of fields that name none.
+    ///
+    /// ```
+    /// use asdf_core::{ByteOrder, Datatype, ScalarType, Tree};
+    ///
+    /// let tree = Tree::parse("[ascii, 12]\n")?;
+    /// assert_eq!(Datatype::from_node(&tree, tree.root(), ByteOrder::Little)?, ScalarType::Ascii(12).into());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` at the node.
@@ -254,6 +315,14 @@ impl Datatype {
     }
 
     /// Adds a node that says this type.
+    ///
+    /// ```
+    /// use asdf_core::{Datatype, ScalarType, Tree};
+    ///
+    /// let mut tree = Tree::new();
+    /// let node = Datatype::from(ScalarType::Float64).to_node(&mut tree);
+    /// assert_eq!(tree.node(node).text(), Some("float64"));
+    /// ```
     pub fn to_node(&self, tree: &mut Tree) -> NodeId {
         match self {
             Self::Scalar(scalar @ (ScalarType::Ascii(length) | ScalarType::Ucs4(length))) => {
@@ -286,6 +355,13 @@ impl Field {
 }
 
 /// The name of a byte order.
+///
+/// ```
+/// use asdf_core::ByteOrder;
+/// use asdf_core::model::datatype::order_name;
+///
+/// assert_eq!(order_name(ByteOrder::Big), "big");
+/// ```
 pub fn order_name(order: ByteOrder) -> &'static str {
     match order {
         ByteOrder::Little => "little",

@@ -17,6 +17,16 @@ use crate::spec::yaml_frame;
 const PIECE: usize = 64 << 10;
 
 /// One block of a file.
+///
+/// ```
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let entry = file.block(0)?.entry();
+/// assert_eq!((entry.stored, entry.data_size()), (24, 24));
+/// assert_eq!(entry.data_offset(), entry.offset + 54); // behind the header
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEntry {
     /// Where its magic token stands.
@@ -34,6 +44,15 @@ impl BlockEntry {
     }
 
     /// The end of the space allocated to it.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let entry = file.block(0)?.entry();
+    /// assert!(entry.end() >= entry.data_offset() + entry.stored); // it may have room to grow
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn end(&self) -> u64 {
         let size = if self.header.is_streamed() { self.stored } else { self.header.allocated_size };
         self.data_offset().saturating_add(size)
@@ -46,6 +65,17 @@ impl BlockEntry {
 }
 
 /// What became of the block index.
+///
+/// ```
+/// use asdf_core::model::layout::IndexState;
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let IndexState::Valid(range) = &file.layout().index else { unreachable!() };
+/// assert_eq!(range.start, file.layout().content_end);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexState {
     /// There is none; it is optional.
@@ -62,6 +92,17 @@ pub enum IndexState {
 }
 
 /// Where everything is.
+///
+/// ```
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let layout = file.layout();
+/// assert_eq!(layout.blocks.len(), 1);
+/// assert_eq!(layout.tree.as_ref().map(|tree| tree.start), Some(layout.header_end));
+/// assert_eq!(layout.unexplained, None);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The first line and the comments.
@@ -84,6 +125,19 @@ pub struct Layout {
 
 impl Layout {
     /// Finds everything in `storage`.
+    ///
+    /// ```
+    /// use asdf_core::Limits;
+    /// use asdf_core::model::layout::Layout;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let bytes = document.to_bytes()?;
+    /// let layout = Layout::locate(&bytes, &Limits::default())?; // the tree is not parsed
+    /// assert_eq!(layout.blocks[0].data_size(), 24);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Malformed`] for a header, tree or block that the standard does not allow; `LimitExceeded` for more
@@ -116,6 +170,16 @@ impl Layout {
     }
 
     /// The first byte that the tree cannot grow into: the first block, or the end of the file.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let layout = file.layout();
+    /// let room = layout.tree.as_ref().map(|tree| layout.tree_room_end() - tree.start);
+    /// assert!(room > Some(100)); // what the text of a new tree may have
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn tree_room_end(&self) -> u64 {
         self.blocks.first().map_or(self.len, |block| block.offset)
     }

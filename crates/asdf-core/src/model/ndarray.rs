@@ -9,6 +9,19 @@ use super::inline;
 use crate::yaml::{NodeId, Tree, Value};
 
 /// Where the bytes of an array are.
+///
+/// ```
+/// use asdf_core::model::ndarray::Source;
+/// use asdf_core::{Asdf, Document, NewArray, Storage};
+///
+/// let mut document = Document::new();
+/// document.set_array("stored", NewArray::new(&[1u8, 2], &[2])?)?;
+/// document.set_array("written", NewArray::new(&[1u8, 2], &[2])?.with_storage(Storage::Inline))?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.array("stored")?.description().source, Source::Block(0));
+/// assert_eq!(file.array("written")?.description().source, Source::Inline(vec![1, 2]));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// In a block of the file; negative numbers count from the last.
@@ -20,6 +33,18 @@ pub enum Source {
 }
 
 /// Which elements are missing.
+///
+/// ```
+/// use asdf_core::model::ndarray::Mask;
+/// use asdf_core::{Asdf, Document, NewArray, NewMask};
+///
+/// let mut document = Document::new();
+/// let flux = NewArray::new(&[1.5, -999.0], &[2])?;
+/// document.set_array("flux", flux.with_mask(NewMask::Value(-999.0)))?;
+/// let file = Asdf::from_bytes(document.to_bytes()?)?;
+/// assert_eq!(file.array("flux")?.description().mask, Mask::Value(-999.0));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mask {
     /// None.
@@ -33,6 +58,17 @@ pub enum Mask {
 }
 
 /// An array as the tree describes it.
+///
+/// ```
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let image = file.array("image")?;
+/// let description = image.description();
+/// assert_eq!(description.shape, [Some(2), Some(3)]);
+/// assert_eq!((description.offset, &description.strides), (0, &None));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct NdArray {
     /// Where the bytes are.
@@ -54,12 +90,34 @@ pub struct NdArray {
 }
 
 /// Whether a node is an array by its tag.
+///
+/// ```
+/// use asdf_core::model::ndarray::is_ndarray;
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let tree = file.tree();
+/// let arrays = tree.reachable().into_iter().filter(|&node| is_ndarray(tree, node)).count();
+/// assert_eq!(arrays, 1);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 pub fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
     tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-"))
 }
 
 impl NdArray {
     /// Reads the node of an array: a mapping, or the elements themselves.
+    ///
+    /// ```
+    /// use asdf_core::model::ndarray::NdArray;
+    /// use asdf_core::{ScalarType, Tree};
+    ///
+    /// let tree = Tree::parse("{source: 0, datatype: float32, byteorder: little, shape: ['*', 3]}\n")?;
+    /// let rows = NdArray::from_node(&tree, tree.root())?;
+    /// assert_eq!((rows.datatype, rows.shape), (ScalarType::Float32.into(), vec![None, Some(3)]));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` at the node, if it does not say what an array must; `LimitExceeded`.
@@ -178,6 +236,17 @@ impl NdArray {
     }
 
     /// The dimensions, given how many bytes there are, and the strides: what a strided walk needs.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    /// use asdf_core::model::ndarray::NdArray;
+    ///
+    /// let tree = Tree::parse("{source: 0, datatype: float32, byteorder: little, shape: ['*', 3]}\n")?;
+    /// let rows = NdArray::from_node(&tree, tree.root())?;
+    /// let (shape, strides) = rows.dimensions(60)?; // a block of 60 bytes
+    /// assert_eq!((shape, strides), (vec![5, 3], vec![12, 4]));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` for a size or an extent that leaves the bytes or 64 bits.

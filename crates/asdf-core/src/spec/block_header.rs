@@ -28,6 +28,13 @@ pub const PREFIX: usize = 6;
 pub const MIN_SIZE: u16 = 48;
 
 /// The label of a compression: four bytes, zeros for none.
+///
+/// ```
+/// use asdf_core::spec::block_header::Label;
+///
+/// assert_eq!(Label(*b"lz4\0").to_string(), "lz4");
+/// assert!(Label::NONE.is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Label(pub [u8; 4]);
 
@@ -49,6 +56,18 @@ impl std::fmt::Display for Label {
 }
 
 /// What stands before the bytes of a block.
+///
+/// ```
+/// use asdf_core::spec::block_header::Label;
+///
+/// # let mut document = asdf_core::Document::new();
+/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// let header = file.block(0)?.entry().header;
+/// assert_eq!((header.flags, header.compression), (0, Label::NONE));
+/// assert_eq!((header.used_size, header.data_size), (24, 24));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
     /// Bytes of the header after the field of this name.
@@ -82,6 +101,20 @@ impl BlockHeader {
     }
 
     /// Reads a header without the surplus that `header_size` may declare.
+    ///
+    /// ```
+    /// use asdf_core::spec::block_header::BlockHeader;
+    /// use sciformats_core::fault::locate;
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// # let bytes = document.to_bytes()?;
+    /// let entry = file.block(0)?.entry();
+    /// let header = locate("block header", entry.offset, &bytes[entry.offset as usize..], BlockHeader::parse)?;
+    /// assert_eq!(header, entry.header);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("magic token", |i| match take(MAGIC.len())(i)? {
             (rest, magic) if magic == MAGIC => Ok((rest, ())),
@@ -113,6 +146,16 @@ impl BlockHeader {
     }
 
     /// Appends the header, a declared surplus as zeros.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let mut bytes = Vec::new();
+    /// file.block(0)?.entry().header.encode(&mut bytes);
+    /// assert_eq!((&bytes[..4], bytes.len()), (&b"\xD3BLK"[..], 54));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&self.header_size.to_be_bytes());

@@ -20,6 +20,14 @@ use super::line;
 pub const TOKEN: &[u8] = b"#ASDF BLOCK INDEX";
 
 /// The offsets of the blocks from the start of the file, as stored.
+///
+/// ```
+/// use asdf_core::spec::block_index::BlockIndex;
+///
+/// let mut text = Vec::new();
+/// BlockIndex { offsets: vec![2043, 16340] }.encode(&mut text);
+/// assert_eq!(text, b"#ASDF BLOCK INDEX\n%YAML 1.1\n---\n- 2043\n- 16340\n...\n");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockIndex {
     /// One offset a block.
@@ -28,6 +36,15 @@ pub struct BlockIndex {
 
 impl BlockIndex {
     /// Reads the index with its first line; zeros after it are left.
+    ///
+    /// ```
+    /// use asdf_core::spec::block_index::BlockIndex;
+    /// use sciformats_core::fault::locate;
+    ///
+    /// let text = b"#ASDF BLOCK INDEX\n%YAML 1.1\n--- [2043, 16340]\n...\n";
+    /// assert_eq!(locate("block index", 0, text, BlockIndex::parse)?.offsets, [2043, 16340]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let Some((_, rest)) = line(i).filter(|(text, _)| *text == TOKEN) else {
             return field("first line", |i| fail(i, FaultKind::Signature))(i);

@@ -18,6 +18,13 @@ pub const TOKEN: &[u8] = b"#ASDF";
 pub const FORMAT_VERSION: Version = Version { major: 1, minor: 0, patch: 0 };
 
 /// A version of three numbers.
+///
+/// ```
+/// use asdf_core::{Document, Version};
+///
+/// assert!(Document::new().standard() > Version::new(1, 5, 0));
+/// assert_eq!(Version::new(1, 6, 0).to_string(), "1.6.0");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// Incompatible changes.
@@ -35,6 +42,13 @@ impl Version {
     }
 
     /// Three numbers with dots between them, and nothing else.
+    ///
+    /// ```
+    /// use asdf_core::Version;
+    ///
+    /// assert_eq!(Version::from_text("1.6.0"), Some(Version::new(1, 6, 0)));
+    /// assert_eq!(Version::from_text("1.6"), None);
+    /// ```
     pub fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.split('.').map(|part| {
             let plain = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -52,6 +66,16 @@ impl fmt::Display for Version {
 }
 
 /// The first line and the comment lines.
+///
+/// ```
+/// use asdf_core::{Asdf, Version};
+///
+/// let file = Asdf::from_bytes("#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n#of my own\n%YAML 1.1\n---\n{}\n...\n")?;
+/// let header = &file.layout().header;
+/// assert_eq!((header.format, header.standard), (Version::new(1, 0, 0), Some(Version::new(1, 5, 0))));
+/// assert_eq!(header.comments, ["ASDF_STANDARD 1.5.0", "of my own"]);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The version of the file format.
@@ -64,6 +88,15 @@ pub struct Header {
 
 impl Header {
     /// The header of a new file.
+    ///
+    /// ```
+    /// use asdf_core::Version;
+    /// use asdf_core::spec::header_line::Header;
+    ///
+    /// let mut text = Vec::new();
+    /// Header::new(Version::new(1, 6, 0)).encode(&mut text);
+    /// assert_eq!(text, b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n");
+    /// ```
     pub fn new(standard: Version) -> Self {
         Self {
             format: FORMAT_VERSION,
@@ -73,6 +106,16 @@ impl Header {
     }
 
     /// Reads the first line and every line after it that begins with `#`.
+    ///
+    /// ```
+    /// use asdf_core::Version;
+    /// use asdf_core::spec::header_line::Header;
+    /// use sciformats_core::fault::locate;
+    ///
+    /// let header = locate("header", 0, b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n", Header::parse)?;
+    /// assert_eq!(header.standard, Some(Version::new(1, 6, 0)));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (mut rest, format) = field("version", first_line)(i)?;
         let mut comments = Vec::new();

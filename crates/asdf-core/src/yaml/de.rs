@@ -40,6 +40,15 @@ impl Tree {
 
     /// As [`deserialize`](Self::deserialize), of the node at a path.
     ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("meta: {exposure: 30.0, filters: [red, blue]}\n")?;
+    /// assert_eq!(tree.get_as::<f64>("meta/exposure")?, 30.0);
+    /// assert_eq!(tree.get_as::<Vec<String>>("meta/filters")?, ["red", "blue"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `NotFound`; as [`deserialize`](Self::deserialize).
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Result<T> {

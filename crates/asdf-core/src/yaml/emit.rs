@@ -17,6 +17,15 @@ const SIMPLE_KEY: usize = 128;
 impl Tree {
     /// The document from `%YAML 1.1` to `...`, each line with `\n`.
     ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::parse("gain: 0x1F   # as it was written\nfilters: [red, blue]\n")?;
+    /// tree.set("exposure", &30.0)?;
+    /// assert_eq!(tree.to_text()?, "%YAML 1.1\n---\ngain: 0x1F\nfilters: [red, blue]\nexposure: 30.0\n...\n");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `LimitExceeded` if it nests deeper than its limits allow.
     pub fn to_text(&self) -> Result<String> {

@@ -3,6 +3,16 @@
 use std::fmt;
 
 /// A whole number: a sign, and a magnitude in 32-bit words, the least significant first and no zero word last.
+///
+/// ```
+/// use asdf_core::yaml::Integer;
+///
+/// let two_to_128 = Integer::new(false, vec![0, 0, 0, 0, 1]);
+/// assert_eq!(two_to_128.to_string(), "340282366920938463463374607431768211456");
+/// assert!(i128::try_from(&two_to_128).is_err());
+/// assert_eq!(i128::try_from(&Integer::from(-5))?, -5);
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Integer {
     negative: bool,
@@ -11,6 +21,14 @@ pub struct Integer {
 
 impl Integer {
     /// The number with these words, least significant first. Zero has no sign.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Integer;
+    ///
+    /// let number = Integer::new(true, vec![7, 1]);
+    /// assert_eq!((number.is_negative(), number.words()), (true, &[7, 1][..]));
+    /// assert_eq!(number.to_string(), "-4294967303");
+    /// ```
     pub fn new(negative: bool, mut words: Vec<u32>) -> Self {
         while words.last() == Some(&0) {
             words.pop();
@@ -31,6 +49,14 @@ impl Integer {
     /// The number that `digits` of a base up to 36 write; underscores are passed over. `None` for anything else.
     ///
     /// The work grows with the square of the number of digits: the caller bounds it.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Integer;
+    ///
+    /// let number = Integer::from_digits(false, "FF_FF", 16);
+    /// assert_eq!(number.map(|number| number.to_string()), Some("65535".into()));
+    /// assert_eq!(Integer::from_digits(false, "12x", 10), None);
+    /// ```
     pub fn from_digits(negative: bool, digits: &str, base: u32) -> Option<Self> {
         let mut words: Vec<u32> = Vec::new();
         let mut any = false;

@@ -14,6 +14,19 @@ impl Tree {
     /// The pairs of a mapping as readers see them: of a repeated key the last value at the first place, and merge keys
     /// (`<<`) unfolded before the mapping's own keys; `None` for other nodes.
     ///
+    /// ```
+    /// use asdf_core::{Error, Tree};
+    ///
+    /// let tree = Tree::parse("base: &b {gain: 1, dark: 0}\ncam: {<<: *b, gain: 2}\n")?;
+    /// let cam = tree.get("cam").ok_or(Error::not_found("node", "cam"))?;
+    /// let mut pairs = Vec::new();
+    /// for (key, value) in tree.pairs(cam)?.unwrap_or_default() {
+    ///     pairs.push((tree.node(key).text(), tree.node(value).text()));
+    /// }
+    /// assert_eq!(pairs, [(Some("gain"), Some("2")), (Some("dark"), Some("0"))]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Malformed`] for a merge key whose value is no mapping; `LimitExceeded`.
     pub fn pairs(&self, id: NodeId) -> Result<Option<Vec<(NodeId, NodeId)>>> {
@@ -77,6 +90,15 @@ impl Tree {
     }
 
     /// The value under a string key of a mapping.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("{gain: 1.5, a/b: 2}\n")?;
+    /// let value = tree.child(tree.root(), "a/b"); // a key as it is, no path
+    /// assert_eq!(value.and_then(|value| tree.node(value).text()), Some("2"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn child(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
         let entries = self.entries(mapping)?;
         let found = self.find_key(mapping, key);
@@ -103,6 +125,16 @@ impl Tree {
     }
 
     /// Puts `value` under a string key of a mapping: in the place of the value there, or at the end.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// let (root, unit) = (tree.root(), tree.add_str("km/s"));
+    /// tree.insert(root, "unit", unit)?;
+    /// assert_eq!(tree.get_as::<String>("unit")?, "km/s");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if `mapping` is none.

@@ -12,6 +12,16 @@ fn unescaped(step: &str) -> Cow<'_, str> {
 }
 
 /// A name as one step of a path.
+///
+/// ```
+/// use asdf_core::Tree;
+/// use asdf_core::yaml::path::escaped;
+///
+/// let tree = Tree::parse("{km/s: 7}\n")?;
+/// assert!(tree.get(&escaped("km/s")).is_some());
+/// assert_eq!(escaped("km/s"), "km~1s");
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -38,6 +48,15 @@ impl Tree {
     }
 
     /// As [`get`](Self::get), from another node on.
+    ///
+    /// ```
+    /// use asdf_core::{Error, Tree};
+    ///
+    /// let tree = Tree::parse("stars: [{name: Vega, flux: [1.5, 2.5]}]\n")?;
+    /// let star = tree.get("stars/0").ok_or(Error::not_found("node", "stars/0"))?;
+    /// assert_eq!(tree.get_from(star, "flux/1"), tree.get("stars/0/flux/1"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn get_from(&self, start: NodeId, path: &str) -> Option<NodeId> {
         steps(path).try_fold(start, |at, step| self.step(at, &step))
     }
@@ -59,6 +78,17 @@ impl Tree {
 
     /// Puts a node at a path. Mappings on the way are made where nothing is; the index one past the end of a sequence
     /// appends.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::parse("filters: [red]\n")?;
+    /// let (blue, exposure) = (tree.add_str("blue"), tree.add_plain("30.0"));
+    /// tree.put("filters/1", blue)?; // one past the end: appends
+    /// tree.put("meta/exposure", exposure)?; // makes `meta`
+    /// assert_eq!(tree.get_as::<Vec<String>>("filters")?, ["red", "blue"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the path is empty, or leads through a scalar or past the end of a sequence.
@@ -99,6 +129,15 @@ impl Tree {
     }
 
     /// Takes the entry at a path out of its mapping or sequence; returns its node.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::parse("{gain: 1.5, dark: 0}\n")?;
+    /// let dark = tree.remove("dark")?;
+    /// assert_eq!((tree.node(dark).text(), tree.get("dark")), (Some("0"), None));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `NotFound`.

@@ -13,6 +13,21 @@ use super::timestamp::{self, Reading, Timestamp};
 const MAX_DIGITS: usize = 4300;
 
 /// The value of a scalar. `Display` writes a text that, as a plain scalar, means the same (strings and bytes aside).
+///
+/// ```
+/// use asdf_core::Tree;
+/// use asdf_core::yaml::Value;
+///
+/// let tree = Tree::parse("[017, 1:30, no, 1e5, 2024-05-17]\n")?; // as YAML 1.1 has it
+/// let mut values = Vec::new();
+/// for &item in tree.items(tree.root()).unwrap_or_default() {
+///     values.extend(tree.value(item)?);
+/// }
+/// assert_eq!(values[..3], [Value::Int(15), Value::Int(90), Value::Bool(false)]);
+/// assert_eq!(values[3].as_str(), Some("1e5")); // a text: a number would have a point
+/// assert_eq!(values[4].to_string(), "2024-05-17");
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// `~`, `null`, or nothing.
@@ -48,6 +63,13 @@ impl Value<'_> {
     }
 
     /// The number, if it is one; whole numbers are rounded to the nearest.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Value;
+    ///
+    /// assert_eq!((Value::Int(3).as_f64(), Value::Float(0.5).as_f64()), (Some(3.0), Some(0.5)));
+    /// assert_eq!(Value::Bool(true).as_f64(), None);
+    /// ```
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(value) => Some(*value as f64),
@@ -58,6 +80,13 @@ impl Value<'_> {
     }
 
     /// The whole number, if it is one that fits.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Value;
+    ///
+    /// assert_eq!(Value::Int(300).as_int::<u16>(), Some(300));
+    /// assert_eq!(Value::Int(300).as_int::<u8>(), None);
+    /// ```
     pub fn as_int<T: TryFrom<i128>>(&self) -> Option<T> {
         match self {
             Self::Int(value) => T::try_from(*value).ok(),
@@ -66,6 +95,13 @@ impl Value<'_> {
     }
 
     /// The text, if it is one.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Value;
+    ///
+    /// assert_eq!(Value::Str("M31".into()).as_str(), Some("M31"));
+    /// assert_eq!(Value::Int(31).as_str(), None);
+    /// ```
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Str(text) => Some(text),
@@ -90,6 +126,13 @@ impl fmt::Display for Value<'_> {
 }
 
 /// The shortest text that reads as the same number in YAML 1.1 and 1.2: with a point, and a sign in the exponent.
+///
+/// ```
+/// use asdf_core::yaml::resolve::float_text;
+///
+/// assert_eq!((float_text(3.0), float_text(1e300)), ("3.0".into(), "1.0e+300".into()));
+/// assert_eq!(float_text(f64::NAN), ".nan");
+/// ```
 pub fn float_text(value: f64) -> String {
     if value.is_nan() {
         return ".nan".into();

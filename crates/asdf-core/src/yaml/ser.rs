@@ -30,6 +30,16 @@ impl Tree {
     /// Adds a node of any value that serde can serialize: structs and maps as mappings, unit variants as strings,
     /// other variants as mappings of one pair.
     ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// let filters = tree.add_serialized(&["red", "blue"])?;
+    /// tree.put("meta/filters", filters)?;
+    /// assert_eq!(tree.get_as::<Vec<String>>("meta/filters")?, ["red", "blue"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Usage` if the value's own serialization fails.
     pub fn add_serialized<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<NodeId> {
@@ -39,6 +49,16 @@ impl Tree {
     }
 
     /// Serializes a value and puts it at a path; see [`put`](Tree::put).
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// tree.set("meta/exposure", &30.0)?;
+    /// tree.set("meta/observer", "Hubble")?;
+    /// assert_eq!(tree.get_as::<f64>("meta/exposure")?, 30.0);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).

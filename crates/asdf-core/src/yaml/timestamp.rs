@@ -3,6 +3,16 @@
 use std::fmt;
 
 /// A date, or a date and a time. `Display` is ISO 8601.
+///
+/// ```
+/// use asdf_core::Tree;
+/// use asdf_core::yaml::Value;
+///
+/// let tree = Tree::parse("2024-05-17\n")?;
+/// let Some(Value::Timestamp(day)) = tree.value(tree.root())? else { unreachable!() };
+/// assert_eq!((day.year, day.month, day.day, day.time), (2024, 5, 17, None));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     /// 0 to 9999.
@@ -16,6 +26,17 @@ pub struct Timestamp {
 }
 
 /// The time of a day.
+///
+/// ```
+/// use asdf_core::Tree;
+/// use asdf_core::yaml::Value;
+///
+/// let tree = Tree::parse("2024-05-17T20:15:00.5+02:00\n")?;
+/// let Some(Value::Timestamp(moment)) = tree.value(tree.root())? else { unreachable!() };
+/// let parts = moment.time.map(|time| (time.hour, time.minute, time.microsecond, time.offset));
+/// assert_eq!(parts, Some((20, 15, 500_000, Some(120))));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Time {
     /// 0 to 23.
@@ -32,6 +53,13 @@ pub struct Time {
 
 impl Timestamp {
     /// The moment so many seconds after the beginning of 1970, in UTC; `None` after the year 9999.
+    ///
+    /// ```
+    /// use asdf_core::yaml::Timestamp;
+    ///
+    /// let moment = Timestamp::from_unix(951_868_799);
+    /// assert_eq!(moment.map(|moment| moment.to_string()), Some("2000-02-29T23:59:59+00:00".into()));
+    /// ```
     pub fn from_unix(seconds: u64) -> Option<Self> {
         const DAY: u64 = 86_400;
         // Days since 1 March of the year 0, counted in periods of 400 years, 100 years, 4 years and 1 year: so the day

@@ -9,6 +9,15 @@ use super::resolve::{self, Value};
 use super::{ASDF_PREFIX, YAML_PREFIX};
 
 /// A node of one [`Tree`]. An id means nothing in another tree.
+///
+/// ```
+/// use asdf_core::Tree;
+///
+/// let tree = Tree::parse("dark: &d [0, 1]\nsame: *d\n")?;
+/// assert_eq!(tree.get("dark"), tree.get("same")); // an alias is the node itself
+/// assert_eq!(tree.id(tree.root().number()), Some(tree.root()));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(super) u32);
 
@@ -20,6 +29,17 @@ impl NodeId {
 }
 
 /// How a scalar is written.
+///
+/// ```
+/// use asdf_core::yaml::{Content, Node, ScalarStyle, Tree};
+///
+/// let mut tree = Tree::new();
+/// let note = Content::Scalar { text: "first line\nsecond line\n".into(), style: ScalarStyle::Literal };
+/// let node = tree.add(Node::new(note));
+/// tree.put("note", node)?;
+/// assert!(tree.to_text()?.contains("note: |\n  first line\n  second line\n"));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarStyle {
     /// `text`: its type follows from the text.
@@ -35,6 +55,16 @@ pub enum ScalarStyle {
 }
 
 /// How a sequence or a mapping is written.
+///
+/// ```
+/// use asdf_core::yaml::{CollectionStyle, Tree};
+///
+/// let mut tree = Tree::parse("filters: [red, blue]\n")?;
+/// let filters = tree.get("filters").unwrap_or(tree.root());
+/// tree.set_style(filters, CollectionStyle::Block);
+/// assert_eq!(tree.to_text()?, "%YAML 1.1\n---\nfilters:\n- red\n- blue\n...\n");
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CollectionStyle {
     /// By indentation, one entry a line.
@@ -44,6 +74,19 @@ pub enum CollectionStyle {
 }
 
 /// What a node holds.
+///
+/// ```
+/// use asdf_core::yaml::{Content, Tree};
+///
+/// let tree = Tree::parse("filters: [red, blue]\n")?;
+/// let sizes: Vec<usize> = tree.reachable().into_iter().map(|node| match &tree.node(node).content {
+///     Content::Scalar { text, .. } => text.len(),
+///     Content::Sequence { items, .. } => items.len(),
+///     Content::Mapping { entries, .. } => entries.len(),
+/// }).collect();
+/// assert_eq!(sizes, [1, 7, 2, 3, 4]); // the mapping, its key, the sequence, its items
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A text whose meaning [`Tree::value`] resolves.
@@ -70,6 +113,16 @@ pub enum Content {
 }
 
 /// A node: a tag and an anchor, if it has them, and its content.
+///
+/// ```
+/// use asdf_core::Tree;
+///
+/// let tree = Tree::parse("dark: !!str &d 017\n")?;
+/// let node = tree.node(tree.get("dark").unwrap_or(tree.root()));
+/// assert_eq!((node.text(), node.tag.as_deref()), (Some("017"), Some("tag:yaml.org,2002:str")));
+/// assert_eq!(node.anchor.as_deref(), Some("d"));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The tag in full: handles are resolved, `!!int` is `tag:yaml.org,2002:int`.
@@ -98,6 +151,17 @@ impl Node {
 }
 
 /// A YAML document: directives and nodes.
+///
+/// ```
+/// use asdf_core::Tree;
+///
+/// let mut tree = Tree::parse("meta: {exposure: 30.0, filters: [red, blue]}\n")?;
+/// assert_eq!(tree.get_as::<f64>("meta/exposure")?, 30.0);
+/// tree.set("meta/observer", "Hubble")?;
+/// let root = tree.to_text()?;
+/// assert!(root.contains("{exposure: 30.0, filters: [red, blue], observer: Hubble}"));
+/// # Ok::<(), asdf_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub(super) nodes: Vec<Node>,
@@ -116,6 +180,15 @@ impl Default for Tree {
 
 impl Tree {
     /// A tree whose root is an empty mapping, with the handle `!` for the standard's tags.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// tree.set("target", "M31")?;
+    /// assert_eq!(tree.to_text()?, "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\ntarget: M31\n...\n");
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn new() -> Self {
         let mut tree = Self {
             nodes: Vec::new(),
@@ -131,6 +204,15 @@ impl Tree {
 
     /// Parses a document: directives, `---`, one node, and `...` or the end.
     ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("%YAML 1.1\n---\ntarget: M31\n...\n")?;
+    /// assert_eq!(tree.get_as::<String>("target")?, "M31");
+    /// assert_eq!(Tree::parse("a: [1, 2\n").unwrap_err().offset(), Some(9)); // where the bracket is missed
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Malformed`] in the `tree` at the offset in `text`; `LimitExceeded` for nesting and node counts.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self> {
@@ -138,6 +220,14 @@ impl Tree {
     }
 
     /// As [`parse`](Self::parse), of a text that stands at `base` in its file, within `limits`.
+    ///
+    /// ```
+    /// use asdf_core::{Limits, Tree};
+    ///
+    /// let tree = Tree::parse_at(b"target: M31\n", 1000, &Limits::default())?;
+    /// assert_eq!(tree.node(tree.root()).offset, 1000);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -175,6 +265,17 @@ impl Tree {
 
     /// Adds a `%TAG` directive, so that tags with `prefix` are written with `handle` (`!name!`).
     ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// tree.add_handle("!survey!", "tag:example.org:survey/")?;
+    /// let node = tree.set("star", "Vega")?;
+    /// tree.set_tag(node, "tag:example.org:survey/star-1.0.0");
+    /// assert!(tree.to_text()?.contains("star: !survey!star-1.0.0 Vega"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the handle is not `!`, or letters, digits and hyphens between two `!`.
     pub fn add_handle(&mut self, handle: &str, prefix: &str) -> Result<()> {
@@ -210,12 +311,35 @@ impl Tree {
     }
 
     /// The node of an id, to be changed; `None` for the id of another tree.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// let dark = tree.set("dark", &[0, 1])?;
+    /// if let Some(node) = tree.node_mut(dark) {
+    ///     node.anchor = Some("dark".into());
+    /// }
+    /// tree.put("same", dark)?;
+    /// assert!(tree.to_text()?.contains("same: *dark"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.keys.forget(id);
         self.nodes.get_mut(id.0 as usize)
     }
 
     /// Adds a node that nothing refers to yet.
+    ///
+    /// ```
+    /// use asdf_core::yaml::{Content, Node, ScalarStyle, Tree};
+    ///
+    /// let mut tree = Tree::new();
+    /// let node = tree.add(Node::new(Content::Scalar { text: "M31".into(), style: ScalarStyle::Double }));
+    /// tree.put("target", node)?; // now something refers to it
+    /// assert!(tree.to_text()?.contains("target: \"M31\""));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add(&mut self, node: Node) -> NodeId {
         // Four billion nodes are 400 GB; the arena cannot get there.
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
@@ -224,6 +348,17 @@ impl Tree {
     }
 
     /// Adds a string, in quotes if its text would mean something else.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// let (name, code) = (tree.add_str("Vega"), tree.add_str("017"));
+    /// tree.put("name", name)?;
+    /// tree.put("code", code)?;
+    /// assert!(tree.to_text()?.contains("name: Vega\ncode: '017'\n"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_str(&mut self, text: impl Into<String>) -> NodeId {
         let text = text.into();
         let style = if resolve::is_plain_string(&text) { ScalarStyle::Plain } else { ScalarStyle::Single };
@@ -231,11 +366,31 @@ impl Tree {
     }
 
     /// Adds a plain scalar: a number, `null`, or any text that means by itself what it should.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    /// use asdf_core::yaml::Value;
+    ///
+    /// let mut tree = Tree::new();
+    /// let gain = tree.add_plain("0x1F");
+    /// assert_eq!(tree.value(gain)?, Some(Value::Int(31)));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_plain(&mut self, text: impl Into<String>) -> NodeId {
         self.add(Node::new(Content::Scalar { text: text.into(), style: ScalarStyle::Plain }))
     }
 
     /// Adds a scalar of a value.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    /// use asdf_core::yaml::Value;
+    ///
+    /// let mut tree = Tree::new();
+    /// let node = tree.add_value(&Value::Bytes(b"raw".to_vec()));
+    /// assert_eq!(tree.value(node)?, Some(Value::Bytes(b"raw".to_vec())));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_value(&mut self, value: &Value<'_>) -> NodeId {
         if let Value::Str(text) = value {
             return self.add_str(text.as_ref());
@@ -248,16 +403,48 @@ impl Tree {
     }
 
     /// Adds a sequence.
+    ///
+    /// ```
+    /// use asdf_core::yaml::{CollectionStyle, Tree};
+    ///
+    /// let mut tree = Tree::new();
+    /// let items = ["red", "blue"].map(|name| tree.add_str(name)).to_vec();
+    /// let filters = tree.add_sequence(items, CollectionStyle::Flow);
+    /// tree.put("filters", filters)?;
+    /// assert!(tree.to_text()?.contains("filters: [red, blue]"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_sequence(&mut self, items: Vec<NodeId>, style: CollectionStyle) -> NodeId {
         self.add(Node::new(Content::Sequence { items, style }))
     }
 
     /// Adds a mapping.
+    ///
+    /// ```
+    /// use asdf_core::yaml::{CollectionStyle, Tree};
+    ///
+    /// let mut tree = Tree::new();
+    /// let pair = (tree.add_str("gain"), tree.add_plain("1.5"));
+    /// let camera = tree.add_mapping(vec![pair], CollectionStyle::Flow);
+    /// tree.put("camera", camera)?;
+    /// assert!(tree.to_text()?.contains("camera: {gain: 1.5}"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn add_mapping(&mut self, entries: Vec<(NodeId, NodeId)>, style: CollectionStyle) -> NodeId {
         self.add(Node::new(Content::Mapping { entries, style }))
     }
 
     /// Gives a sequence or a mapping another style; scalars stay as they are.
+    ///
+    /// ```
+    /// use asdf_core::yaml::{CollectionStyle, Tree};
+    ///
+    /// let mut tree = Tree::new();
+    /// let shape = tree.set("shape", &[640, 480])?;
+    /// tree.set_style(shape, CollectionStyle::Flow);
+    /// assert!(tree.to_text()?.contains("shape: [640, 480]"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn set_style(&mut self, id: NodeId, new: CollectionStyle) {
         let content = self.node_mut(id).map(|node| &mut node.content);
         if let Some(Content::Sequence { style, .. } | Content::Mapping { style, .. }) = content {
@@ -266,6 +453,17 @@ impl Tree {
     }
 
     /// Appends an item to a sequence.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// let filters = tree.set("filters", &["red"])?;
+    /// let blue = tree.add_str("blue");
+    /// tree.push(filters, blue)?;
+    /// assert_eq!(tree.get_as::<Vec<String>>("filters")?, ["red", "blue"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the node is no sequence.
@@ -280,6 +478,17 @@ impl Tree {
     }
 
     /// Gives a node a tag, in full.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    /// use asdf_core::yaml::ASDF_PREFIX;
+    ///
+    /// let mut tree = Tree::new();
+    /// let unit = tree.set("unit", "km/s")?;
+    /// tree.set_tag(unit, format!("{ASDF_PREFIX}unit/unit-1.0.0"));
+    /// assert!(tree.to_text()?.contains("unit: !unit/unit-1.0.0 km/s"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn set_tag(&mut self, id: NodeId, tag: impl Into<Arc<str>>) {
         if let Some(node) = self.node_mut(id) {
             node.tag = Some(tag.into());
@@ -287,6 +496,15 @@ impl Tree {
     }
 
     /// The tag of a node, in full.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("%TAG ! tag:stsci.edu:asdf/\n---\n!unit/unit-1.0.0 km/s\n")?;
+    /// assert_eq!(tree.tag(tree.root()), Some("tag:stsci.edu:asdf/unit/unit-1.0.0"));
+    /// assert_eq!(tree.asdf_tag(tree.root()), Some("unit/unit-1.0.0"));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn tag(&self, id: NodeId) -> Option<&str> {
         self.node(id).tag.as_deref()
     }
@@ -297,6 +515,18 @@ impl Tree {
     }
 
     /// What a scalar means; `None` for sequences and mappings.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    /// use asdf_core::yaml::Value;
+    ///
+    /// let tree = Tree::parse("[0x1F, '0x1F']\n")?;
+    /// let items = tree.items(tree.root()).unwrap_or_default();
+    /// assert_eq!(tree.value(items[0])?, Some(Value::Int(31)));
+    /// assert_eq!(tree.value(items[1])?, Some(Value::Str("0x1F".into())));
+    /// assert_eq!(tree.value(tree.root())?, None);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Malformed`] at the node for a text that its type does not allow, as `2001-02-30`.
@@ -313,6 +543,16 @@ impl Tree {
     }
 
     /// The items of a sequence; `None` for other nodes.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("[red, blue]\n")?;
+    /// let items = tree.items(tree.root()).unwrap_or_default();
+    /// let names: Vec<_> = items.iter().map(|&item| tree.node(item).text()).collect();
+    /// assert_eq!(names, [Some("red"), Some("blue")]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn items(&self, id: NodeId) -> Option<&[NodeId]> {
         match &self.node(id).content {
             Content::Sequence { items, .. } => Some(items),
@@ -321,6 +561,16 @@ impl Tree {
     }
 
     /// The pairs of a mapping as they stand in the file; `None` for other nodes.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("{gain: 1.5, dark: 0}\n")?;
+    /// let entries = tree.entries(tree.root()).unwrap_or_default();
+    /// let keys: Vec<_> = entries.iter().map(|(key, _)| tree.node(*key).text()).collect();
+    /// assert_eq!(keys, [Some("gain"), Some("dark")]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn entries(&self, id: NodeId) -> Option<&[(NodeId, NodeId)]> {
         match &self.node(id).content {
             Content::Mapping { entries, .. } => Some(entries),

@@ -13,6 +13,15 @@ use super::tree::{CollectionStyle, NodeId, Tree};
 impl Tree {
     /// A subtree as a `serde_yaml::Value`. Tags other than YAML's own are kept, in full.
     ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("gain: 0x1F\nfilters: [red, blue]\n")?;
+    /// let value = tree.to_yaml_value(tree.root())?;
+    /// assert_eq!((value["gain"].as_i64(), value["filters"][1].as_str()), (Some(31), Some("blue")));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `LimitExceeded` for a cycle, or aliases that unfold to more than the tree's limits allow; `Malformed` for
     /// scalars that their types do not allow.
@@ -53,6 +62,16 @@ impl Tree {
     }
 
     /// Adds a node of a `serde_yaml::Value`. Its tags are taken as they are in full.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::new();
+    /// let node = tree.add_yaml_value(&serde_yaml::Value::from(vec!["red", "blue"]))?;
+    /// tree.put("filters", node)?;
+    /// assert_eq!(tree.get_as::<Vec<String>>("filters")?, ["red", "blue"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `LimitExceeded` for nesting beyond the tree's limits.

@@ -6,6 +6,16 @@ use super::tree::{Content, NodeId, Tree};
 
 impl Tree {
     /// The nodes that can be reached from the root, each once, in the order of the text.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let mut tree = Tree::parse("{gain: 1.5, dark: 0}\n")?;
+    /// tree.remove("dark")?;
+    /// let texts: Vec<&str> = tree.reachable().into_iter().filter_map(|node| tree.node(node).text()).collect();
+    /// assert_eq!(texts, ["gain", "1.5"]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn reachable(&self) -> Vec<NodeId> {
         let mut seen = vec![false; self.nodes.len()];
         let mut order = Vec::new();
@@ -28,6 +38,15 @@ impl Tree {
     }
 
     /// Whether two trees are the same document: directives aside, the same nodes with the same tags, texts and sharing.
+    ///
+    /// ```
+    /// use asdf_core::Tree;
+    ///
+    /// let tree = Tree::parse("{gain: 1.5}\n")?;
+    /// assert!(tree.is_same(&Tree::parse("gain: 1.5 # in another style\n")?));
+    /// assert!(!tree.is_same(&Tree::parse("{gain: '1.5'}\n")?)); // a text
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn is_same(&self, other: &Self) -> bool {
         let mut known = HashMap::new();
         let mut todo = vec![(self.root, other.root)];

@@ -14,6 +14,23 @@ use crate::model::open::open;
 use crate::{Chunk, CreateOptions, Reader, Version, Writer};
 
 /// A trajectory that frames are appended to. Each stores what differs from frame 0 and from the defaults.
+///
+/// ```
+/// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("trajectory.gsd");
+/// let mut writer = TrajectoryWriter::create(&path, "my program")?;
+/// let mut frame = Frame::new(1000);
+/// for step in 0..3 {
+///     frame.configuration.step = step;
+///     frame.particles.position[0] = step as f32; // of the first particle, the x coordinate
+///     writer.append(&frame)?;
+/// }
+/// writer.finish()?;
+/// assert_eq!(Trajectory::open(&path)?.steps()?, [0, 1, 2]);
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 pub struct TrajectoryWriter<S: ReadAt + WriteAt = FileStorage> {
     writer: Writer<S>,
     initial: Option<Initial>,
@@ -25,6 +42,15 @@ const CURRENT: Version = Version::new(2, 0);
 impl TrajectoryWriter {
     /// Creates a trajectory, which must not exist yet.
     ///
+    /// ```no_run
+    /// use gsd_rs::hoomd::{Frame, TrajectoryWriter};
+    ///
+    /// let mut writer = TrajectoryWriter::create("trajectory.gsd", "my program")?;
+    /// writer.append(&Frame::new(100))?;
+    /// writer.finish()?;
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Writer::create`].
     pub fn create(path: impl AsRef<Path>, application: &str) -> Result<Self> {
@@ -33,6 +59,20 @@ impl TrajectoryWriter {
 
     /// Creates a trajectory in the place of whatever is there.
     ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("trajectory.gsd");
+    /// for n in [3, 5] {
+    ///     let mut writer = TrajectoryWriter::overwrite(&path, "my program")?;
+    ///     writer.append(&Frame::new(n))?;
+    ///     writer.finish()?;
+    /// }
+    /// assert_eq!(Trajectory::open(&path)?.frame(0)?.particles.n, 5);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Writer::overwrite`].
     pub fn overwrite(path: impl AsRef<Path>, application: &str) -> Result<Self> {
@@ -40,6 +80,21 @@ impl TrajectoryWriter {
     }
 
     /// Opens a trajectory to append to it.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("trajectory.gsd");
+    /// # let mut writer = TrajectoryWriter::create(&path, "my program")?;
+    /// # writer.append(&Frame::new(3))?;
+    /// # writer.finish()?;
+    /// let mut writer = TrajectoryWriter::append_to(&path)?; // it has one frame
+    /// writer.append(&Frame::new(3))?;
+    /// writer.finish()?;
+    /// assert_eq!(Trajectory::open(&path)?.len(), 2);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Writer::append`] and [`Trajectory::open`](super::Trajectory::open).
@@ -51,6 +106,19 @@ impl TrajectoryWriter {
 impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// Appends to a file that is open, whose schema is `hoomd`; one created with a version before 2.0 takes single
     /// precision only.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+    /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
+    ///
+    /// // In memory, and of a version that older programs read.
+    /// let options = CreateOptions::new("my program", "hoomd", Version::new(1, 4)).with_layer(Version::new(1, 0));
+    /// let mut writer = TrajectoryWriter::on(Writer::create_on(Vec::new(), &options)?)?;
+    /// writer.append(&Frame::new(3))?;
+    /// let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// assert_eq!(trajectory.frame(0)?.particles.n, 3);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Trajectory::open`](super::Trajectory::open).
@@ -73,6 +141,20 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
 
     /// Appends a frame. The first is committed at once, later ones with [`flush`](Self::flush).
     ///
+    /// ```
+    /// use gsd_rs::hoomd::Frame;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// let mut frame = Frame::new(2);
+    /// frame.particles.position = vec![0.0f32, 0.0, 0.0, 1.0, 1.0, 1.0].into();
+    /// writer.append(&frame)?;
+    /// frame.particles.position = vec![0.0f32; 3].into(); // of one particle
+    /// assert!(writer.append(&frame).is_err());
+    /// assert_eq!(writer.len(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if a list has the wrong length, a typeid no type, a group a particle that is not there, a log
     /// a quantity that frame 0 lacks, or double precision meets a version before 2.0: nothing is appended then. `Io`.
@@ -94,6 +176,20 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
 
     /// Commits the frames that were appended.
     ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("trajectory.gsd");
+    /// let mut writer = TrajectoryWriter::create(&path, "my program")?;
+    /// for _ in 0..10 {
+    ///     writer.append(&Frame::new(2))?;
+    /// }
+    /// writer.flush()?; // from here on readers have all ten
+    /// assert_eq!(Trajectory::open(&path)?.len(), 10);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Writer::flush`].
     pub fn flush(&mut self) -> Result<()> {
@@ -101,11 +197,37 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     }
 
     /// The file layer: for its settings, and for chunks beside the schema, which become part of the next frame.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::{Frame, Trajectory};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// writer.writer().write("user/temperature", 1, &[293.15f64])?;
+    /// writer.append(&Frame::new(2))?;
+    ///
+    /// let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// assert!(trajectory.reader().find(0, "user/temperature")?.is_some());
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn writer(&mut self) -> &mut Writer<S> {
         &mut self.writer
     }
 
     /// Commits and closes the file.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("trajectory.gsd");
+    /// let mut writer = TrajectoryWriter::create(&path, "my program")?;
+    /// writer.append(&Frame::new(2))?;
+    /// writer.finish()?; // dropping it does the same, but cannot tell of a failure
+    /// assert_eq!(Trajectory::open(&path)?.len(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Writer::finish`].
@@ -116,6 +238,17 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
 
 impl TrajectoryWriter<Vec<u8>> {
     /// As [`finish`](Self::finish), and returns the file.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// writer.append(&Frame::new(2))?;
+    /// let trajectory = Trajectory::new(gsd_rs::Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// assert_eq!(trajectory.len(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`finish`](Self::finish).

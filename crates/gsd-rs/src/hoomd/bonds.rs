@@ -7,6 +7,17 @@ use super::source::{Shape, Sink, Source};
 use super::{List, Reals};
 
 /// Groups of `M` particles each, that have a type.
+///
+/// ```
+/// use gsd_rs::hoomd::{Bonds, Frame};
+///
+/// // A molecule of water: the oxygen is particle 0.
+/// let mut frame = Frame::new(3);
+/// frame.bonds =
+///     Bonds { types: vec!["O-H".into()], typeid: vec![0, 0].into(), group: vec![[0, 1], [0, 2]].into() };
+/// frame.angles = Bonds { types: vec!["H-O-H".into()], typeid: vec![0].into(), group: vec![[1, 0, 2]].into() };
+/// assert_eq!(frame.bonds.group[1], [0, 2]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bonds<const M: usize> {
     /// The names of the types.
@@ -52,6 +63,14 @@ impl<const M: usize> Bonds<M> {
 }
 
 /// Pairs of particles at a fixed distance.
+///
+/// ```
+/// use gsd_rs::hoomd::{Constraints, Frame};
+///
+/// let mut frame = Frame::new(2);
+/// frame.constraints = Constraints { value: vec![0.96f64].into(), group: vec![[0, 1]].into() };
+/// assert_eq!(frame.constraints.value.get(0), Some(0.96));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constraints {
     /// The distance of each pair.

@@ -6,6 +6,16 @@ use super::source::{Shape, Sink, Source};
 use super::{List, Reals};
 
 /// What holds for the whole system.
+///
+/// ```
+/// use gsd_rs::hoomd::Frame;
+///
+/// let mut frame = Frame::new(2);
+/// frame.configuration.step = 5000;
+/// frame.configuration.periodic_box = vec![10.0f64, 10.0, 20.0, 0.0, 0.0, 0.0].into();
+/// let lengths: Vec<f64> = frame.configuration.periodic_box.iter().take(3).collect();
+/// assert_eq!(lengths.iter().product::<f64>(), 2000.0);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     /// The time step.

@@ -9,6 +9,18 @@ use super::source::{Sink, Source};
 use super::{Bonds, Configuration, Constraints, Particles, Quantity};
 
 /// The state of a system, complete: what a file leaves out is filled in when it is read.
+///
+/// ```
+/// use gsd_rs::hoomd::Frame;
+///
+/// let mut frame = Frame::new(2);
+/// frame.configuration.step = 5000;
+/// frame.particles.types = vec!["A".into(), "B".into()];
+/// frame.particles.typeid = vec![0, 1].into();
+/// frame.particles.position = vec![0.0f32, 0.0, 0.0, 1.0, 1.0, 1.0].into();
+/// frame.log.insert("energy".into(), (-1.5).into());
+/// assert_eq!(frame.log["energy"].as_f64(), Some(-1.5));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// Step, dimensions and box.
@@ -33,6 +45,14 @@ pub struct Frame {
 
 impl Frame {
     /// A frame of `n` particles, with the defaults of the schema for everything.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Frame;
+    ///
+    /// let frame = Frame::new(2);
+    /// assert_eq!(frame.particles.mass.to_f64(), [1.0, 1.0]);
+    /// assert_eq!((&frame.particles.types[..], &frame.particles.typeid[..]), (&["A".to_string()][..], &[0, 0][..]));
+    /// ```
     pub fn new(n: u32) -> Self {
         Self { particles: Particles::new(n), ..Self::default() }
     }

@@ -34,6 +34,13 @@ impl<T: Clone> DerefMut for List<T> {
 
 impl<T: Clone> List<T> {
     /// The values, without a copy if nobody shares them.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Frame;
+    ///
+    /// let typeid: Vec<u32> = Frame::new(3).particles.typeid.into_vec();
+    /// assert_eq!(typeid, [0, 0, 0]);
+    /// ```
     pub fn into_vec(self) -> Vec<T> {
         Arc::unwrap_or_clone(self.0)
     }

@@ -11,6 +11,16 @@ use crate::{Chunk, Element, ElementType, Reader, Writer};
 pub(crate) const PREFIX: &str = "log/";
 
 /// Values of one type.
+///
+/// ```
+/// use gsd_rs::ElementType;
+/// use gsd_rs::hoomd::Data;
+///
+/// let data = Data::I16(vec![-1, 2, 3]);
+/// assert_eq!((data.len(), data.element()), (3, ElementType::I16));
+/// assert_eq!(data.to_f64(), Some(vec![-1.0, 2.0, 3.0]));
+/// assert_eq!(Data::Text("NVT".into()).to_f64(), None);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the variants are named after their types")]
 pub enum Data {
@@ -59,6 +69,13 @@ impl Data {
     }
 
     /// The values as floating-point numbers, rounded if they are integers beyond 2^53; `None` for text.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Data;
+    ///
+    /// assert_eq!(Data::U8(vec![1, 2]).to_f64(), Some(vec![1.0, 2.0]));
+    /// assert_eq!(Data::Text("NVT".into()).to_f64(), None);
+    /// ```
     #[expect(clippy::unnecessary_cast, reason = "one of the types is f64 already")]
     pub fn to_f64(&self) -> Option<Vec<f64>> {
         Some(each!(self, values => values.iter().map(|&value| value as f64).collect(), _text => return None))
@@ -123,6 +140,18 @@ impl Data {
 }
 
 /// A logged quantity of one frame: rows × columns values, or a text.
+///
+/// ```
+/// use gsd_rs::hoomd::{Data, Frame, Quantity};
+///
+/// let mut frame = Frame::new(2);
+/// frame.log.insert("energy".into(), (-1.5).into());
+/// frame.log.insert("ensemble".into(), "NVT".into());
+/// frame.log.insert("particles/force".into(), Quantity::new(3, Data::F32(vec![0.0; 6]))?);
+/// assert_eq!(frame.log["ensemble"].as_text(), Some("NVT"));
+/// assert_eq!(frame.log["particles/force"].rows(), 2);
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     columns: u32,
@@ -131,6 +160,15 @@ pub struct Quantity {
 
 impl Quantity {
     /// Values row after row, `columns` each.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Data, Quantity};
+    ///
+    /// let force = Quantity::new(3, Data::F32(vec![0.0, 0.0, -9.81, 0.0, 0.0, -9.81]))?;
+    /// assert_eq!((force.rows(), force.columns()), (2, 3));
+    /// assert!(Quantity::new(4, Data::F32(vec![0.0; 6])).is_err());
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if they are no whole rows.
@@ -159,6 +197,13 @@ impl Quantity {
     }
 
     /// The text, if it is one.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Quantity;
+    ///
+    /// assert_eq!(Quantity::from("NVT").as_text(), Some("NVT"));
+    /// assert_eq!(Quantity::from(1.5).as_text(), None);
+    /// ```
     pub fn as_text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
@@ -167,6 +212,13 @@ impl Quantity {
     }
 
     /// The number, if it is a single one.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Quantity;
+    ///
+    /// assert_eq!(Quantity::from(vec![300u16]).as_f64(), Some(300.0));
+    /// assert_eq!(Quantity::from(vec![1.0, 2.0]).as_f64(), None); // two numbers
+    /// ```
     pub fn as_f64(&self) -> Option<f64> {
         match self.data.to_f64()?.as_slice() {
             [value] => Some(*value),
@@ -255,6 +307,26 @@ pub(crate) fn store<S: ReadAt + WriteAt>(
 }
 
 /// A logged quantity over all frames.
+///
+/// ```
+/// use gsd_rs::Reader;
+/// use gsd_rs::hoomd::{Column, Data, Trajectory};
+///
+/// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+/// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+/// # for step in 0..3u32 {
+/// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+/// #     frame.configuration.step = u64::from(step) * 1000;
+/// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+/// #     frame.log.insert("energy".into(), f64::from(step).into());
+/// #     writer.append(&frame)?;
+/// # }
+/// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+/// let Column::Regular { rows, columns, data } = trajectory.log_column("energy")? else { unreachable!() };
+/// assert_eq!((rows, columns), (1, 1));
+/// assert_eq!(data, Data::F64(vec![0.0, 1.0, 2.0])); // one energy a frame
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// The same type and shape in every frame: frames × rows × columns values.
@@ -272,6 +344,14 @@ pub enum Column {
 
 impl Column {
     /// All values as floating-point numbers, frame after frame, if the column is regular.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Column, Data};
+    ///
+    /// let pressure = Column::Regular { rows: 1, columns: 3, data: Data::F32(vec![0.5; 6]) }; // of two frames
+    /// assert_eq!(pressure.to_f64(), Some(vec![0.5; 6]));
+    /// assert_eq!(Column::Varying(vec![None]).to_f64(), None);
+    /// ```
     pub fn to_f64(&self) -> Option<Vec<f64>> {
         match self {
             Self::Regular { data, .. } => data.to_f64(),

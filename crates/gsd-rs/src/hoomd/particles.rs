@@ -7,6 +7,18 @@ use super::values::Values;
 use super::{List, Reals};
 
 /// The particles. All lists are row after row, one row a particle.
+///
+/// ```
+/// use gsd_rs::hoomd::Frame;
+///
+/// let mut frame = Frame::new(3);
+/// let particles = &mut frame.particles;
+/// particles.types = vec!["O".into(), "H".into()];
+/// particles.typeid = vec![0, 1, 1].into();
+/// particles.mass = vec![15.999f64, 1.008, 1.008].into();
+/// let names: Vec<&str> = particles.typeid.iter().map(|&id| particles.types[id as usize].as_str()).collect();
+/// assert_eq!(names, ["O", "H", "H"]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Particles {
     /// How many there are.
@@ -54,6 +66,14 @@ impl Default for Particles {
 
 impl Particles {
     /// `n` particles with the defaults of the schema.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Particles;
+    ///
+    /// let particles = Particles::new(2);
+    /// assert_eq!(particles.orientation.to_f64(), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+    /// assert_eq!(particles.body[..], [-1, -1]);
+    /// ```
     pub fn new(n: u32) -> Self {
         let rows = usize::try_from(n).unwrap_or(0);
         let zeros = |columns| Reals::filled(&[0.0].repeat(columns), rows);

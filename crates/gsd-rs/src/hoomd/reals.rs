@@ -3,6 +3,16 @@
 use super::List;
 
 /// Numbers of single or double precision, as a file holds them.
+///
+/// ```
+/// use gsd_rs::hoomd::Reals;
+///
+/// let single: Reals = vec![0.5f32, 1.5].into();
+/// let double: Reals = vec![0.1f64].into();
+/// assert_eq!((single.as_f32(), single.as_f64()), (Some(&[0.5, 1.5][..]), None));
+/// assert_eq!(double.get(0), Some(0.1));
+/// assert_eq!(single.iter().chain(double.iter()).sum::<f64>(), 2.1); // whatever the precision
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reals {
     /// Single precision.
@@ -42,11 +52,24 @@ impl Reals {
     }
 
     /// The values in double precision, which is exact for both.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Reals;
+    ///
+    /// assert_eq!(Reals::from(vec![0.5f32, 1.5]).to_f64(), [0.5, 1.5]);
+    /// ```
     pub fn to_f64(&self) -> Vec<f64> {
         self.iter().collect()
     }
 
     /// The value at a position.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Reals;
+    ///
+    /// let position = Reals::from(vec![0.0f32, 0.5, 1.0]);
+    /// assert_eq!((position.get(1), position.get(3)), (Some(0.5), None));
+    /// ```
     pub fn get(&self, index: usize) -> Option<f64> {
         match self {
             Self::F32(values) => values.get(index).map(|&value| value.into()),
@@ -55,6 +78,13 @@ impl Reals {
     }
 
     /// The values one after another.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Reals;
+    ///
+    /// let velocity = Reals::from(vec![0.0f32, 3.0, 4.0]);
+    /// assert_eq!(velocity.iter().map(|v| v * v).sum::<f64>(), 25.0);
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = f64> {
         let (single, double) = match self {
             Self::F32(values) => (&values[..], &[][..]),

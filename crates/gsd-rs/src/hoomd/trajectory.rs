@@ -12,6 +12,17 @@ use super::{Column, Frame};
 use crate::{Chunk, Reader};
 
 /// A file of the schema `hoomd`, open for reading.
+///
+/// ```no_run
+/// use gsd_rs::hoomd::Trajectory;
+///
+/// let trajectory = Trajectory::open("trajectory.gsd")?;
+/// for frame in trajectory.frames(0..trajectory.len()) {
+///     let frame = frame?;
+///     println!("{}: {:?}", frame.configuration.step, frame.particles.position.get(0));
+/// }
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 pub struct Trajectory {
     reader: Reader,
     cache: Cache,
@@ -39,6 +50,12 @@ pub(crate) fn check_schema(header: &crate::Header) -> Result<()> {
 impl Trajectory {
     /// Opens a file.
     ///
+    /// ```no_run
+    /// let trajectory = gsd_rs::hoomd::Trajectory::open("trajectory.gsd")?;
+    /// println!("{} frames, hoomd {}", trajectory.len(), trajectory.reader().header().schema_version);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Reader::open`]; [`Error::Unsupported`] if it has another schema, or a version other than 1.x and 2.x.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -46,6 +63,20 @@ impl Trajectory {
     }
 
     /// The trajectory in an open file.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::Trajectory;
+    /// use gsd_rs::{Limits, OpenOptions, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # writer.append(&gsd_rs::hoomd::Frame::new(2))?;
+    /// # let bytes = writer.into_bytes()?;
+    /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20));
+    /// let trajectory = Trajectory::new(Reader::from_storage(bytes, &options)?)?;
+    /// assert_eq!(trajectory.len(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -55,6 +86,25 @@ impl Trajectory {
     }
 
     /// The file, for chunks that are not part of the schema.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// let stored: Result<Vec<&str>, _> = trajectory.reader().chunks(1).map(|chunk| chunk.map(|c| c.name)).collect();
+    /// assert_eq!(stored?, ["configuration/step", "particles/position", "log/energy"]); // what frame 1 changes
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -70,6 +120,21 @@ impl Trajectory {
     }
 
     /// Sees frames that were committed meanwhile, and returns their number.
+    ///
+    /// ```
+    /// use gsd_rs::hoomd::{Frame, Trajectory, TrajectoryWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("trajectory.gsd");
+    /// let mut writer = TrajectoryWriter::create(&path, "my program")?;
+    /// writer.append(&Frame::new(2))?;
+    /// let mut trajectory = Trajectory::open(&path)?;
+    ///
+    /// writer.append(&Frame::new(2))?; // or another process does
+    /// writer.flush()?;
+    /// assert_eq!(trajectory.refresh()?, 2);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Reader::refresh`].
@@ -88,6 +153,27 @@ impl Trajectory {
 
     /// Reads a frame; what it does not store is filled in from frame 0 and the defaults.
     ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// let frame = trajectory.frame(2)?;
+    /// assert_eq!(frame.particles.position.to_f64(), [2.0, 0.0, 0.0]);
+    /// assert_eq!(frame.particles.mass.to_f64(), [1.0]); // the default
+    /// assert!(trajectory.frame(3).is_err());
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if there is no such frame; [`Error::Malformed`] if a chunk has another type or shape than the
     /// schema says; [`Error::LimitExceeded`] if the defaults of a declared number of particles pass the limit.
@@ -96,12 +182,56 @@ impl Trajectory {
     }
 
     /// Reads frames one after another.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// let mut way = 0.0;
+    /// for frame in trajectory.frames(1..3) {
+    ///     way += frame?.particles.position.get(0).unwrap_or(0.0);
+    /// }
+    /// assert_eq!(way, 3.0);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn frames(&self, frames: Range<u64>) -> impl Iterator<Item = Result<Frame>> {
         frames.map(move |frame| self.frame(frame))
     }
 
     /// The chunk that holds a value of a frame: its own or, if it has none, frame 0's. For per-particle values the
     /// latter counts only if it has the right number of rows. `None` stands for the default.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// let chunk = trajectory.chunk(2, "particles/position")?;
+    /// assert_eq!(chunk.map(|chunk| (chunk.frame, chunk.n, chunk.m)), Some((2, 1, 3)));
+    /// let inherited = trajectory.chunk(2, "particles/N")?;
+    /// assert_eq!(inherited.map(|chunk| chunk.frame), Some(0));
+    /// assert_eq!(trajectory.chunk(2, "particles/mass")?, None); // the default
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Reader::find`]; [`Error::Usage`] if there is no such frame.
@@ -110,11 +240,48 @@ impl Trajectory {
     }
 
     /// The names of the logged quantities, without `log/`, in byte order.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// assert_eq!(trajectory.log_names().collect::<Vec<_>>(), ["energy"]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn log_names(&self) -> impl Iterator<Item = &str> {
         log::names(&self.reader)
     }
 
     /// A logged quantity over all frames.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// assert_eq!(trajectory.log_column("energy")?.to_f64(), Some(vec![0.0, 1.0, 2.0]));
+    /// assert!(trajectory.log_column("pressure").is_err()); // never logged
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`] if nothing of that name was logged; as [`frame`](Self::frame).
@@ -127,6 +294,26 @@ impl Trajectory {
     }
 
     /// All logged quantities over all frames, by their names without `log/`.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// for (name, column) in trajectory.read_log()? {
+    ///     assert_eq!((name.as_str(), column.to_f64()), ("energy", Some(vec![0.0, 1.0, 2.0])));
+    /// }
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`frame`](Self::frame).
@@ -144,6 +331,24 @@ impl Trajectory {
     }
 
     /// The time steps of all frames.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    /// use gsd_rs::hoomd::Trajectory;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # for step in 0..3u32 {
+    /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
+    /// #     frame.configuration.step = u64::from(step) * 1000;
+    /// #     frame.particles.position = vec![step as f32, 0.0, 0.0].into();
+    /// #     frame.log.insert("energy".into(), f64::from(step).into());
+    /// #     writer.append(&frame)?;
+    /// # }
+    /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
+    /// assert_eq!(trajectory.steps()?, [0, 1000, 2000]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`frame`](Self::frame).

@@ -10,6 +10,14 @@
 use std::fmt;
 
 /// What a chunk consists of.
+///
+/// ```
+/// use gsd_rs::ElementType;
+///
+/// assert_eq!((ElementType::F32.size(), ElementType::F32.to_string()), (Some(4), "f32".into()));
+/// assert_eq!(ElementType::ALL.len(), 11);
+/// assert_eq!(ElementType::Unknown(99).size(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
     /// Unsigned, 8 bits.
@@ -55,6 +63,13 @@ impl ElementType {
     ];
 
     /// The type with this code.
+    ///
+    /// ```
+    /// use gsd_rs::ElementType;
+    ///
+    /// assert_eq!(ElementType::from_code(9), ElementType::F32);
+    /// assert_eq!(ElementType::from_code(99), ElementType::Unknown(99));
+    /// ```
     pub const fn from_code(code: u8) -> Self {
         match code {
             1 => Self::U8,

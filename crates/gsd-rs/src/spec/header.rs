@@ -30,6 +30,20 @@ use super::Version;
 const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 
 /// Where a block of the file is and how much of it is allocated.
+///
+/// ```
+/// use gsd_rs::Reader;
+///
+/// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+/// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+/// # writer.write("step", 1, &[1000u64])?;
+/// # writer.end_frame()?;
+/// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+/// let index = reader.header().index;
+/// assert!(index.allocated >= reader.entries()); // room for more
+/// assert!(index.location >= 256); // behind the header
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Byte offset in the file.
@@ -39,6 +53,17 @@ pub struct Block {
 }
 
 /// What the first 256 bytes say.
+///
+/// ```
+/// use gsd_rs::{CreateOptions, Version, Writer};
+///
+/// let options = CreateOptions::new("my program", "hoomd", Version::new(1, 4));
+/// let writer = Writer::create_on(Vec::new(), &options)?;
+/// let header = writer.header();
+/// assert_eq!((header.version, header.schema_version), (Version::new(2, 1), Version::new(1, 4)));
+/// assert_eq!(header.schema.as_bytes(), b"hoomd");
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The index block, in entries of 32 bytes.
@@ -109,6 +134,12 @@ fn bytes<const N: usize>(i: &[u8]) -> Parsed<'_, [u8; N]> {
 }
 
 /// A text of at most 63 bytes in a field of 64, padded with zeros.
+///
+/// ```
+/// use gsd_rs::Label;
+///
+/// assert_eq!(Label::new("hoomd").map(|label| label.to_text().into_owned()), Some("hoomd".into()));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Label([u8; 64]);
 
@@ -117,6 +148,13 @@ impl Label {
     pub const MAX: usize = 63;
 
     /// A label; `None` if the text has more than 63 bytes or a NUL in it.
+    ///
+    /// ```
+    /// use gsd_rs::Label;
+    ///
+    /// assert!(Label::new("my program 3.1").is_some());
+    /// assert!(Label::new(&"x".repeat(64)).is_none());
+    /// ```
     pub fn new(text: &str) -> Option<Self> {
         let mut bytes = [0; 64];
         let target = bytes.get_mut(..text.len()).filter(|target| target.len() <= Self::MAX)?;

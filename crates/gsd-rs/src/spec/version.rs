@@ -18,6 +18,12 @@ pub struct Version(u32);
 
 impl Version {
     /// A version from its parts.
+    ///
+    /// ```
+    /// use gsd_rs::Version;
+    ///
+    /// assert!(Version::new(1, 10) > Version::new(1, 4));
+    /// ```
     pub const fn new(major: u16, minor: u16) -> Self {
         Self((major as u32) << 16 | minor as u32)
     }

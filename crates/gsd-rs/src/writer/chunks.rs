@@ -13,6 +13,21 @@ impl Writer {
     /// Reserves a chunk of `n` rows and `m` columns in the current frame, for others to fill: threads, or processes
     /// with [`RegionWriter::open`](crate::RegionWriter::open). All have to be done before the frame is committed.
     ///
+    /// ```
+    /// use gsd_rs::{Reader, RegionWriter, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// let region = writer.reserve::<f32>("mass", 2, 1)?;
+    /// RegionWriter::open(&path, region)?.write(0, &[1.0f32, 16.0])?; // in as many processes as there are
+    /// writer.end_frame()?;
+    /// writer.finish()?;
+    /// assert_eq!(Reader::open(&path)?.find(0, "mass")?.map(|chunk| chunk.n), Some(2));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`write`](Self::write).
     pub fn reserve<T: Element>(&mut self, name: &str, n: u64, m: u32) -> Result<Region> {
@@ -29,6 +44,20 @@ impl Writer {
 
 impl<S: ReadAt + WriteAt> Writer<S> {
     /// Writes an N×M chunk into the current frame: `values` row after row, `columns` each.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[1000u64])?;
+    /// writer.write("position", 3, &[0.5f32; 30])?; // 10 rows of 3
+    /// assert!(writer.write("velocity", 3, &[0.5f32; 31]).is_err());
+    /// writer.end_frame()?;
+    /// let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(reader.find(0, "position")?.map(|chunk| (chunk.n, chunk.m)), Some((10, 3)));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the values are no whole rows, `columns` is 0, the name is empty, has a NUL or is taken in
@@ -49,6 +78,18 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 
     /// Writes text as a chunk of characters, one a row.
     ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write_text("note", "heated to 350 K")?;
+    /// writer.end_frame()?;
+    /// let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(reader.find(0, "note")?.map(|chunk| chunk.n), Some(15));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`write`](Self::write); [`Error::Usage`] in a file of a layer before 2.0.
     pub fn write_text(&mut self, name: &str, text: &str) -> Result<()> {
@@ -56,6 +97,19 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Writes a chunk of any type from the bytes that it has in a file: little-endian, row after row.
+    ///
+    /// ```
+    /// use gsd_rs::{ElementType, Error, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write_bytes("counts", ElementType::U16, 1, &[1, 0, 0x2c, 1])?;
+    /// writer.end_frame()?;
+    /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// let chunk = reader.find(0, "counts")?.ok_or(Error::not_found("chunk", "counts"))?;
+    /// assert_eq!(*reader.read::<u16>(&chunk)?, [1, 300]);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write`](Self::write); [`Error::Usage`] for an unknown type.

@@ -14,6 +14,17 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// Completes the current frame, which may be empty, and begins the next. Committed with the next
     /// [`flush`](Self::flush), or now if very many chunks wait. Empty frames at the end of a file leave no trace in it.
     ///
+    /// ```
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frame()?;
+    /// writer.write("step", 1, &[1u64])?; // the same name again, in the next frame
+    /// writer.end_frame()?;
+    /// assert_eq!((writer.frames(), writer.committed()), (2, 0));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`flush`](Self::flush); the frame is complete nevertheless.
     pub fn end_frame(&mut self) -> Result<()> {
@@ -28,12 +39,40 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Forgets the chunks written since the last [`end_frame`](Self::end_frame).
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frame()?;
+    /// writer.write("step", 1, &[1u64])?;
+    /// writer.discard_frame(); // the simulation has failed in this step
+    /// let reader = Reader::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(reader.frames(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn discard_frame(&mut self) {
         self.entries.truncate(self.finished);
         self.present.clear();
     }
 
     /// Commits the complete frames.
+    ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frame()?;
+    /// writer.flush()?; // from here on the frame survives whatever happens
+    /// assert_eq!((writer.committed(), Reader::open(&path)?.frames()), (1, 1));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`: the file then has the frames of the commit before, or already those of this one, and the flush can be
@@ -89,6 +128,19 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// Makes a file of layer 1.x, or 0.3, one of layer 2.1, in place; others stay as they are. The data is not
     /// touched, the index and the names are written anew. Commits complete frames first.
     ///
+    /// ```
+    /// use gsd_rs::{CreateOptions, Version, Writer};
+    ///
+    /// let old = CreateOptions::new("docs", "points", Version::new(1, 0)).with_layer(Version::new(1, 0));
+    /// let mut writer = Writer::create_on(Vec::new(), &old)?;
+    /// assert!(writer.write_text("note", "heated to 350 K").is_err()); // not in this layer
+    /// writer.upgrade()?;
+    /// assert_eq!(writer.header().version, Version::new(2, 1));
+    /// writer.write_text("note", "heated to 350 K")?;
+    /// # writer.discard_frame();
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn upgrade(&mut self) -> Result<()> {
@@ -104,6 +156,19 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// Removes all frames and names; application and schema stay. A reader that has the file mapped must not read on.
     /// The file becomes one of the current layer. Cut anywhere, it has all its frames or none; after a failure the
     /// writer refuses to go on.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frame()?;
+    /// writer.truncate()?;
+    /// assert_eq!(writer.frames(), 0);
+    /// assert_eq!(Reader::from_bytes(writer.into_bytes()?)?.names().len(), 0);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
@@ -144,6 +209,18 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// Commits the complete frames and leaves the file as others expect it, with room in its index. Dropping the
     /// writer does the same, but cannot tell of a failure.
     ///
+    /// ```
+    /// use gsd_rs::Writer;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// assert!(writer.finish().is_err()); // `end_frame` is missing
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun and neither ended nor discarded: the
     /// complete frames are committed then.
@@ -164,6 +241,16 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 
 impl Writer<Vec<u8>> {
     /// As [`finish`](Self::finish), and returns the file.
+    ///
+    /// ```
+    /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
+    ///
+    /// let mut writer = Writer::create_on(Vec::new(), &CreateOptions::new("docs", "points", Version::new(1, 0)))?;
+    /// writer.write("step", 1, &[1000u64])?;
+    /// writer.end_frame()?;
+    /// assert_eq!(Reader::from_bytes(writer.into_bytes()?)?.frames(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`finish`](Self::finish).

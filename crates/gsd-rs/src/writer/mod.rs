@@ -86,6 +86,16 @@ const ENTRIES: usize = 1 << 16;
 impl Writer {
     /// Creates a file that must not exist yet.
     ///
+    /// ```no_run
+    /// use gsd_rs::{CreateOptions, Version, Writer};
+    ///
+    /// let mut writer = Writer::create("walk.gsd", &CreateOptions::new("walk 1.0", "points", Version::new(1, 0)))?;
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.end_frame()?;
+    /// writer.finish()?;
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`, also if it exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
     pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
@@ -96,6 +106,24 @@ impl Writer {
     }
 
     /// Creates a file, in the place of an existing one if there is one: readers that have the old one open keep it.
+    ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// for frames in [5, 2] {
+    ///     let mut writer = Writer::overwrite(&path, &options)?;
+    ///     for step in 0..frames as u64 {
+    ///         writer.write("step", 1, &[step])?;
+    ///         writer.end_frame()?;
+    ///     }
+    ///     writer.finish()?;
+    /// }
+    /// assert_eq!(Reader::open(&path)?.frames(), 2);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`; [`Error::Usage`](crate::Error::Usage) if a writer has the existing file open, or the options do not fit the header.
@@ -112,6 +140,24 @@ impl Writer {
 
     /// Opens a file to append frames.
     ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = Writer::create(&path, &options)?;
+    /// # writer.write("step", 1, &[0u64])?;
+    /// # writer.end_frame()?;
+    /// # writer.finish()?;
+    /// let mut writer = Writer::append(&path)?; // it has one frame
+    /// writer.write("step", 1, &[writer.frames()])?;
+    /// writer.end_frame()?;
+    /// writer.finish()?;
+    /// assert_eq!(Reader::open(&path)?.frames(), 2);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Reader::open`](crate::Reader::open); [`Error::Usage`](crate::Error::Usage) if another writer has it open.
     pub fn append(path: impl AsRef<Path>) -> Result<Self> {
@@ -125,6 +171,18 @@ impl Writer {
 
 impl<S: ReadAt + WriteAt> Writer<S> {
     /// Writes a new file into a storage, which is emptied.
+    ///
+    /// ```
+    /// use gsd_rs::{CreateOptions, Version, Writer};
+    ///
+    /// let options = CreateOptions::new("walk 1.0", "points", Version::new(1, 0));
+    /// let mut writer = Writer::create_on(Vec::new(), &options)?; // a file in memory
+    /// writer.write("position", 3, &[0.5f32; 30])?;
+    /// writer.end_frame()?;
+    /// let bytes = writer.into_bytes()?;
+    /// # assert_eq!(gsd_rs::Reader::from_bytes(bytes)?.frames(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Writer::create`].
@@ -140,6 +198,19 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Appends to the file in a storage.
+    ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let bytes = writer.into_bytes()?;
+    /// let mut writer = Writer::append_on(bytes)?;
+    /// writer.write("step", 1, &[writer.frames()])?;
+    /// writer.end_frame()?;
+    /// assert_eq!(Reader::from_bytes(writer.into_bytes()?)?.frames(), 1);
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Writer::append`].
@@ -165,6 +236,20 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 
     /// What a commit must survive: by default a loss of power. [`Durability::Process`] does not wait for the device;
     /// frames then survive the end of the process, and after a loss of power the file may be damaged.
+    ///
+    /// ```
+    /// use gsd_rs::Writer;
+    /// use gsd_rs::storage::Durability;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// writer.set_durability(Durability::Process); // fast: a simulation that can be repeated
+    /// writer.set_buffer(16 << 20);
+    /// # writer.finish()?;
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn set_durability(&mut self, durability: Durability) {
         self.durability = durability;
     }

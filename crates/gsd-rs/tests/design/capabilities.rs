@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gsd_rs::Result;
+use gsd_rs::{OpenOptions, Result};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::Window;
 use sciformats_core::{ReadAt, WriteAt};
@@ -87,7 +87,7 @@ fn high_performance_file_read_takes_few_steps() {
     };
     let storage = Counting { bytes, ..Counting::default() };
     let calls = storage.calls.clone();
-    let reader = Reader::from_bytes(storage).unwrap();
+    let reader = Reader::from_storage(storage, &OpenOptions::default()).unwrap();
     assert!(calls.swap(0, Ordering::Relaxed) < 60, "opening");
     reader.find(12_345, "step").unwrap().unwrap();
     assert!(calls.swap(0, Ordering::Relaxed) < 20, "looking up a chunk");
@@ -110,7 +110,8 @@ fn can_be_integrated_into_other_tools() {
     let size = file.len() as u64;
     whole.extend(file);
     whole.extend([0xBB; 100]);
-    let reader = Reader::from_bytes(Window::new(whole, 100, size).unwrap()).unwrap();
+    let reader =
+        Reader::from_storage(Window::new(whole, 100, size).unwrap(), &OpenOptions::default()).unwrap();
     assert_eq!(read::<u8>(&reader, &reader.find(0, "a").unwrap().unwrap()), [1]);
 }
 
@@ -123,13 +124,13 @@ fn reading_lends_the_mapped_bytes() {
     writer.write("position", 3, &[0.5f64; 300]).unwrap();
     writer.end_frame().unwrap();
     writer.finish().unwrap();
-    let reader = Reader::from_bytes(Mapped::open(&path).unwrap()).unwrap();
+    let reader = Reader::from_storage(Mapped::open(&path).unwrap(), &OpenOptions::default()).unwrap();
     let chunk = reader.find(0, "position").unwrap().unwrap();
     // Only where the machine's numbers are those of the file.
     let is_lent = matches!(reader.read::<f64>(&chunk).unwrap(), Cow::Borrowed(_));
     assert_eq!(is_lent, cfg!(target_endian = "little"));
     assert!(matches!(reader.read_bytes(&chunk, 0..chunk.n).unwrap(), Cow::Borrowed(_)));
-    let copied = Reader::from_bytes(FileStorage::open(&path).unwrap()).unwrap();
+    let copied = Reader::from_storage(FileStorage::open(&path).unwrap(), &OpenOptions::default()).unwrap();
     assert!(matches!(copied.read::<f64>(&chunk).unwrap(), Cow::Owned(_)));
     assert_eq!(copied.read::<f64>(&chunk).unwrap(), reader.read::<f64>(&chunk).unwrap());
 }

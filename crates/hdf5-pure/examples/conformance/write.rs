@@ -47,7 +47,10 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         }
         spaces(folder, name, bound)?;
         // Creation order, a user block, and dimension scales, for netCDF.
-        let options = CreateOptions::default().with_bound(bound).with_track_order(true).with_user_block(vec![b'u'; 1024]);
+        let options = CreateOptions::default()
+            .with_bound(bound)
+            .with_track_order(true)
+            .with_user_block(vec![b'u'; 1024]);
         let mut file = Writer::create_with(folder.join(format!("tracked_{name}.h5")), &options)?;
         tracked(&mut file)?;
         file.finish()?;

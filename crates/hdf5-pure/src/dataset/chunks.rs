@@ -21,6 +21,21 @@ impl Dataset {
 
     /// The chunks that are stored, in the order of the index; parts of it that cannot be read are items that are errors.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([2, 4]).chunks([2, 2]).write(&[281.5f32; 8])?;
+    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+    /// let mut places = Vec::new();
+    /// for chunk in temperature.chunks()? {
+    ///     let chunk = chunk?;
+    ///     places.push((chunk.scaled, chunk.size));
+    /// }
+    /// assert_eq!(places, [(vec![0, 0], 16), (vec![0, 1], 16)]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the dataset has no chunks, `Malformed` if the messages about the storage are.
     pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
@@ -44,6 +59,18 @@ impl Dataset {
 
     /// The bytes of a chunk as they are stored.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// for chunk in counts.chunks()? {
+    ///     assert_eq!(*counts.chunk_raw(&chunk?)?, [1, 3, 0, 2]); // the low bytes, then the high ones
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if it is not in the file.
     pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
@@ -51,6 +78,18 @@ impl Dataset {
     }
 
     /// The elements of a chunk, its filters undone.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// for chunk in counts.chunks()? {
+    ///     assert_eq!(counts.chunk_decoded(&chunk?)?, [1, 0, 3, 2]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the dataset has no chunks.

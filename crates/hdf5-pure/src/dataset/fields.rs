@@ -26,6 +26,21 @@ impl Dataset {
 
     /// As [`read_field`](Self::read_field), of the selected elements.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// hdf5_pure::record! {
+    ///     struct Particle { mass: f64, position: [f32; 3] }
+    /// }
+    /// let all: Vec<Particle> = (0..5).map(|i| Particle { mass: f64::from(i), position: [0.5; 3] }).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("particles").write(&all)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let some = Slab::new(&[5], [Range::new(2, 2)])?;
+    /// assert_eq!(file.dataset("particles")?.read_field_slab::<f64>("mass", &some)?, [2.0, 3.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_field`](Self::read_field).
     pub fn read_field_slab<T: Element>(&self, name: &str, slab: &Slab) -> Result<Vec<T>> {

@@ -26,6 +26,23 @@ use crate::spec::message::layout::Layout;
 use crate::spec::virtual_mapping::Mapping;
 
 /// A dataset of an open file.
+///
+/// ```
+/// use hdf5_pure::{ElementType, Range, Slab};
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let temperature = file.dataset("surface/temperature")?;
+/// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+/// assert_eq!(temperature.datatype().element_type()?, ElementType::Float(8));
+/// assert_eq!(temperature.attribute("units")?.read::<String>()?, ["K"]);
+/// let column = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
+/// assert_eq!(temperature.read_slab::<f64>(&column)?, [282.0, 280.5]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dataset {
     file: File,
@@ -69,6 +86,18 @@ impl Dataset {
 
     /// Where its elements are.
     ///
+    /// ```
+    /// use hdf5_pure::structure::Layout;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert!(matches!(temperature.layout()?, Layout::Contiguous { address: Some(_) }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if the messages about the storage are.
     pub fn layout(&self) -> Result<&Layout> {
@@ -76,6 +105,17 @@ impl Dataset {
     }
 
     /// The filters of its chunks.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([100]).shuffle().lzf().write(&[7u16; 1000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let numbers: Vec<u16> = file.dataset("counts")?.filters()?.filters.iter().map(|filter| filter.id).collect();
+    /// assert_eq!(numbers, [2, 32000]); // shuffle, LZF
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if the messages about the storage are.
@@ -85,6 +125,17 @@ impl Dataset {
 
     /// What elements that were never written read as.
     ///
+    /// ```
+    /// use hdf5_pure::structure::Fill;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").shape([4]).fill(-1i16).create::<i16>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.fill_value()?.value, Fill::Value(vec![255, 255]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if the messages about the storage are.
     pub fn fill_value(&self) -> Result<&FillValue> {
@@ -92,6 +143,17 @@ impl Dataset {
     }
 
     /// Where the elements of a virtual dataset come from; nothing for others.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let all = Slab::all(&[24])?;
+    /// file.dataset("week").shape([24]).map("monday.h5", "/temperature", &all, &all).create::<f32>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("week")?.mappings()?[0].file.to_text(), "monday.h5");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if the mappings are.
@@ -104,6 +166,19 @@ impl Dataset {
 
     /// Its attributes, as [`File::attributes_at`] has them.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// for attribute in temperature.attributes()? {
+    ///     let Some(name) = attribute.name() else { continue };
+    ///     assert_eq!((name.to_text().as_ref(), attribute.read::<String>()?), ("units", vec!["K".to_owned()]));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`File::attributes_at`].
     pub fn attributes(&self) -> Result<Vec<Attribute>> {
@@ -112,6 +187,16 @@ impl Dataset {
 
     /// The attribute `name`.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.attribute("units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`File::attribute_at`].
     pub fn attribute(&self, name: &str) -> Result<Attribute> {
@@ -119,6 +204,18 @@ impl Dataset {
     }
 
     /// The selection of everything.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// for piece in temperature.all()?.pieces(3) {
+    ///     assert_eq!(temperature.read_slab::<f32>(&piece)?.len(), 3); // a row
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] for a null dataspace, which has no elements.
@@ -141,6 +238,16 @@ impl Dataset {
 
     /// The selected elements as they are stored, in C order.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.read_raw(&counts.all()?)?, [0, 1, 2, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed`, `Unsupported` (a filter), `LimitExceeded`, `Io`; [`Error::Usage`] if the slab is of another shape.
     pub fn read_raw(&self, slab: &Slab) -> Result<Vec<u8>> {
@@ -150,6 +257,18 @@ impl Dataset {
     }
 
     /// As [`read_raw`](Self::read_raw), into a buffer of exactly the size of the selection.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// let mut bytes = [0; 48];
+    /// temperature.read_raw_into(&temperature.all()?, &mut bytes)?;
+    /// assert_eq!(bytes[..8], 281.5f64.to_le_bytes());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_raw`](Self::read_raw).
@@ -162,6 +281,19 @@ impl Dataset {
     }
 
     /// The selected elements by meaning only, see [`canonical`](crate::canonical).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// file.dataset("names").write(&["K"])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let canonical = |name| file.dataset(name).and_then(|dataset| dataset.read_canonical(&dataset.all()?));
+    /// assert_eq!(canonical("counts")?, [1, 0, 3, 2]); // little-endian
+    /// assert_eq!(canonical("names")?, [1, 0, 0, 0, 0, 0, 0, 0, b'K']); // length and text
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_raw`](Self::read_raw), and what is wrong with what the elements lead to.
@@ -197,6 +329,20 @@ impl Dataset {
     }
 
     /// The selected elements in C order.
+    ///
+    /// ```
+    /// use hdf5_pure::{Range, Slab};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// let shape = temperature.shape().unwrap_or_default();
+    /// let second_row = Slab::new(shape, [Range::new(1, 1), Range::all(3)])?;
+    /// assert_eq!(temperature.read_slab::<f32>(&second_row)?, [280.0, 280.5, 281.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -249,6 +395,16 @@ impl Dataset {
 
     /// Single elements in the order given, each by as many coordinates as there are dimensions.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.read_points::<f64>(&[vec![1, 2], vec![0, 0]])?, [281.0, 281.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
@@ -263,6 +419,17 @@ impl Dataset {
     }
 
     /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("image").write(&[10u8, 20, 30])?;
+    /// let image = File::from_bytes(file.into_bytes()?)?.dataset("image")?;
+    /// assert_eq!(image.as_slice::<u8>(), Some(&[10, 20, 30][..]));
+    /// assert_eq!(image.as_slice::<i32>(), None); // these would be converted
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn as_slice<T: Element + bytemuck::AnyBitPattern>(&self) -> Option<&[T]> {
         let bytes = self.bytes().filter(|_| T::is_stored_as(&self.content.datatype))?;
         bytemuck::try_cast_slice(bytes).ok()

@@ -53,9 +53,13 @@ impl Dataset {
         if dimensions.len() != shape.len() {
             return Err(unfit());
         }
-        let axes: Vec<Vec<Part>> =
-            dimensions.iter().zip(shape).map(|(dimension, &size)| parts(dimension, size)).collect::<Result<_>>()?;
-        let len = |parts: &Vec<Part>| parts.iter().fold(0u64, |sum, (range, _)| sum.saturating_add(range.count));
+        let axes: Vec<Vec<Part>> = dimensions
+            .iter()
+            .zip(shape)
+            .map(|(dimension, &size)| parts(dimension, size))
+            .collect::<Result<_>>()?;
+        let len =
+            |parts: &Vec<Part>| parts.iter().fold(0u64, |sum, (range, _)| sum.saturating_add(range.count));
         let places: Vec<u64> = axes.iter().map(len).collect();
         let mut out = self.selected(slab::elements(&places))?;
         let width = usize::try_from(self.element_size()).unwrap_or(usize::MAX);
@@ -138,7 +142,8 @@ fn parts(dimension: &Regular, size: u64) -> Result<Vec<Part>> {
     if count > 1 && stride < block {
         return Err(unfit());
     }
-    let before = (count - 1).checked_mul(stride).and_then(|span| span.checked_add(start)).ok_or_else(unfit)?;
+    let before =
+        (count - 1).checked_mul(stride).and_then(|span| span.checked_add(start)).ok_or_else(unfit)?;
     if before >= size || !unlimited && before.checked_add(block).is_none_or(|end| end > size) {
         return Err(unfit());
     }
@@ -188,7 +193,7 @@ mod tests {
 
     fn dataset(chunked: bool) -> Dataset {
         let mut file = Writer::in_memory(&Default::default()).unwrap();
-        let mut builder = file.dataset("x").unwrap().shape(SHAPE);
+        let mut builder = file.dataset("x").shape(SHAPE);
         if chunked {
             builder = builder.chunks([4, 5]).deflate(1);
         }

@@ -52,6 +52,26 @@ impl Editor {
 
     /// As [`open_dataset`](Self::open_dataset), for one that [`id`](Self::id) found before.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let temperature = file.id("surface/temperature")?;
+    /// for day in 0..3 {
+    ///     file.open_id(temperature)?.append(&[279.0 + f64::from(day); 3])?;
+    ///     file.commit()?;
+    /// }
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), Some(&[5, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open_dataset`](Self::open_dataset).
     pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {

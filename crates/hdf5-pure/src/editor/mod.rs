@@ -23,6 +23,26 @@ use crate::writer::value::{self, Value};
 use crate::writer::{Bound, DatasetBuilder, GroupWriter, Reference};
 
 /// How a file is edited.
+///
+/// ```
+/// use hdf5_pure::{EditOptions, Editor, File, Limits, OpenOptions};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+/// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+/// # made.finish()?;
+/// let reading = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30));
+/// let options = EditOptions::default().with_time(1_700_000_000).with_track_order(true).with_reading(reading);
+/// let mut file = Editor::open_with(&path, &options)?;
+/// file.group("upper air")?;
+/// file.commit()?;
+/// let file = File::open(&path)?;
+/// assert_eq!(file.object_info(file.group("upper air")?.address())?.modified, Some(1_700_000_000));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EditOptions {
@@ -117,6 +137,23 @@ impl std::fmt::Debug for Editor {
 impl Editor {
     /// Opens the file at `path`. A commit that was cut is completed first, or taken back.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().attribute("title", "a week in June")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.root()?.attribute("title")?.read::<String>()?, ["a week in June"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; [`Error::Usage`] if the file is locked, or says that it is open for writing; `Malformed` if it is damaged;
     /// `Unsupported` for files of several parts, with a table of shared messages, or with addresses or lengths that have neither
@@ -126,6 +163,22 @@ impl Editor {
     }
 
     /// As [`open`](Self::open), with options.
+    ///
+    /// ```
+    /// use hdf5_pure::{EditOptions, Editor};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open_with(&path, &EditOptions::default().with_track_order(true))?;
+    /// file.group("runs")?.group("7")?;
+    /// file.commit()?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -137,6 +190,21 @@ impl Editor {
     }
 
     /// Edits the file in a storage.
+    ///
+    /// ```
+    /// use hdf5_pure::{EditOptions, Editor};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let bytes = made.into_bytes()?;
+    /// let mut editor = Editor::in_storage(Box::new(bytes), &EditOptions::default())?;
+    /// editor.root().attribute("title", "a week in June")?;
+    /// editor.commit()?;
+    /// assert_eq!(editor.file()?.root()?.attribute("title")?.read::<String>()?, ["a week in June"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of the storage, and as [`open`](Self::open).
@@ -168,11 +236,46 @@ impl Editor {
     }
 
     /// The root group.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().attribute("version", 2)?.soft_link("main", "/surface/temperature")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("main")?.shape(), Some(&[2, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn root(&mut self) -> GroupWriter<'_> {
         GroupWriter::new(&mut self.tree, ObjectId::ROOT)
     }
 
     /// The group at `path`; groups on the way that are missing are made.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.group("surface")?.attribute("height", 2.0)?; // it is there
+    /// file.group("upper air/north")?; // these are made
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.group("surface")?.attribute("height")?.read::<f64>()?, [2.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if something else is there; what reading the groups on the way meets.
@@ -181,11 +284,45 @@ impl Editor {
     }
 
     /// A new dataset at `path`; groups on the way that are missing are made.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.dataset("surface/pressure").attribute("units", "hPa").write(&[1013.0, 1012.5])?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/pressure")?.read::<f64>()?, [1013.0, 1012.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
         DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
     }
 
     /// The object at `path`, whatever it is, to change its attributes. Soft links are followed.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.object("surface/temperature")?.rename_attribute("units", "unit")?.attribute("height", 2.0)?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.attributes()?.len(), 2);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Usage`] if the path leads to another file; what reading the groups on the way meets.
@@ -196,6 +333,24 @@ impl Editor {
 
     /// The object at `path`, for hard links and references. It stays the same across commits.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let temperature = file.id("surface/temperature")?;
+    /// file.root().hard_link("main", temperature)?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("main")?.shape(), Some(&[2, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`object`](Self::object).
     pub fn id(&mut self, path: &str) -> Result<ObjectId> {
@@ -203,6 +358,27 @@ impl Editor {
     }
 
     /// A reference to an object, for elements and attributes.
+    ///
+    /// ```
+    /// use hdf5_pure::{Address, Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let temperature = file.id("surface/temperature")?;
+    /// let reference = file.reference(temperature)?;
+    /// file.root().attribute("main", reference)?;
+    /// file.commit()?;
+    /// let file = File::open(&path)?;
+    /// let main: Vec<Option<Address>> = file.root()?.attribute("main")?.read()?;
+    /// assert_eq!(main, [Some(file.dataset("surface/temperature")?.address())]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the object is none of this file.
@@ -212,6 +388,24 @@ impl Editor {
     }
 
     /// Gives an object an attribute; one of that name gets the new value.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let pressure = file.dataset("surface/pressure").write(&[1013.0, 1012.5])?;
+    /// file.attribute(pressure, "units", "hPa")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/pressure")?.attribute("units")?.read::<String>()?, ["hPa"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
@@ -223,6 +417,23 @@ impl Editor {
     /// Takes the link at `path` out. An object that no other hard link leads to goes with it, and what only it leads to:
     /// their space is used again after the next commit.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.unlink("surface/temperature")?;
+    /// file.commit()?;
+    /// assert!(File::open(&path)?.dataset("surface/temperature").is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotFound`]; `Malformed` if the group has links that cannot be read, which would be lost.
     pub fn unlink(&mut self, path: &str) -> Result<()> {
@@ -231,6 +442,23 @@ impl Editor {
 
     /// Gives the link at `path` another name or group; groups on the way there that are missing are made. What it leads to
     /// stays where it is.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.move_link("surface/temperature", "ground/air temperature")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("ground/air temperature")?.shape(), Some(&[2, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`unlink`](Self::unlink), and [`Error::Usage`] if the new name is taken or none, or lies in what is moved.
@@ -243,6 +471,24 @@ impl Editor {
     /// A group whose links changed is written anew, and so are the attributes of an object of which one changed, and the
     /// index of a chunked dataset: a commit costs their sizes, however many changes there were.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.open_dataset("surface/temperature")?.append(&[279.0, 279.5, 280.0])?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.shape(), Some(&[3, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`: the file is that of the last commit. If the device failed after the commit had taken place, the next opening
     /// completes it. After other errors the editor commits nothing more, as what is pending is not whole.
@@ -251,6 +497,22 @@ impl Editor {
     }
 
     /// As [`commit`](Self::commit), and says how far it goes before it returns.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, Flush};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.open_dataset("surface/temperature")?.append(&[279.0, 279.5, 280.0])?;
+    /// file.commit_with(Flush::Durable)?; // the rows are on the device
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -261,6 +523,23 @@ impl Editor {
 
     /// Commits, and writes down what is free if the file keeps account of that, so that other programs use it again.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.unlink("surface")?;
+    /// file.close()?;
+    /// assert_eq!(File::open(&path)?.root()?.links()?.len(), 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn close(self) -> Result<()> {
@@ -268,6 +547,22 @@ impl Editor {
     }
 
     /// As [`close`](Self::close), and says how far it goes before it returns.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, Flush};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().attribute("title", "a week in June")?;
+    /// file.close_with(Flush::None)?; // the device is not waited for
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -289,6 +584,23 @@ impl Editor {
 
     /// The file with all that is pending, for reading. It shows no longer one state when the editor goes on.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut editor = Editor::open(&path)?;
+    /// editor.dataset("surface/pressure").write(&[1013.0, 1012.5])?;
+    /// assert_eq!(editor.file()?.dataset("surface/pressure")?.read::<f64>()?, [1013.0, 1012.5]);
+    /// assert!(File::open(&path)?.dataset("surface/pressure").is_err()); // not committed
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn file(&mut self) -> Result<File> {
@@ -300,6 +612,24 @@ impl Editor {
     /// Bytes of the file, with all that is pending, that belong to no structure that a link leads to and are not known to be
     /// free: what writing the file anew would save beside the free space. Elements of variable length are among them, as is
     /// what other programs have lost. Every object is visited.
+    ///
+    /// ```
+    /// use hdf5_pure::Editor;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// let before = file.unaccounted()?;
+    /// file.root().attribute("title", "a text of variable length, which replaces the one before")?;
+    /// file.commit()?;
+    /// assert!(file.unaccounted()? > before);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`commit`](Self::commit); `Malformed` if two structures share a byte, or one lies in free space.

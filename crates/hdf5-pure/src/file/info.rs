@@ -19,16 +19,47 @@ use crate::spec::{Address, Name};
 
 impl File {
     /// The superblock.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert_eq!((file.superblock().version, file.superblock().sizes.offsets), (3, 8));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn superblock(&self) -> &Superblock {
         &self.0.opened.superblock
     }
 
     /// Where the superblock stands, and what all addresses are relative to: the length of the user block.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let file = Writer::in_memory(&CreateOptions::default().with_user_block(vec![b' '; 512]))?;
+    /// assert_eq!(File::from_bytes(file.into_bytes()?)?.base(), 512);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn base(&self) -> u64 {
         self.0.opened.context.base
     }
 
     /// Whether the file ends before its superblock says: something was cut off.
+    ///
+    /// ```
+    /// use hdf5_pure::File;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let bytes = made.into_bytes()?;
+    /// let cut = bytes[..bytes.len() - 1].to_vec();
+    /// assert!(File::from_bytes(cut)?.is_truncated() && !File::from_bytes(bytes)?.is_truncated());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn is_truncated(&self) -> bool {
         let context = &self.0.opened.context;
         let stored = self.superblock().end_of_file.saturating_sub(self.superblock().base);
@@ -36,16 +67,44 @@ impl File {
     }
 
     /// How free space is managed, if the file says it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    ///
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: false });
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.file_space().and_then(|info| info.page_size), Some(4096));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn file_space(&self) -> Option<&FileSpaceInfo> {
         self.0.opened.file_space.as_ref()
     }
 
     /// The sizes of version 1 B-tree nodes: those of the superblock, or of its extension.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert_eq!(file.btree_k().chunk, 32); // as the library has it, where the file says nothing
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn btree_k(&self) -> BtreeK {
         self.0.opened.btree_k
     }
 
     /// The free parts that the file keeps account of.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    ///
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Kept);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!(file.free_space()?, []); // a new file has no holes
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if a free-space manager is.
@@ -73,6 +132,16 @@ impl File {
 
     /// The messages of an index.
     ///
+    /// ```no_run
+    /// use hdf5_pure::File;
+    ///
+    /// let file = File::open("weather.h5")?;
+    /// for index in file.shared_indexes() {
+    ///     println!("{} messages are shared", file.shared_records(index)?.len());
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if the index is.
     pub fn shared_records(&self, index: &SharedIndex) -> Result<Vec<SharedRecord>> {
@@ -80,6 +149,17 @@ impl File {
     }
 
     /// What the header of the object at `address` says beside its content.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let info = file.object_info(file.dataset("surface/temperature")?.address())?;
+    /// assert_eq!((info.header_version, info.references), (2, 1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if it cannot be read.
@@ -110,6 +190,19 @@ impl File {
     /// The heaps, trees and arrays that the object at `address` needs beside its header; those that cannot be read are
     /// items.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").max_shape([None]).chunks([2]).write(&[281.5, 282.0, 282.5])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// for place in file.places_of(file.dataset("temperature")?.address())? {
+    ///     let place = place?;
+    ///     println!("{} at {}: {:?}", place.structure, place.offset, place.fields);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if the header cannot be read.
     pub fn places_of(&self, address: Address) -> Result<Vec<Result<Place>>> {
@@ -119,6 +212,18 @@ impl File {
 }
 
 /// What an object's header says beside its content.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_time(1_700_000_000))?;
+/// file.dataset("temperature").comment("at noon").write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let info = file.object_info(file.dataset("temperature")?.address())?;
+/// assert_eq!(info.modified, Some(1_700_000_000));
+/// assert_eq!(info.comment.map(|text| text.to_string()).as_deref(), Some("at noon"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ObjectInfo {
     /// 1 or 2.

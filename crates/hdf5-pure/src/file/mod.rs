@@ -18,13 +18,31 @@ use crate::dataset::Dataset;
 use crate::group::Group;
 use crate::model::attributes;
 use crate::model::object::Object;
-use crate::model::open::{self, Found, Opened, OpenOptions};
+use crate::model::open::{self, Found, OpenOptions, Opened};
 use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::superblock::Superblock;
 
 /// An open HDF5 file. Clones share it; any number of threads may read at once.
+///
+/// ```
+/// use hdf5_pure::File;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let bytes = made.into_bytes()?;
+/// let file = File::from_bytes(bytes)?;
+/// let title: Vec<String> = file.root()?.attribute("title")?.read()?;
+/// assert_eq!(title, ["a week in May"]);
+///
+/// let reading = file.clone(); // of the same open file
+/// let handle = std::thread::spawn(move || reading.dataset("surface/temperature")?.read::<f64>());
+/// assert_eq!(handle.join().unwrap_or_else(|_| Ok(Vec::new()))?.len(), 6);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct File(Arc<Shared>);
 
@@ -43,6 +61,22 @@ impl std::fmt::Debug for File {
 impl File {
     /// Opens the file at `path` for reading. Parts of a family, multi or split file are found by its name.
     ///
+    /// ```
+    /// use hdf5_pure::File;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let file = File::open(&path)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// assert!(File::open("no such file.h5").is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`, or `Malformed` if there is no sound superblock.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -50,6 +84,23 @@ impl File {
     }
 
     /// As [`open`](Self::open), with limits, filters and permissions of the caller's.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, Limits, OpenOptions, Outside};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let limits = Limits::default().with_memory(1 << 30);
+    /// let options = OpenOptions::default().with_limits(limits).with_outside(Outside::SameFolder);
+    /// let file = File::open_with(&path, &options)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.read::<f32>()?[0], 281.5);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -59,6 +110,16 @@ impl File {
 
     /// A file that is in memory.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if there is no sound superblock.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
@@ -66,6 +127,20 @@ impl File {
     }
 
     /// A file in any storage.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, OpenOptions};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let bytes = made.into_bytes()?;
+    /// // Bytes, or anything else that is `ReadAt`.
+    /// let file = File::from_storage(bytes, &OpenOptions::default().with_threads(1))?;
+    /// assert_eq!(file.dataset("surface/temperature")?.read::<f64>()?.len(), 6);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -95,6 +170,18 @@ impl File {
 
     /// The root group.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// for link in file.root()?.links()? {
+    ///     assert_eq!(link.map(|link| link.name.to_string()).ok().as_deref(), Some("surface"));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if it cannot be read.
     pub fn root(&self) -> Result<Group> {
@@ -102,6 +189,20 @@ impl File {
     }
 
     /// The object at `path`, soft links followed, external ones as [`OpenOptions::outside`] allows.
+    ///
+    /// ```
+    /// use hdf5_pure::{Error, Node};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert!(matches!(file.object("surface")?, Node::Group(_)));
+    /// assert!(matches!(file.object("/surface/temperature")?, Node::Dataset(_)));
+    /// assert!(matches!(file.object("surface/wind"), Err(Error::NotFound { .. })));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`], and what reading the groups on the way meets.
@@ -133,6 +234,18 @@ impl File {
 
     /// The group at `path`.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let surface = file.group("surface")?;
+    /// assert_eq!(surface.links()?.len(), 1);
+    /// assert!(file.group("surface/temperature").is_err()); // a dataset
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`object`](Self::object), and [`Error::Usage`] if it is something else.
     pub fn group(&self, path: &str) -> Result<Group> {
@@ -141,6 +254,18 @@ impl File {
 
     /// The dataset at `path`.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(temperature.read::<f32>()?[..2], [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`object`](Self::object), and [`Error::Usage`] if it is something else.
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
@@ -148,6 +273,19 @@ impl File {
     }
 
     /// The object with the header at `address`.
+    ///
+    /// ```
+    /// use hdf5_pure::Node;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.group("surface")?.address();
+    /// assert!(matches!(file.object_at(address)?, Node::Group(_)));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if it cannot be read.
@@ -166,6 +304,19 @@ impl File {
     }
 
     /// What the object at `address` is.
+    ///
+    /// ```
+    /// use hdf5_pure::NodeKind;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// assert_eq!(file.kind_at(address)?, NodeKind::Dataset);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if it cannot be read.
@@ -187,6 +338,22 @@ impl File {
 
     /// The dataset with the header at `address`.
     ///
+    /// ```
+    /// use hdf5_pure::{Address, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let reference = file.reference(temperature)?;
+    /// file.root().attribute("main", reference)?;
+    ///
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let main: Vec<Option<Address>> = file.root()?.attribute("main")?.read()?;
+    /// for address in main.into_iter().flatten() {
+    ///     assert_eq!(file.dataset_at(address)?.read::<f64>()?, [281.5, 282.0]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`object_at`](Self::object_at), and [`Error::Usage`] if it is something else.
     pub fn dataset_at(&self, address: Address) -> Result<Dataset> {
@@ -197,6 +364,19 @@ impl File {
     }
 
     /// The attributes of the object at `address`, in byte order of their names; those that cannot be read come last.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// let names: Vec<String> =
+    ///     file.attributes_at(address)?.iter().filter_map(|found| Some(found.name()?.to_string())).collect();
+    /// assert_eq!(names, ["units"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed` if the object's header cannot be read; broken attributes are items.
@@ -213,6 +393,17 @@ impl File {
     }
 
     /// The attribute `name` of the object at `address`, found without reading all of them.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// assert_eq!(file.attribute_at(address, "units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`], and what reading meets.
@@ -241,6 +432,18 @@ fn kind(object: &Object<'_>) -> Option<NodeKind> {
 }
 
 /// What an object is.
+///
+/// ```
+/// use hdf5_pure::NodeKind;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// assert_eq!(file.kind_at(file.root()?.address())?, NodeKind::Group);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// A group.
@@ -252,6 +455,22 @@ pub enum NodeKind {
 }
 
 /// An object.
+///
+/// ```
+/// use hdf5_pure::Node;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// match file.object("surface/temperature")? {
+///     Node::Group(group) => println!("a group of {} members", group.links()?.len()),
+///     Node::Dataset(dataset) => assert_eq!(dataset.shape(), Some(&[2, 3][..])),
+///     Node::Datatype(datatype) => println!("{:?}", datatype.datatype()?.element_type()?),
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Node {
     /// A group.
@@ -279,6 +498,18 @@ impl Node {
 }
 
 /// A datatype that is an object of its own.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().commit("kelvin", &Datatype::float32())?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// if let Node::Datatype(kelvin) = file.object("kelvin")? {
+///     assert_eq!(kelvin.datatype()?, Datatype::float32());
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CommittedDatatype {
     file: File,
@@ -293,6 +524,18 @@ impl CommittedDatatype {
 
     /// The datatype.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().commit("counts", &Datatype::integer(false, 2))?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// if let Node::Datatype(counts) = file.object("counts")? {
+    ///     assert_eq!(counts.datatype()?.size, 2);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Malformed` if it cannot be read.
     pub fn datatype(&self) -> Result<Datatype> {
@@ -303,6 +546,19 @@ impl CommittedDatatype {
     }
 
     /// Its attributes, as [`File::attributes_at`] has them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.attribute(kelvin, "symbol", "K")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// if let Node::Datatype(kelvin) = file.object("kelvin")? {
+    ///     assert_eq!(kelvin.attributes()?[0].read::<String>()?, ["K"]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`File::attributes_at`].

@@ -13,6 +13,26 @@ use crate::spec::{Address, Name};
 impl File {
     /// A walk over all links, breadth first, members in byte order of their names. Each object comes once, by the path on
     /// which it is first met; further hard links to it are named as such.
+    ///
+    /// ```
+    /// use hdf5_pure::Met;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// for visited in file.walk() {
+    ///     let path = String::from_utf8_lossy(&visited.path).into_owned();
+    ///     match visited.what {
+    ///         Met::Object(address) => println!("{path}: {:?}", file.kind_at(address)?),
+    ///         Met::Broken(error) => println!("{path}: {error}"),
+    ///         other => println!("{path}: {other:?}"),
+    ///     }
+    /// }
+    /// assert_eq!(file.walk().filter(|visited| matches!(visited.what, Met::Object(_))).count(), 3);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn walk(&self) -> Walk {
         let root = self.0.opened.root;
         let mut seen = HashMap::new();
@@ -28,6 +48,17 @@ impl File {
 
     /// The path by which the object at `address` is first reached in a [`walk`](Self::walk), if any leads to it.
     ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// assert_eq!(file.path_of(address)?, Some(&b"/surface/temperature"[..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None at present: what cannot be read leads nowhere.
     pub fn path_of(&self, address: Address) -> Result<Option<&[u8]>> {
@@ -41,6 +72,17 @@ impl File {
 }
 
 /// A step of a [`Walk`].
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let paths: Vec<Vec<u8>> = file.walk().map(|visited| visited.path).collect();
+/// assert_eq!(paths, [&b"/"[..], b"/surface", b"/surface/temperature"]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Visited {
     /// The path, names joined by slashes.
@@ -50,6 +92,20 @@ pub struct Visited {
 }
 
 /// What a [`Walk`] meets.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Met, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().soft_link("latest", "/runs/7")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// for visited in file.walk() {
+///     if let Met::SoftLink(target) = visited.what {
+///         assert_eq!(target.to_text(), "/runs/7");
+///     }
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Met {
     /// An object that was not met before.
@@ -72,6 +128,18 @@ pub enum Met {
 }
 
 /// The iterator of [`File::walk`].
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let mut walk = file.walk();
+/// assert_eq!(walk.next().map(|visited| visited.path), Some(b"/".to_vec()));
+/// assert_eq!(walk.count(), 2);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Walk {
     file: File,

@@ -10,6 +10,26 @@ use super::symbols::Names;
 use crate::spec::message::external_files::ExternalFiles;
 
 /// Which files beside the opened one may be opened: they are named by the file, not by the caller.
+///
+/// ```
+/// use hdf5_pure::{File, OpenOptions, Outside, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+/// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+/// # made.finish()?;
+/// # let week = folder.path().join("week.h5");
+/// let mut file = Writer::create(&week)?;
+/// file.root().external_link("monday", "weather.h5", "/surface/temperature")?;
+/// file.finish()?;
+/// assert!(File::open(&week)?.dataset("monday").is_err()); // other files are not opened
+/// let options = OpenOptions::default().with_outside(Outside::SameFolder);
+/// assert_eq!(File::open_with(&week, &options)?.dataset("monday")?.shape(), Some(&[2, 3][..]));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outside {

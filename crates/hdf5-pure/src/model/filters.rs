@@ -11,6 +11,30 @@ use crate::codec;
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
 /// A filter of the caller's.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hdf5_pure::{CreateOptions, Fault, File, Filter, Filters, OpenOptions, Registry, Writer};
+///
+/// /// Turns every bit.
+/// struct Turn;
+/// impl Filter for Turn {
+///     fn decode(&self, _values: &[u32], input: &[u8], _expected: usize) -> Result<Vec<u8>, Fault> {
+///         Ok(input.iter().map(|byte| !byte).collect())
+///     }
+///     fn encode(&self, values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+///         self.decode(values, input, input.len()).map(Some)
+///     }
+/// }
+///
+/// let registry = Registry::default().with(300, Arc::new(Turn));
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_filters(registry.clone()))?;
+/// file.dataset("counts").chunks([4]).filters(Filters::new().custom(300, vec![])).write(&[1u8, 2, 3, 4])?;
+/// let file = File::from_storage(file.into_bytes()?, &OpenOptions::default().with_filters(registry))?;
+/// assert_eq!(file.dataset("counts")?.read::<u8>()?, [1, 2, 3, 4]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub trait Filter: Send + Sync {
     /// Undoes the filter: `values` are the dataset's parameters, `expected` about the number of bytes that should come out.
     ///
@@ -29,6 +53,17 @@ pub trait Filter: Send + Sync {
 }
 
 /// The filters that a file is read with: those of this crate and those that the caller adds.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use hdf5_pure::{File, Filter, OpenOptions, Registry, Result};
+///
+/// fn open(filter: impl Filter + 'static) -> Result<File> {
+///     let filters = Registry::default().with(300, Arc::new(filter));
+///     File::open_with("frames.h5", &OpenOptions::default().with_filters(filters))
+/// }
+/// ```
 #[derive(Clone, Default)]
 pub struct Registry {
     added: HashMap<u16, Arc<dyn Filter>>,
@@ -54,6 +89,18 @@ impl Registry {
     }
 
     /// Undoes the filters of the bytes of a chunk, but those whose bit in `mask` is set; the result has `len` bytes.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Registry, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// // The bytes may come from anywhere, as those of a store of chunks.
+    /// let elements = Registry::default().undo(counts.filters()?, 0, &[1, 3, 0, 2], 4)?;
+    /// assert_eq!(elements, [1, 0, 3, 2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Malformed`, its offset 0, if the bytes do not decode to `len` bytes; `Unsupported` for a filter that is not known.

@@ -20,6 +20,14 @@ use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name};
 
 /// A link that cannot be read: its name, where that much is known, and why.
+///
+/// ```no_run
+/// let file = hdf5_pure::File::open("damaged.h5")?;
+/// for broken in file.root()?.links()?.into_iter().filter_map(Result::err) {
+///     println!("{:?}: {}", broken.name, broken.error);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct BrokenLink {
     /// Its name.
@@ -83,6 +91,11 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<L
 
 /// The links by the bytes of their names; those that cannot be read come last.
 pub(crate) fn sorted(links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Link, BrokenLink>> {
+    // Old-style groups have them in this order.
+    let known = |link: &Result<Link, BrokenLink>| link.is_ok();
+    if links.iter().all(known) && links.is_sorted_by_key(|link| link.as_ref().ok().map(|link| &link.name)) {
+        return links;
+    }
     // The first bytes of names decide most comparisons, and are moved more cheaply than links.
     let head = |link: &Result<Link, BrokenLink>| {
         let mut first = [0u8; 8];

@@ -25,6 +25,26 @@ use crate::spec::superblock::{Rest, SIGNATURE, Superblock};
 use crate::spec::{Address, cache_image, shared_table};
 
 /// How a file is opened.
+///
+/// ```
+/// use hdf5_pure::{File, Limits, OpenOptions, Outside};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+/// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+/// # made.finish()?;
+/// let options = OpenOptions::default()
+///     .with_limits(Limits::default().with_memory(1 << 30))
+///     .with_outside(Outside::SameFolder)
+///     .with_chunk_cache(256 << 20)
+///     .with_mapped(false);
+/// let file = File::open_with(&path, &options)?;
+/// assert_eq!(file.dataset("surface/temperature")?.read::<f64>()?[0], 281.5);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
@@ -127,7 +147,11 @@ impl Opened {
     }
 
     /// Opens what `storage` holds, whatever it ends in.
-    pub(crate) fn plain(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
+    pub(crate) fn plain(
+        storage: Arc<dyn ReadAt>,
+        path: Option<&Path>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
         let open = |path: &Path| self::storage(path, options);
         let (position, superblock) = superblock(&*storage)?;
         let sizes = superblock.sizes;

@@ -19,6 +19,18 @@ use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 
 /// A structure that an object needs beside its header.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("energy").max_shape([None]).chunks([2]).write(&[0.5, 0.25, 0.125])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// for place in file.places_of(file.dataset("energy")?.address())?.into_iter().flatten() {
+///     assert!(place.structure.contains("extensible array"), "{}", place.structure);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The standard's name of it.

@@ -136,6 +136,17 @@ impl ChunkNode {
 }
 
 /// The B-tree 'K' values message (IV.A.2.t).
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let k = file.btree_k();
+/// assert_eq!((k.chunk, k.group_internal, k.group_leaf), (32, 16, 4));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtreeK {
     /// Half the number of children of a chunk B-tree node.

@@ -75,6 +75,22 @@ impl FreeSpace {
 }
 
 /// A free part.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Editor, File, FileSpace, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// let mut file = Writer::create_with(&path, &CreateOptions::default().with_file_space(FileSpace::Kept))?;
+/// file.dataset("old").write(&[281.5; 1000])?;
+/// file.dataset("temperature").write(&[281.5; 1000])?;
+/// file.finish()?;
+/// let mut file = Editor::open(&path)?;
+/// file.unlink("old")?;
+/// file.close()?;
+/// assert!(File::open(&path)?.free_space()?.iter().any(|section| section.size >= 8000));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Where it starts.

@@ -11,6 +11,18 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, signature, uint, version};
 
 /// Where an object of a global heap is: the collection and the index in it.
+///
+/// ```
+/// use hdf5_pure::structure::Layout;
+/// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let all = Slab::all(&[24])?;
+/// file.dataset("week").shape([24]).map("monday.h5", "/temperature", &all, &all).create::<f32>()?;
+/// let week = File::from_bytes(file.into_bytes()?)?.dataset("week")?;
+/// assert!(matches!(week.layout()?, Layout::Virtual(Some(id)) if id.index == 1));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GlobalId {
     /// The collection; 0 for nothing.

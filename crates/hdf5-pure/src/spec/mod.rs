@@ -51,6 +51,18 @@ use nom::number::complete::le_u32;
 use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
 
 /// Where something stands in the file, relative to the base address.
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let address = file.dataset("surface/temperature")?.address();
+/// assert_eq!(address.to_string(), format!("{:#x}", address.0));
+/// assert_eq!(file.dataset_at(address)?.shape(), Some(&[2, 3][..]));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(pub u64);
 
@@ -61,6 +73,17 @@ impl fmt::Display for Address {
 }
 
 /// The widths that the superblock declares: of addresses ("Size of Offsets") and of lengths, in bytes.
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let sizes = file.superblock().sizes;
+/// assert_eq!((sizes.offsets, sizes.lengths), (8, 8));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes of an address.
@@ -70,6 +93,21 @@ pub struct Sizes {
 }
 
 /// A name as it is stored: bytes, usually UTF-8.
+///
+/// ```
+/// use hdf5_pure::Name;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// for link in file.root()?.links()?.into_iter().flatten() {
+///     assert_eq!(link.name, Name::from("surface"));
+///     assert_eq!(format!("/{}", link.name), "/surface");
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Name(pub Box<[u8]>);
 
@@ -80,11 +118,25 @@ impl Name {
     }
 
     /// The text, if the bytes are UTF-8.
+    ///
+    /// ```
+    /// use hdf5_pure::Name;
+    ///
+    /// assert_eq!(Name::from("temperature").as_str(), Some("temperature"));
+    /// assert_eq!(Name::from(&b"temp\xe9rature"[..]).as_str(), None); // Latin-1
+    /// ```
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
 
     /// The text; bytes that are not UTF-8 show as replacement characters.
+    ///
+    /// ```
+    /// use hdf5_pure::Name;
+    ///
+    /// assert_eq!(Name::from("temperature").to_text(), "temperature");
+    /// assert_eq!(Name::from(&b"temp\xe9rature"[..]).to_text(), "temp\u{fffd}rature");
+    /// ```
     pub fn to_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }

@@ -14,6 +14,21 @@ use super::selection::Selection;
 use super::{Address, Name, Sizes, address, put_padding};
 
 /// What a reference leads to.
+///
+/// ```
+/// use hdf5_pure::structure::{Part, Reference};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// let reference = file.reference(temperature)?;
+/// file.root().attribute("main", reference)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let main: Vec<Option<Reference>> = file.root()?.attribute("main")?.read()?;
+/// let object = file.dataset("temperature")?.address();
+/// assert_eq!(main, [Some(Reference { file: None, object, part: Part::Object })]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// Another file, if it is not this one.
@@ -25,6 +40,20 @@ pub struct Reference {
 }
 
 /// The part of an object that a reference means.
+///
+/// ```
+/// use hdf5_pure::structure::{Part, Reference};
+/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;
+/// let warm = RegionReference::new(file.reference(temperature)?, Slab::new(&[3], [(1..3).into()])?);
+/// file.root().attribute("warm", warm)?;
+/// let warm: Vec<Option<Reference>> = File::from_bytes(file.into_bytes()?)?.root()?.attribute("warm")?.read()?;
+/// let part = warm[0].as_ref().map(|reference| &reference.part);
+/// assert!(matches!(part, Some(Part::Region(selection)) if selection.rank() == Some(1)));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The object itself.

@@ -12,6 +12,22 @@ use sciformats_core::{Range, Slab};
 use super::{put_uint, uint};
 
 /// Which elements of an array are meant.
+///
+/// ```
+/// use hdf5_pure::structure::Selection;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let temperature = file.dataset("surface/temperature")?;
+/// let points = Selection::Points(vec![vec![1, 2], vec![0, 0]]);
+/// assert_eq!(temperature.read_selection::<f64>(&points)?, [281.0, 281.5]);
+/// let block = Selection::Blocks(vec![(vec![0, 1], vec![1, 2])]);
+/// assert_eq!(temperature.read_selection::<f64>(&block)?, [282.0, 282.5, 280.5, 281.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// No elements.
@@ -27,6 +43,22 @@ pub enum Selection {
 }
 
 /// A regular hyperslab in one dimension: `count` blocks of `block` elements, `stride` apart.
+///
+/// ```
+/// use hdf5_pure::structure::{Regular, Selection};
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let every_row = Regular { start: 0, stride: 1, count: None, block: Some(1) };
+/// let outer_columns = Regular { start: 0, stride: 2, count: Some(2), block: Some(1) };
+/// let selection = Selection::Regular(vec![every_row, outer_columns]);
+/// let temperature = file.dataset("surface/temperature")?;
+/// assert_eq!(temperature.read_selection::<f64>(&selection)?, [281.5, 282.5, 280.0, 281.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Regular {
     /// First element.
@@ -44,6 +76,13 @@ pub(crate) const MAX_RANK: u32 = 32;
 
 impl Selection {
     /// Dimensions that the selection speaks of, if it does.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Selection;
+    ///
+    /// assert_eq!(Selection::Points(vec![vec![1, 2], vec![0, 0]]).rank(), Some(2));
+    /// assert_eq!(Selection::All.rank(), None);
+    /// ```
     pub fn rank(&self) -> Option<usize> {
         match self {
             Self::None | Self::All => None,

@@ -12,6 +12,14 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 use super::{Address, Sizes, address, sealed, signature, version};
 
 /// One index of shared messages.
+///
+/// ```no_run
+/// let file = hdf5_pure::File::open("weather.h5")?;
+/// for index in file.shared_indexes() {
+///     println!("{} messages of {} bytes or more", index.messages, index.minimum_size);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedIndex {
     /// 0 a list, 1 a B-tree.
@@ -69,6 +77,20 @@ pub(crate) fn table(i: &[u8], sizes: Sizes, indexes: u8) -> Parsed<'_, Vec<Share
 }
 
 /// Where a shared message is.
+///
+/// ```no_run
+/// use hdf5_pure::structure::SharedRecord;
+///
+/// let file = hdf5_pure::File::open("weather.h5")?;
+/// for index in file.shared_indexes() {
+///     for record in file.shared_records(index)? {
+///         if let SharedRecord::Heap { references, .. } = record {
+///             println!("a message that {references} objects share");
+///         }
+///     }
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedRecord {
     /// In the index's heap.

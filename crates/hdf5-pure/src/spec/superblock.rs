@@ -30,6 +30,22 @@ use super::{Address, Sizes, address, defined, put_address, put_checksum, put_uin
 pub const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
 /// The superblock of a file.
+///
+/// ```
+/// use hdf5_pure::structure::Rest;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let bytes = made.into_bytes()?;
+/// let len = bytes.len() as u64;
+/// let file = hdf5_pure::File::from_bytes(bytes)?;
+/// let superblock = file.superblock();
+/// assert_eq!((superblock.version, superblock.end_of_file), (3, len));
+/// assert!(matches!(superblock.rest, Rest::New { root, .. } if root == file.root()?.address()));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superblock {
     /// 0 to 3.
@@ -47,6 +63,16 @@ pub struct Superblock {
 }
 
 /// The part of a superblock that depends on its version.
+///
+/// ```
+/// use hdf5_pure::structure::Rest;
+/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+///
+/// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert!(matches!(file.superblock().rest, Rest::Old { group_leaf_k: 4, .. }));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// Versions 0 and 1.
@@ -87,6 +113,16 @@ impl Superblock {
     }
 
     /// The address of the root group's object header.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert_eq!(file.superblock().root(), Some(file.root()?.address()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn root(&self) -> Option<Address> {
         match &self.rest {
             Rest::Old { root, .. } => root.header,

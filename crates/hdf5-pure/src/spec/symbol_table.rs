@@ -19,6 +19,19 @@ use super::{
 };
 
 /// One member of an old-style group.
+///
+/// ```
+/// use hdf5_pure::structure::{Cache, Rest};
+/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+///
+/// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// if let Rest::Old { root, .. } = &file.superblock().rest {
+///     assert_eq!(root.header, Some(file.root()?.address()));
+///     assert!(matches!(root.cache, Cache::Group { .. }));
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Offset of the name in the local heap.
@@ -30,6 +43,18 @@ pub struct Entry {
 }
 
 /// The scratch-pad of an [`Entry`].
+///
+/// ```
+/// use hdf5_pure::structure::{Cache, Rest};
+/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+///
+/// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// if let Rest::Old { root, .. } = &file.superblock().rest {
+///     assert!(matches!(root.cache, Cache::Group { btree: Some(_), heap: Some(_) }));
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cache {
     /// Nothing.

@@ -12,6 +12,19 @@ use super::selection::Selection;
 use super::{Name, Sizes, length, put_checksum, put_length, sealed, until_nul};
 
 /// One mapping: elements of a source appear as elements of the virtual dataset.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let all = Slab::all(&[24])?;
+/// file.dataset("week").shape([24]).map("monday.h5", "/temperature", &all, &all).create::<f32>()?;
+/// for mapping in File::from_bytes(file.into_bytes()?)?.dataset("week")?.mappings()? {
+///     assert_eq!(mapping.dataset.to_text(), "/temperature");
+///     println!("{:?} of {} are {:?}", mapping.source, mapping.file, mapping.target);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// File of the source, `.` for the same file.

@@ -13,6 +13,25 @@ impl Dataset {
     ///
     /// The file is opened anew, without a map. [`Tail`](crate::swmr::Tail) does this for those who want new rows.
     ///
+    /// ```
+    /// use hdf5_pure::File;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut position = File::open(&path)?.dataset("position")?;
+    /// let mut run = SwmrWriter::open(&path)?; // usually in another process
+    /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
+    /// run.flush()?;
+    /// assert_eq!(position.shape(), Some(&[0, 3][..]));
+    /// position.refresh()?;
+    /// assert_eq!(position.shape(), Some(&[1, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`, `Malformed`; [`Error::Usage`] if the file was not opened by a path.
     pub fn refresh(&mut self) -> Result<()> {

@@ -44,11 +44,27 @@ pub struct Tail {
 
 impl Tail {
     /// The dataset `dataset` of the file at `path`, from its first row on. Neither is opened yet.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// let mut tail = Tail::new("not there yet.h5", "/position");
+    /// assert_eq!(tail.poll::<f32>()?, None);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn new(path: impl AsRef<Path>, dataset: &str) -> Self {
         Self::with_options(path, dataset, &OpenOptions::default())
     }
 
     /// As [`new`](Self::new), with limits and filters of the caller's.
+    ///
+    /// ```
+    /// use hdf5_pure::OpenOptions;
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// let tail = Tail::with_options("run.h5", "/position", &OpenOptions::default().with_threads(1));
+    /// assert_eq!(tail.next_row(), 0);
+    /// ```
     pub fn with_options(path: impl AsRef<Path>, dataset: &str, options: &OpenOptions) -> Self {
         let options = OpenOptions { mapped: false, ..options.clone() };
         let (path, dataset) = (path.as_ref().into(), dataset.into());
@@ -56,18 +72,64 @@ impl Tail {
     }
 
     /// Starts with this row.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut tail = Tail::new(&path, "/surface/temperature").from_row(1);
+    /// assert_eq!(tail.poll::<f32>()?, Some((1, vec![280.0, 280.5, 281.0])));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn from_row(self, row: u64) -> Self {
         Self { next: row, ..self }
     }
 
     /// Follows the dataset along another dimension than its first.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut columns = Tail::new(&path, "/surface/temperature").along(1).from_row(2);
+    /// assert_eq!(columns.poll::<f32>()?, Some((2, vec![282.5, 281.0])));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn along(self, axis: usize) -> Self {
         Self { axis, ..self }
     }
 
     /// Reads at most so many rows at once, at least one.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut tail = Tail::new(&path, "/surface/temperature").at_most(1);
+    /// assert_eq!(tail.poll::<f32>()?, Some((0, vec![281.5, 282.0, 282.5])));
+    /// assert_eq!(tail.poll::<f32>()?, Some((1, vec![280.0, 280.5, 281.0])));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn at_most(self, rows: u64) -> Self {
         Self { most: rows.max(1), ..self }
@@ -84,11 +146,40 @@ impl Tail {
     }
 
     /// Why there is no dataset yet, if something else than its absence is the reason.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # std::fs::write(&path, "no HDF5 file").unwrap();
+    /// let mut tail = Tail::new(&path, "/position");
+    /// assert_eq!(tail.poll::<f32>()?, None);
+    /// assert!(tail.trouble().is_some()); // what is there is no HDF5 file
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn trouble(&self) -> Option<&Error> {
         self.trouble.as_ref()
     }
 
     /// The rows that came since the last call: the number of the first, and their elements. None if there are none.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::{SwmrWriter, Tail};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut tail = Tail::new(&path, "/position");
+    /// let mut run = SwmrWriter::open(&path)?; // usually in another process
+    /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
+    /// run.flush()?;
+    /// assert_eq!(tail.poll::<f32>()?, Some((0, vec![0.0, 0.5, 1.0])));
+    /// assert_eq!(tail.poll::<f32>()?, None); // nothing new
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// What keeps a dataset that was there before from being read, after some attempts.
@@ -114,6 +205,26 @@ impl Tail {
     }
 
     /// As [`poll`](Self::poll), until rows come or `timeout` has passed.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use hdf5_pure::swmr::Tail;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut tail = Tail::new(&path, "/surface/temperature");
+    /// while let Some((first, rows)) = tail.wait::<f32>(Duration::from_millis(20))? {
+    ///     assert_eq!((first, rows.len()), (0, 6));
+    /// }
+    /// assert_eq!(tail.next_row(), 2);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`poll`](Self::poll).

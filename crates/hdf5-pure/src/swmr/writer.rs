@@ -60,6 +60,22 @@ impl std::fmt::Debug for SwmrWriter {
 impl SwmrWriter {
     /// Opens the file at `path`, and marks it as one that is written and may be read meanwhile.
     ///
+    /// ```
+    /// use hdf5_pure::File;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
+    /// run.close()?;
+    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), Some(&[1, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`, `Malformed`; [`Error::Usage`] if another writes to it, or was killed as it did; `Unsupported` if its superblock
     /// is older than version 3.
@@ -69,6 +85,21 @@ impl SwmrWriter {
 
     /// As [`open`](Self::open), with limits and filters of the caller's.
     ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    /// use hdf5_pure::{Limits, OpenOptions};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30));
+    /// let mut run = SwmrWriter::open_with(&path, &options)?;
+    /// assert_eq!(run.dataset("position")?.shape()?, [0, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
@@ -76,6 +107,23 @@ impl SwmrWriter {
     }
 
     /// As [`open_with`](Self::open_with), whatever marks are in the file. That no other writer is alive, the caller knows.
+    ///
+    /// ```
+    /// use hdf5_pure::OpenOptions;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// std::mem::forget(SwmrWriter::open(&path)?); // as if it were killed
+    /// assert!(SwmrWriter::open(&path).is_err());
+    /// let mut run = SwmrWriter::take_over(&path, &OpenOptions::default())?;
+    /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
+    /// run.close()?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -94,6 +142,17 @@ impl SwmrWriter {
 
     /// As [`open_with`](Self::open_with), for a file in a storage.
     ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    /// use hdf5_pure::{CreateOptions, OpenOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("energy").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?;
+    /// let mut run = SwmrWriter::in_storage(Box::new(file.into_bytes()?), &OpenOptions::default())?;
+    /// assert_eq!(run.dataset("energy")?.append(&[0.5, 0.25])?.shape()?, [2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn in_storage(storage: Box<dyn Storage>, options: &OpenOptions) -> Result<Self> {
@@ -102,6 +161,21 @@ impl SwmrWriter {
     }
 
     /// The dataset at `path`, to write to.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// let mut position = run.dataset("position")?;
+    /// position.append(&[0.0f32, 0.5, 1.0])?.append(&[0.1f32, 0.6, 1.1])?;
+    /// assert_eq!(position.shape()?, [2, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`]; `Unsupported` where readers could not follow: elements of variable length, compact, virtual and
@@ -122,6 +196,23 @@ impl SwmrWriter {
 
     /// Lets readers see what was written.
     ///
+    /// ```
+    /// use hdf5_pure::File;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
+    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), Some(&[0, 3][..]));
+    /// run.flush()?;
+    /// assert_eq!(File::open(&path)?.dataset("position")?.shape(), Some(&[1, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`. Readers then see what they saw before, or some of the new elements; a later flush completes it.
     pub fn flush(&mut self) -> Result<()> {
@@ -131,6 +222,21 @@ impl SwmrWriter {
     /// As [`flush`](Self::flush), and says what the file must survive: with [`Durability::Power`] everything is synced to the
     /// device four times, in the order in which it is written.
     ///
+    /// ```
+    /// use hdf5_pure::Durability;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// run.dataset("position")?.append(&[0.0f32, 0.5, 1.0])?;
+    /// run.flush_with(Durability::Power)?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`flush`](Self::flush).
     pub fn flush_with(&mut self, durability: Durability) -> Result<()> {
@@ -138,6 +244,22 @@ impl SwmrWriter {
     }
 
     /// Flushes, and takes the marks away. A writer that is dropped is closed too, but does not say what went wrong.
+    ///
+    /// ```
+    /// use hdf5_pure::File;
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let run = SwmrWriter::open(&path)?;
+    /// assert_ne!(File::open(&path)?.superblock().consistency_flags, 0);
+    /// run.close()?;
+    /// assert_eq!(File::open(&path)?.superblock().consistency_flags, 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -154,6 +276,23 @@ impl Drop for SwmrWriter {
 }
 
 /// A dataset of a [`SwmrWriter`].
+///
+/// ```
+/// use hdf5_pure::swmr::SwmrWriter;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("run.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+/// # made.finish()?;
+/// let mut run = SwmrWriter::open(&path)?;
+/// for step in 0..3u8 {
+///     run.dataset("position")?.append(&[f32::from(step), 0.5, 1.0])?;
+///     run.flush()?;
+/// }
+/// assert_eq!(run.dataset("position")?.shape()?, [3, 3]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SwmrDataset<'w> {
     writer: &'w mut SwmrWriter,
@@ -171,6 +310,20 @@ impl SwmrDataset<'_> {
 
     /// Lets the dataset grow to `shape`.
     ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// assert_eq!(run.dataset("position")?.resize(&[100, 3])?.shape()?, [100, 3]);
+    /// assert!(run.dataset("position")?.resize(&[50, 3]).is_err()); // readers know of 100
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if it passes the maximum; `Unsupported` if a dimension shrinks.
     pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
@@ -179,6 +332,25 @@ impl SwmrDataset<'_> {
     }
 
     /// Writes the elements of a part of the dataset, row by row of the part.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    /// use hdf5_pure::{File, Range, Slab};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// let mut position = run.dataset("position")?;
+    /// position.resize(&[2, 3])?;
+    /// position.write_slab(&Slab::new(&[2, 3], [Range::all(2), Range::new(0, 1)])?, &[0.25f32, 0.5])?;
+    /// run.close()?;
+    /// let position = File::open(&path)?.dataset("position")?;
+    /// assert_eq!(position.read::<f32>()?, [0.25, 0.0, 0.0, 0.5, 0.0, 0.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
@@ -199,6 +371,22 @@ impl SwmrDataset<'_> {
 
     /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
     ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]).create::<f32>()?;
+    /// # made.finish()?;
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// let mut position = run.dataset("position")?;
+    /// position.append(&[0.0f32, 0.5, 1.0, 0.1, 0.6, 1.1])?; // two rows
+    /// assert_eq!(position.shape()?, [2, 3]);
+    /// assert!(position.append(&[0.2f32]).is_err()); // no whole row
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`append_along`](Self::append_along).
     pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
@@ -206,6 +394,23 @@ impl SwmrDataset<'_> {
     }
 
     /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
+    ///
+    /// ```
+    /// use hdf5_pure::swmr::SwmrWriter;
+    /// use hdf5_pure::{File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").shape([2, 0]).max_shape([Some(2), None]).chunks([2, 64]).create::<f32>()?;
+    /// file.finish()?;
+    ///
+    /// let mut run = SwmrWriter::open(&path)?;
+    /// run.dataset("temperature")?.append_along(1, &[281.5f32, 280.0])?; // a column
+    /// run.close()?;
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.shape(), Some(&[2, 1][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not

@@ -17,6 +17,18 @@ use crate::spec::virtual_mapping::Mapping;
 ///
 /// A wrong setting is an error of the call that makes the dataset: [`write`](Self::write), [`create`](Self::create) and
 /// their like.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").shape([2, 3]).max_shape([None, Some(3)]).chunks([64, 3]);
+/// let temperature = temperature.shuffle().lzf().fill(f32::NAN).attribute("units", "K");
+/// temperature.write(&[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("temperature")?.filters()?.filters.len(), 2);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[must_use = "nothing is written before `write`, `write_scalar`, `write_raw` or `create`"]
 pub struct DatasetBuilder<'w> {
     pub(super) tree: &'w mut Tree,
@@ -79,18 +91,49 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// The number of elements along each dimension, the last varying fastest. By default values have one dimension.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([2, 3]).write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+    /// assert_eq!(temperature.read_points::<f64>(&[vec![1, 0]])?, [280.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn shape(mut self, shape: impl Into<Vec<u64>>) -> Self {
         self.shape = Some(shape.into());
         self
     }
 
     /// How far each dimension may grow; `None` is without end. The dataset is stored in chunks.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// // Rows without end, each of three elements.
+    /// let position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]);
+    /// let mut position = position.create::<f32>()?;
+    /// assert_eq!(position.append(&[0.0, 0.5, 1.0])?.shape()?, [1, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn max_shape(mut self, maximum: impl Into<Vec<Option<u64>>>) -> Self {
         self.maximum = Some(maximum.into());
         self
     }
 
     /// Stores the elements in chunks of this shape.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("frames").shape([10, 64, 64]).chunks([1, 64, 64]).write(&vec![0u8; 10 * 64 * 64])?;
+    /// let frames = File::from_bytes(file.into_bytes()?)?.dataset("frames")?;
+    /// assert_eq!(frames.chunks()?.len(), 10); // a frame each
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn chunks(mut self, shape: impl Into<Vec<u64>>) -> Self {
         self.place = Place::Chunked(Some(shape.into()));
         self
@@ -99,6 +142,16 @@ impl<'w> DatasetBuilder<'w> {
     /// Stores the elements in chunks whose shape is chosen: at most a 256th of the dataset, though always 64 KiB and never
     /// more than 1 MiB, with sides that are alike and divide the dataset's evenly. A dimension without a maximum counts as
     /// 1024 elements at least.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([1000, 1000]).automatic_chunks().write(&vec![281.5f32; 1_000_000])?;
+    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+    /// assert!(temperature.chunks()?.into_iter().flatten().all(|chunk| chunk.size <= 64 << 10));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn automatic_chunks(mut self) -> Self {
         self.place = Place::Chunked(None);
         self
@@ -111,6 +164,17 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Stores the elements, less than 64 KiB, in the object's header.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Layout;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("offsets").compact().write(&[1u8, 2, 3])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(*file.dataset("offsets")?.layout()?, Layout::Compact(vec![1, 2, 3]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn compact(mut self) -> Self {
         self.place = Place::Compact;
         self
@@ -118,6 +182,20 @@ impl<'w> DatasetBuilder<'w> {
 
     /// Says that the elements are in other files: their names, where the elements start in each, and how many bytes of them
     /// it holds (`None`: all others, in the last file). [`create`](Self::create) makes the dataset; the files are not touched.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, OpenOptions, Outside, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # std::fs::write(folder.path().join("camera.raw"), [10, 20, 30, 40]).unwrap();
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("image").shape([2, 2]).external([("camera.raw", 0, None)]).create::<u8>()?;
+    /// file.finish()?;
+    /// let options = OpenOptions::default().with_outside(Outside::SameFolder);
+    /// assert_eq!(File::open_with(&path, &options)?.dataset("image")?.read::<u8>()?, [10, 20, 30, 40]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn external<'f>(mut self, files: impl IntoIterator<Item = (&'f str, u64, Option<u64>)>) -> Self {
         let files = files.into_iter().map(|(name, offset, size)| (name.to_owned(), offset, size));
         self.place = Place::External(files.collect());
@@ -126,6 +204,21 @@ impl<'w> DatasetBuilder<'w> {
 
     /// Says that the elements of `target` are those of `source` of a dataset in another file, or in this one if `file` is
     /// `.`; several calls add up. [`create`](Self::create) makes the dataset. It needs [`Bound::V110`](crate::Bound::V110).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("monday").write(&[281.5f32, 282.0])?;
+    /// file.dataset("tuesday").write(&[280.0f32, 280.5])?;
+    /// let (day, first) = (Slab::all(&[2])?, Slab::new(&[2, 2], [Range::new(0, 1), Range::all(2)])?);
+    /// let second = Slab::new(&[2, 2], [Range::new(1, 1), Range::all(2)])?;
+    /// let week = file.dataset("week").shape([2, 2]);
+    /// week.map(".", "/monday", &day, &first).map(".", "/tuesday", &day, &second).create::<f32>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("week")?.read::<f32>()?, [281.5, 282.0, 280.0, 280.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn map(mut self, file: &str, dataset: &str, source: &Slab, target: &Slab) -> Self {
         if source.len() != target.len() || file.is_empty() || dataset.is_empty() {
             self.fail(Error::usage(
@@ -147,18 +240,52 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Finds chunks by this index. Bounds before [`Bound::V110`](crate::Bound::V110) have only version 1 B-trees, whatever is asked for.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::{IndexKind, Layout};
+    /// use hdf5_pure::{ChunkIndex, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([100]).index(ChunkIndex::Implicit).write(&[7u8; 1000])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert!(matches!(counts.layout()?, Layout::Chunked(chunked) if chunked.index == IndexKind::Implicit));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn index(mut self, index: ChunkIndex) -> Self {
         self.index = Some(index);
         self
     }
 
     /// Filters the chunks, in this order.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// let packed = Filters::new().shuffle().lzf(); // for several datasets
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").chunks([100]).filters(packed.clone()).write(&[281.5; 1000])?;
+    /// file.dataset("pressure").chunks([100]).filters(packed).write(&[1013.0; 1000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("pressure")?.read::<f64>()?, [1013.0; 1000]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn filters(mut self, filters: Filters) -> Self {
         self.filters = filters;
         self
     }
 
     /// Does not filter chunks that reach out of the dataset. It needs [`Bound::V110`](crate::Bound::V110).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([100]).lzf().unfiltered_edges().write(&[7u8; 150])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// let sizes: Vec<u64> = counts.chunks()?.into_iter().flatten().map(|chunk| chunk.size).collect();
+    /// assert!(sizes[0] < 100 && sizes[1] == 100);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn unfiltered_edges(mut self) -> Self {
         self.unfiltered_edges = true;
         self
@@ -171,6 +298,19 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Adds [`Filters::deflate`].
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// # #[cfg(feature = "deflate")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").chunks([1000]).shuffle().deflate(6).write(&[281.5f32; 10_000])?;
+    /// let bytes = file.into_bytes()?;
+    /// assert!(bytes.len() < 4000);
+    /// assert_eq!(File::from_bytes(bytes)?.dataset("temperature")?.read::<f32>()?, [281.5; 10_000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn deflate(mut self, level: u32) -> Self {
         self.filters = self.filters.deflate(level);
         self
@@ -189,24 +329,69 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Adds [`Filters::zstd`].
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// # #[cfg(feature = "zstd")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").chunks([1000]).shuffle().zstd(3).write(&[281.5f32; 10_000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.read::<f32>()?, [281.5; 10_000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn zstd(mut self, level: i32) -> Self {
         self.filters = self.filters.zstd(level);
         self
     }
 
     /// Stores the elements in this type: numbers are converted, strings fill a fixed length.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u64, 515])?;
+    /// file.dataset("stations").datatype(Datatype::fixed_string(8)).write(&["north", "south"])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!((file.dataset("counts")?.datatype().size, file.dataset("stations")?.datatype().size), (2, 8));
+    /// assert_eq!(file.dataset("stations")?.read::<String>()?, ["north", "south"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn datatype(mut self, datatype: Datatype) -> Self {
         self.datatype = Some(datatype);
         self
     }
 
     /// Stores the elements in a committed datatype of the file.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.dataset("temperature").committed(kelvin).write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(*file.dataset("temperature")?.datatype(), Datatype::float32());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn committed(mut self, datatype: ObjectId) -> Self {
         self.committed = Some(datatype);
         self
     }
 
     /// What elements that are never written read as.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").shape([3]).fill(-1).create::<i32>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<i32>()?, [-1, -1, -1]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn fill<T: Store>(mut self, value: T) -> Self {
         match store::encoded(self.tree, |to| T::encode(&[value], to)) {
             Ok(((), bytes)) => self.fill = Some((Some(T::datatype()), bytes)),
@@ -216,24 +401,65 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// What elements that are never written read as: one element as the dataset stores it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("marks").datatype(Datatype::opaque(2, "marks")).shape([2]).fill_raw(b"??").create_encoded()?;
+    /// let marks = File::from_bytes(file.into_bytes()?)?.dataset("marks")?;
+    /// assert_eq!(marks.read_raw(&marks.all()?)?, b"????");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn fill_raw(mut self, element: &[u8]) -> Self {
         self.fill = Some((None, element.to_vec()));
         self
     }
 
     /// Says that elements that are never written have no value.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Fill;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("energy").shape([1000]).max_shape([None]).fill_undefined().create::<f64>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("energy")?.fill_value()?.value, Fill::Undefined);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn fill_undefined(mut self) -> Self {
         self.undefined = true;
         self
     }
 
     /// Takes the space of all elements at once, and fills it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("frames").shape([10, 64]).chunks([1, 64]).allocate_early().create::<u8>()?;
+    /// let frames = File::from_bytes(file.into_bytes()?)?.dataset("frames")?;
+    /// assert_eq!(frames.chunks()?.len(), 10); // though nothing was written
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn allocate_early(mut self) -> Self {
         self.early = true;
         self
     }
 
     /// Gives the dataset an attribute.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").attribute("units", "K").attribute("valid range", [250.0, 320.0]).write(&[281.5])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.attribute("valid range")?.read::<f64>()?, [250.0, 320.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn attribute(mut self, name: &str, value: impl Value) -> Self {
         match value::attribute(self.tree, name, value) {
             Ok(attribute) => self.attributes.push(attribute),
@@ -243,6 +469,17 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Gives the dataset a comment.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").comment("two metres above the ground").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let info = file.object_info(file.dataset("temperature")?.address())?;
+    /// assert_eq!(info.comment, Some("two metres above the ground".into()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn comment(mut self, text: &str) -> Self {
         match value::comment(text) {
             Ok(comment) => self.comment = Some(comment),

@@ -13,11 +13,26 @@ use crate::spec::message::datatype::{
 
 impl Datatype {
     /// The type that a Rust type is stored as.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// assert_eq!(Datatype::of::<f32>(), Datatype::float32());
+    /// assert_eq!(Datatype::of::<u16>(), Datatype::integer(false, 2));
+    /// ```
     pub fn of<T: Store>() -> Self {
         T::datatype()
     }
 
     /// Little-endian integers of `size` bytes, all of whose bits count.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// let counts = Datatype::integer(false, 4);
+    /// assert_eq!(counts.element_type()?, ElementType::Integer { signed: false, size: 4 });
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn integer(signed: bool, size: u32) -> Self {
         let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
         let fixed = FixedPoint {
@@ -47,6 +62,16 @@ impl Datatype {
     }
 
     /// Little-endian numbers of 16 bits with the exponent of 32-bit ones.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("weights").datatype(Datatype::bfloat16()).write(&[0.5f32, -2.0])?;
+    /// let weights = File::from_bytes(file.into_bytes()?)?.dataset("weights")?;
+    /// assert_eq!((weights.datatype().size, weights.read::<f32>()?), (2, vec![0.5, -2.0]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn bfloat16() -> Self {
         Self::float(2, 8, 7)
     }
@@ -70,23 +95,54 @@ impl Datatype {
     }
 
     /// UTF-8 strings of any length.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// assert_eq!(Datatype::string(), Datatype::of::<String>());
+    /// ```
     pub fn string() -> Self {
         let class = VariableLength::String { padding: Padding::NullTerminated, charset: UTF8 };
         Self { version: 1, size: 16, class: Class::VariableLength(class) }
     }
 
     /// UTF-8 strings of `size` bytes, shorter ones filled up with NULs.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("stations").datatype(Datatype::fixed_string(6)).write(&["north", "south"])?;
+    /// let stations = File::from_bytes(file.into_bytes()?)?.dataset("stations")?;
+    /// assert_eq!(stations.read_raw(&stations.all()?)?, b"north\0south\0");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn fixed_string(size: u32) -> Self {
         Self { version: 1, size, class: Class::String { padding: Padding::NullPadded, charset: UTF8 } }
     }
 
     /// Sequences of any length.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// let visits = Datatype::sequence(&Datatype::float64());
+    /// assert_eq!(visits.element_type()?, ElementType::Sequence(Box::new(ElementType::Float(8))));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn sequence(base: &Self) -> Self {
         let class = VariableLength::Sequence(Box::new(base.clone()));
         Self { version: 1, size: 16, class: Class::VariableLength(class) }
     }
 
     /// Arrays of a fixed shape.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let tensor = Datatype::array(&[3, 3], &Datatype::float32());
+    /// assert_eq!(tensor.size, 36);
+    /// ```
     pub fn array(shape: &[u32], base: &Self) -> Self {
         let size = Self::array_elements(shape).and_then(|n| n.checked_mul(base.size)).unwrap_or(0);
         Self {
@@ -97,6 +153,16 @@ impl Datatype {
     }
 
     /// Bits, `size` bytes of them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("flags").datatype(Datatype::bits(1)).shape([2]).write_raw(&[0b101, 0b010])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("flags")?.read::<u8>()?, [0b101, 0b010]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn bits(size: u32) -> Self {
         let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
         let order = ByteOrder::Little;
@@ -105,11 +171,32 @@ impl Datatype {
     }
 
     /// Bytes without a meaning to the library, and what they are in your words.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let packets = Datatype::opaque(4, "packets of the detector");
+    /// file.dataset("packets").datatype(packets).shape([2]).write_raw(b"\x01abc\x02def")?;
+    /// let packets = File::from_bytes(file.into_bytes()?)?.dataset("packets")?;
+    /// assert_eq!(packets.read_raw(&packets.all()?)?, b"\x01abc\x02def");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn opaque(size: u32, tag: &str) -> Self {
         Self { version: 1, size, class: Class::Opaque { tag: tag.into() } }
     }
 
     /// Records whose members follow each other without gaps.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let position = Datatype::array(&[3], &Datatype::float32());
+    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("position", position)]);
+    /// assert_eq!(particle.size, 20);
+    /// assert_eq!(particle.member("position")?.0, 8); // where it begins
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn compound<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         let mut offset = 0u32;
         let members = members
@@ -124,11 +211,37 @@ impl Datatype {
     }
 
     /// Complex numbers as h5py stores them: records of `r` and `i`.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let amplitude = file.dataset("amplitude").datatype(Datatype::complex(&Datatype::float32())).shape([1]);
+    /// amplitude.write_raw(&[1.0f32.to_le_bytes(), 0.5f32.to_le_bytes()].concat())?;
+    /// let amplitude = File::from_bytes(file.into_bytes()?)?.dataset("amplitude")?;
+    /// assert_eq!(amplitude.datatype().element_type()?, ElementType::Complex(8));
+    /// assert_eq!(amplitude.read_field::<f32>("i")?, [0.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn complex(part: &Self) -> Self {
         Self::compound([("r", part.clone()), ("i", part.clone())])
     }
 
     /// Integers that have names.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
+    ///
+    /// let weather = Datatype::enumeration(&Datatype::integer(false, 1), [("sun", 0), ("rain", 1)])?;
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("weather").datatype(weather).shape([3]).write_raw(&[0, 1, 1])?;
+    /// let weather = File::from_bytes(file.into_bytes()?)?.dataset("weather")?;
+    /// assert_eq!(weather.read::<u8>()?, [0, 1, 1]);
+    /// if let ElementType::Enumeration { members, .. } = weather.datatype().element_type()? {
+    ///     assert_eq!(members[1], ("rain".into(), 1));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if `base` is no integer type of at most 8 bytes, or a value does not fit it.
@@ -167,18 +280,47 @@ impl Datatype {
     }
 
     /// Complex numbers of the class that came with [`Bound::V200`](crate::Bound::V200).
+    ///
+    /// ```
+    /// use hdf5_pure::{Bound, CreateOptions, Datatype, Writer};
+    ///
+    /// let amplitude = Datatype::native_complex(&Datatype::float64());
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V200))?;
+    /// file.dataset("amplitude").datatype(amplitude.clone()).shape([2]).write_raw(&[0; 32])?;
+    /// let mut older = Writer::in_memory(&CreateOptions::default())?;
+    /// assert!(older.dataset("amplitude").datatype(amplitude).shape([2]).write_raw(&[0; 32]).is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn native_complex(part: &Self) -> Self {
         let size = part.size.saturating_mul(2);
         Self { version: 5, size, class: Class::Complex { base: Box::new(part.clone()) } }
     }
 
     /// Times of `size` bytes, whatever that means to whom reads them.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// assert_eq!(Datatype::time(4).element_type()?, ElementType::Time(4));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn time(size: u32) -> Self {
         let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
         Self { version: 1, size, class: Class::Time { order: ByteOrder::Little, precision } }
     }
 
     /// The same with the most significant byte first, where the order of bytes means something.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.read_raw(&counts.all()?)?, [0, 1, 2, 3]);
+    /// assert_eq!(counts.read::<u16>()?, [1, 515]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn big_endian(mut self) -> Self {
         match &mut self.class {
@@ -193,6 +335,15 @@ impl Datatype {
     }
 
     /// The same integers or bits with only `precision` bits that count, `offset` bits above the lowest.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?;
+    /// assert_ne!(twelve_bits, Datatype::integer(false, 2));
+    /// assert!(Datatype::integer(false, 2).with_precision(12, 8).is_err()); // they do not fit
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the type is another or the bits do not fit it.

@@ -13,6 +13,22 @@ use crate::spec::message::filter_pipeline::Pipeline;
 ///
 /// Chunks are filtered and stored as soon as they are complete. Those that are not are kept until 32 MiB of them are in
 /// memory; then they are stored as they are, and read back when more of their elements come.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]);
+/// let mut position = position.create::<f32>()?;
+/// for step in 0..100u8 {
+///     position.append(&[f32::from(step), 0.5, 1.0])?;
+/// }
+/// position.attribute("units", "nm")?;
+/// assert_eq!(position.shape()?, [100, 3]);
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("position")?.read_points::<f32>(&[vec![99, 0]])?, [99.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub struct DatasetWriter<'w> {
     pub(super) tree: &'w mut Tree,
     pub(super) id: ObjectId,
@@ -41,6 +57,16 @@ impl<'w> DatasetWriter<'w> {
     }
 
     /// The dataset, for [`Writer::open`](crate::Writer::open), hard links and references.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f64>()?.id();
+    /// file.root().attribute("steps", 1)?; // the dataset no longer holds the file
+    /// assert_eq!(file.open(energy)?.append(&[0.5])?.shape()?, [1]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn id(&self) -> ObjectId {
         self.id
     }
@@ -62,6 +88,17 @@ impl<'w> DatasetWriter<'w> {
     }
 
     /// Gives the dataset another shape. Elements beyond it are taken away, and new ones read as the fill value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let counts = file.dataset("counts").shape([2, 2]).max_shape([None, None]).chunks([2, 2]).fill(9u8);
+    /// counts.create::<u8>()?.write_all(&[1u8, 2, 3, 4])?.resize(&[3, 1])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u8>()?, [1, 3, 9]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if it passes the maximum, or elements are not stored in chunks; `Io`.
@@ -114,6 +151,17 @@ impl<'w> DatasetWriter<'w> {
 
     /// Writes the elements of a part of the dataset, row by row of the part.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut image = file.dataset("image").shape([2, 3]).create::<u8>()?;
+    /// image.write_slab(&Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?, &[10u8, 20])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("image")?.read::<u8>()?, [0, 10, 0, 0, 20, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
     pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
@@ -160,6 +208,23 @@ impl<'w> DatasetWriter<'w> {
 
     /// Writes all elements.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.open_dataset("surface/temperature")?.write_all(&[8.5, 9.0, 9.5, 7.0, 7.5, 8.0])?.attribute("units", "C")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.read::<f64>()?[0], 8.5);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab).
     pub fn write_all<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
@@ -168,6 +233,17 @@ impl<'w> DatasetWriter<'w> {
     }
 
     /// Writes single elements, each by as many coordinates as there are dimensions.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut mask = file.dataset("mask").shape([2, 3]).create::<u8>()?;
+    /// mask.write_points(&[vec![0, 2], vec![1, 0]], &[1u8, 2])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("mask")?.read::<u8>()?, [0, 0, 1, 2, 0, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab); a point outside of the shape, or another number of values than points, changes
@@ -189,6 +265,18 @@ impl<'w> DatasetWriter<'w> {
 
     /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).create::<f32>()?;
+    /// position.append(&[0.0f32, 0.5, 1.0])?;
+    /// position.append(&[0.1f32, 0.6, 1.1, 0.2, 0.7, 1.2])?; // two rows
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("position")?.shape(), Some(&[3, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`append_along`](Self::append_along).
     pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
@@ -208,6 +296,19 @@ impl<'w> DatasetWriter<'w> {
 
     /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let channels = file.dataset("channels").shape([2, 0]).max_shape([Some(2), None]).chunks([2, 64]);
+    /// let mut channels = channels.create::<i16>()?;
+    /// channels.append_along(1, &[1i16, 2, 3, 4])?; // two samples of each channel
+    /// channels.append_along(1, &[5i16, 6])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("channels")?.read::<i16>()?, [1, 2, 5, 3, 4, 6]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not
     /// grow so far.
@@ -218,6 +319,17 @@ impl<'w> DatasetWriter<'w> {
     }
 
     /// Gives the dataset an attribute; one of that name gets the new value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f64>()?;
+    /// energy.append(&[0.5, 0.25])?.attribute("units", "eV")?.attribute("least", 0.25)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("energy")?.attribute("least")?.read::<f64>()?, [0.25]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the format has no place for it.

@@ -54,6 +54,17 @@ mod arrays {
     impl DatasetBuilder<'_> {
         /// Makes the dataset with the shape and the elements of an array.
         ///
+        /// ```
+        /// use hdf5_pure::{CreateOptions, File, Writer};
+        ///
+        /// let temperature = ndarray::array![[281.5, 282.0, 282.5], [280.0, 280.5, 281.0]];
+        /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+        /// file.dataset("temperature").attribute("units", "K").write_array(&temperature)?;
+        /// let file = File::from_bytes(file.into_bytes()?)?;
+        /// assert_eq!(file.dataset("temperature")?.read_array::<f64>()?, temperature.into_dyn());
+        /// # Ok::<(), hdf5_pure::Error>(())
+        /// ```
+        ///
         /// # Errors
         /// As [`write`](Self::write).
         pub fn write_array<S, D>(self, array: &ArrayBase<S, D>) -> Result<ObjectId>

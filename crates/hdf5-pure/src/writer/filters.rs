@@ -9,12 +9,32 @@ use crate::spec::message::fill_value::Fill;
 use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 
 /// The filters of a dataset, in the order in which they are applied.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+///
+/// let filters = Filters::new().shuffle().lzf().fletcher32();
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("counts").chunks([1000]).filters(filters).write(&[7u32; 10_000])?;
+/// let bytes = file.into_bytes()?;
+/// assert!(bytes.len() < 4000);
+/// assert_eq!(File::from_bytes(bytes)?.dataset("counts")?.read::<u32>()?, [7; 10_000]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     requests: Vec<Request>,
 }
 
 /// The codecs that Blosc and Blosc2 share.
+///
+/// ```
+/// use hdf5_pure::{BloscCodec, BloscShuffle, Filters};
+///
+/// let fast = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bytes);
+/// let small = Filters::new().blosc2(BloscCodec::Zlib, 9, BloscShuffle::Bits);
+/// # let _ = (fast, small);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum BloscCodec {
     /// Blosc's own.
@@ -31,6 +51,20 @@ pub enum BloscCodec {
 }
 
 /// What Blosc and Blosc2 do before they compress.
+///
+/// ```
+/// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, Filters, Writer};
+///
+/// # #[cfg(feature = "blosc2")] {
+/// // Small numbers in wide elements: of most bits only zeros are left.
+/// let counts: Vec<u32> = (0..10_000).map(|i| i % 100).collect();
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let filters = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bits);
+/// file.dataset("counts").chunks([1000]).filters(filters).write(&counts)?;
+/// assert!(file.into_bytes()?.len() < 20_000);
+/// # }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum BloscShuffle {
     /// Nothing.
@@ -99,6 +133,18 @@ impl Filters {
     }
 
     /// Deflate at `level` 0 to 9.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "deflate")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([1000]).filters(Filters::new().shuffle().deflate(9)).write(&[7u32; 1000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u32>()?, [7; 1000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn deflate(self, level: u32) -> Self {
         self.known(1, true, vec![level.min(9)])
@@ -117,6 +163,18 @@ impl Filters {
     }
 
     /// bzip2 with blocks of `level` times 100 kB, 1 to 9.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "bzip2")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([1000]).filters(Filters::new().bzip2(9)).write(&[7u32; 1000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u32>()?, [7; 1000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn bzip2(self, level: u32) -> Self {
         self.known(307, true, vec![level.clamp(1, 9)])
@@ -129,36 +187,113 @@ impl Filters {
     }
 
     /// Zstandard.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "zstd")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([1000]).filters(Filters::new().shuffle().zstd(3)).write(&[7u32; 1000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u32>()?, [7; 1000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn zstd(self, level: i32) -> Self {
         self.known(32015, true, vec![level.cast_unsigned()])
     }
 
     /// The bits of elements, the first ones of all, then the second ones: before a compressor.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// let counts: Vec<u32> = (0..1000).map(|i| i % 100).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([1000]).filters(Filters::new().bitshuffle().lzf()).write(&counts)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u32>()?, counts);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn bitshuffle(self) -> Self {
         self.with(Request::Bitshuffle { codec: 0, level: None })
     }
 
     /// [`bitshuffle`](Self::bitshuffle) and LZ4 in one.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "lz4")] {
+    /// let frame: Vec<u16> = (0..4096).map(|i| 500 + i % 7).collect(); // as detectors write them
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let frames = file.dataset("frames").shape([1, 64, 64]).chunks([1, 64, 64]);
+    /// frames.filters(Filters::new().bitshuffle_lz4()).write(&frame)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("frames")?.read::<u16>()?, frame);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn bitshuffle_lz4(self) -> Self {
         self.with(Request::Bitshuffle { codec: 2, level: None })
     }
 
     /// [`bitshuffle`](Self::bitshuffle) and Zstandard in one.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "zstd")] {
+    /// let frame: Vec<u16> = (0..4096).map(|i| 500 + i % 7).collect(); // as detectors write them
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let frames = file.dataset("frames").shape([1, 64, 64]).chunks([1, 64, 64]);
+    /// frames.filters(Filters::new().bitshuffle_zstd(3)).write(&frame)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("frames")?.read::<u16>()?, frame);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn bitshuffle_zstd(self, level: i32) -> Self {
         self.with(Request::Bitshuffle { codec: 3, level: Some(level) })
     }
 
     /// Blosc at `level` 0 to 9. Writing needs the feature `blosc2`.
+    ///
+    /// ```
+    /// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "blosc2")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let filters = Filters::new().blosc(BloscCodec::BloscLz, 5, BloscShuffle::Bytes);
+    /// file.dataset("temperature").chunks([1000]).filters(filters).write(&[281.5; 3000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.read::<f64>()?, [281.5; 3000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn blosc(self, codec: BloscCodec, level: u8, shuffle: BloscShuffle) -> Self {
         self.with(Request::Blosc { id: 32001, codec, level, shuffle })
     }
 
     /// Blosc2 at `level` 0 to 9. Writing needs the feature `blosc2`.
+    ///
+    /// ```
+    /// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, File, Filters, Writer};
+    ///
+    /// # #[cfg(feature = "blosc2")] {
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let filters = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bytes);
+    /// file.dataset("temperature").chunks([1000]).filters(filters).write(&[281.5; 3000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.read::<f64>()?, [281.5; 3000]);
+    /// # }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn blosc2(self, codec: BloscCodec, level: u8, shuffle: BloscShuffle) -> Self {
         self.with(Request::Blosc { id: 32026, codec, level, shuffle })
@@ -166,18 +301,54 @@ impl Filters {
 
     /// Szip: extended Rice coding of blocks of `block` elements, an even number of at most 32, of their differences if
     /// `predict`.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// let counts: Vec<u16> = (0..1000).map(|i| 500 + i % 7).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([500]).filters(Filters::new().szip(true, 16)).write(&counts)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u16>()?, counts);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn szip(self, predict: bool, block: u32) -> Self {
         self.with(Request::Szip { predict, block })
     }
 
     /// Only the bits that count, of types that have others: see [`Datatype::with_precision`](crate::Datatype::with_precision).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Filters, Writer};
+    ///
+    /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?; // of a camera
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let image = file.dataset("image").datatype(twelve_bits).chunks([1000]).filters(Filters::new().n_bit());
+    /// image.write(&[4095u16; 1000])?;
+    /// let image = File::from_bytes(file.into_bytes()?)?.dataset("image")?;
+    /// assert_eq!(image.read::<u16>()?, [4095; 1000]);
+    /// assert!(image.chunks()?.into_iter().flatten().all(|chunk| chunk.size < 1600));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn n_bit(self) -> Self {
         self.with(Request::NBit)
     }
 
     /// Integers as differences from the least of a chunk, in as few bits as they need.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// let seconds: Vec<i64> = (1_700_000_000..1_700_001_000).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("time").chunks([1000]).filters(Filters::new().scale_offset()).write(&seconds)?;
+    /// let time = File::from_bytes(file.into_bytes()?)?.dataset("time")?;
+    /// assert_eq!(time.read::<i64>()?, seconds);
+    /// assert!(time.chunks()?.into_iter().flatten().all(|chunk| chunk.size < 1400)); // ten bits each
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn scale_offset(self) -> Self {
         self.with(Request::ScaleOffset { decimals: None })
@@ -185,6 +356,17 @@ impl Filters {
 
     /// Floating-point numbers rounded to `decimals` digits behind the point, as
     /// [`scale_offset`](Self::scale_offset). What is rounded off is lost.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let filters = Filters::new().scale_offset_decimals(1);
+    /// file.dataset("temperature").chunks([4]).filters(filters).write(&[281.53, 282.0, 282.49, 280.0])?;
+    /// let found = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?.read::<f64>()?;
+    /// assert!(found.iter().zip([281.5, 282.0, 282.5, 280.0]).all(|(a, b)| (a - b).abs() < 1e-9));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn scale_offset_decimals(self, decimals: i32) -> Self {
         self.with(Request::ScaleOffset { decimals: Some(decimals) })
@@ -192,6 +374,18 @@ impl Filters {
 
     /// A filter that the [`Registry`](crate::Registry) of the options holds, or one of the crate's, by its number and client
     /// values.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// // Fletcher32, by its number.
+    /// let filters = Filters::new().shuffle().custom(3, vec![]);
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([4]).filters(filters).write(&[1u16, 2, 3, 4])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.filters()?.filters[1].id, 3);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn custom(self, id: u16, values: Vec<u32>) -> Self {
         self.known(id, false, values)
@@ -199,6 +393,21 @@ impl Filters {
 
     /// The filters of another dataset, with the client values that they have there: those of some filters hold for chunks
     /// of one size alone.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([4]).shuffle().lzf().write(&[1u16, 2, 3, 4])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    ///
+    /// let mut copy = Writer::in_memory(&CreateOptions::default())?;
+    /// let filters = Filters::stored(counts.filters()?);
+    /// copy.dataset("counts").chunks([4]).filters(filters).write(&counts.read::<u16>()?)?;
+    /// let copy = File::from_bytes(copy.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(copy.filters()?, counts.filters()?);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn stored(pipeline: &Pipeline) -> Self {
         Self { requests: pipeline.filters.iter().cloned().map(Request::Custom).collect() }

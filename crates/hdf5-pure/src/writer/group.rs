@@ -9,6 +9,19 @@ use crate::model::write::tree::{Kind, ObjectId, Tree};
 use crate::spec::message::datatype::Datatype;
 
 /// A group of a file that is written.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let mut run = file.group("run")?;
+/// run.attribute("number", 7)?.comment("the one that went well")?;
+/// let position = run.dataset("position").shape([2, 3]).write(&[0.5f32; 6])?;
+/// run.hard_link("latest", position)?.soft_link("first", "/run/position")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.group("run")?.links()?.len(), 3);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub struct GroupWriter<'w> {
     tree: &'w mut Tree,
     id: ObjectId,
@@ -31,11 +44,34 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// The group, for hard links and references.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let run = file.group("runs/7")?.id();
+    /// file.root().hard_link("latest", run)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.group("latest")?.address(), file.group("runs/7")?.address());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
     /// The group at `path` below this one; groups that are missing are made. A path that starts with `/` starts at the root.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut weather = file.group("weather")?;
+    /// weather.group("surface")?.attribute("height", 2.0)?;
+    /// weather.group("/other/place")?; // from the root
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.group("weather/surface").is_ok() && file.group("other/place").is_ok());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if something else is there.
@@ -44,16 +80,51 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// A new dataset at `path` below this group.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut surface = file.group("surface")?;
+    /// surface.dataset("temperature").write(&[281.5, 282.0])?;
+    /// surface.dataset("pressure").write(&[1013.0, 1012.5])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("surface/pressure")?.read::<f64>()?, [1013.0, 1012.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
         DatasetBuilder::new(self.tree, self.id, path)
     }
 
     /// As [`dataset`](Self::dataset), giving up the group.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, DatasetBuilder, File, Result, Writer};
+    ///
+    /// fn prepare<'w>(file: &'w mut Writer, name: &str) -> Result<DatasetBuilder<'w>> {
+    ///     Ok(file.group("surface")?.into_dataset(name).attribute("station", "north"))
+    /// }
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// prepare(&mut file, "temperature")?.write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn into_dataset(self, path: &str) -> DatasetBuilder<'w> {
         DatasetBuilder::new(self.tree, self.id, path)
     }
 
     /// Gives the group an attribute; one of that name gets the new value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.group("surface")?.attribute("height", 2.0)?.attribute("stations", ["north", "south"])?;
+    /// let surface = File::from_bytes(file.into_bytes()?)?.group("surface")?;
+    /// assert_eq!(surface.attribute("stations")?.read::<String>()?, ["north", "south"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if the format has no place for it.
@@ -65,6 +136,17 @@ impl<'w> GroupWriter<'w> {
 
     /// Gives the group a comment.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.group("surface")?.comment("two metres above the ground")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let info = file.object_info(file.group("surface")?.address())?;
+    /// assert_eq!(info.comment, Some("two metres above the ground".into()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if it holds a NUL.
     pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
@@ -73,6 +155,23 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// Takes an attribute out.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().remove_attribute("title")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.root()?.attributes()?.len(), 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound).
@@ -83,6 +182,23 @@ impl<'w> GroupWriter<'w> {
 
     /// Gives an attribute another name.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().rename_attribute("title", "name")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.root()?.attribute("name")?.read::<String>()?, ["a week in May"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
     pub fn rename_attribute(&mut self, name: &str, to: &str) -> Result<&mut Self> {
@@ -91,6 +207,23 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// Takes the link at `path` out. An object that no other hard link leads to goes with it.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.group("surface")?.unlink("temperature")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.group("surface")?.links()?.len(), 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound).
@@ -101,6 +234,23 @@ impl<'w> GroupWriter<'w> {
 
     /// Gives the link at `path` another name or group; what it leads to stays where it is.
     ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.group("surface")?.move_link("temperature", "air temperature")?;
+    /// file.commit()?;
+    /// assert!(File::open(&path)?.dataset("surface/air temperature").is_ok());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
     pub fn move_link(&mut self, path: &str, to: &str) -> Result<&mut Self> {
@@ -110,6 +260,17 @@ impl<'w> GroupWriter<'w> {
 
     /// Gives an object of the file one more name.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("runs/7/temperature").write(&[281.5, 282.0])?;
+    /// file.root().hard_link("latest", temperature)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("latest")?.address(), file.dataset("runs/7/temperature")?.address());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the object none of this file.
     pub fn hard_link(&mut self, path: &str, object: ObjectId) -> Result<&mut Self> {
@@ -117,6 +278,17 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// A link to a path of this file, which need not exist.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().soft_link("latest", "/runs/7")?;
+    /// file.dataset("runs/7/temperature").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("latest/temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`hard_link`](Self::hard_link).
@@ -127,6 +299,18 @@ impl<'w> GroupWriter<'w> {
 
     /// A link to a path of another file, which need not exist.
     ///
+    /// ```
+    /// use hdf5_pure::structure::Target;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().external_link("monday", "monday.h5", "/surface/temperature")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let target = file.root()?.link("monday")?.map(|link| link.target);
+    /// assert_eq!(target, Some(Target::External { file: "monday.h5".into(), path: "/surface/temperature".into() }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`hard_link`](Self::hard_link).
     pub fn external_link(&mut self, path: &str, file: &str, target: &str) -> Result<&mut Self> {
@@ -135,6 +319,18 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// A link of a class of yours, 65 to 255, whose data only your program understands.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Target;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().user_link("archive", 200, b"shelf 7")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let target = file.root()?.link("archive")?.map(|link| link.target);
+    /// assert_eq!(target, Some(Target::User { class: 200, data: b"shelf 7".to_vec() }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`hard_link`](Self::hard_link); [`Error::Usage`](crate::Error::Usage) for another class or data of 64 KiB.
@@ -152,6 +348,18 @@ impl<'w> GroupWriter<'w> {
     }
 
     /// Makes a datatype an object of its own.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+    /// let particle = file.root().commit("particle", &particle)?;
+    /// file.dataset("particles").committed(particle).shape([100]).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("particles")?.datatype().size, 9);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the file's bound has no such type.

@@ -7,6 +7,19 @@ use crate::spec::message::layout::IndexKind;
 use crate::spec::selection::MAX_RANK;
 
 /// How the chunks of a dataset are found. The one that fits is chosen by default.
+///
+/// ```
+/// use hdf5_pure::{ChunkIndex, CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// // Both dimensions grow: only a tree fits, and is chosen.
+/// let map = file.dataset("map").shape([10, 10]).max_shape([None, None]).chunks([5, 5]);
+/// map.index(ChunkIndex::BtreeV2).write(&[1u8; 100])?;
+/// assert!(file.dataset("row").chunks([5]).max_shape([None]).index(ChunkIndex::Single).write(&[1u8; 5]).is_err());
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("map")?.chunks()?.len(), 4);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkIndex {
     /// One chunk that is the dataset.

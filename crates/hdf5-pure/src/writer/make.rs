@@ -34,6 +34,18 @@ const MAX_COMPACT: u64 = 65_520;
 impl<'w> DatasetBuilder<'w> {
     /// Makes the dataset and writes all of its elements, row by row.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([2, 2]).write(&[281.5f32, 282.0, 280.0, 280.5])?;
+    /// file.dataset("stations").write(&["north", "south"])?;
+    /// file.dataset("visits").write(&[vec![3u32, 5], vec![], vec![8]])?; // rows of any length
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("visits")?.read::<Vec<u32>>()?, [vec![3, 5], vec![], vec![8]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the number of values is not that of the shape, or settings do not go together; `Io`.
     pub fn write<T: Store>(mut self, values: &[T]) -> Result<ObjectId> {
@@ -44,6 +56,16 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Makes a dataset without dimensions, which has one element.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("height").attribute("units", "m").write_scalar(412.5)?;
+    /// let height = File::from_bytes(file.into_bytes()?)?.dataset("height")?;
+    /// assert_eq!((height.shape(), height.read::<f64>()?), (Some(&[][..]), vec![412.5]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -57,6 +79,16 @@ impl<'w> DatasetBuilder<'w> {
 
     /// Makes a dataset without elements, only with a type.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("crs").datatype(Datatype::integer(true, 4)).attribute("name", "WGS 84").write_null()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("crs")?.shape(), None);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if there is no [`datatype`](Self::datatype), or settings do not go together.
     pub fn write_null(self) -> Result<ObjectId> {
@@ -65,6 +97,16 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Makes the dataset and writes all of its elements, given as bytes of its [`datatype`](Self::datatype).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").shape([2]).datatype(Datatype::integer(false, 2)).write_raw(&[1, 0, 3, 2])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u16>()?, [1, 515]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if there is no shape or datatype, elements of the type are not bytes alone, or settings do not go
@@ -92,6 +134,20 @@ impl<'w> DatasetBuilder<'w> {
 
     /// Makes the dataset without writing elements. It needs a [`shape`](Self::shape), which may be 0 where it can grow.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut frames = file.dataset("frames").shape([10, 4, 4]).create::<u16>()?;
+    /// for frame in 0..10u16 {
+    ///     let place = Slab::new(&[10, 4, 4], [Range::new(frame.into(), 1), Range::all(4), Range::all(4)])?;
+    ///     frames.write_slab(&place, &[frame; 16])?;
+    /// }
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("frames")?.read_points::<u16>(&[vec![7, 3, 3]])?, [7]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if settings do not go together.
     pub fn create<T: Store>(mut self) -> Result<DatasetWriter<'w>> {
@@ -102,6 +158,20 @@ impl<'w> DatasetBuilder<'w> {
 
     /// Makes the dataset without writing elements, for [`DatasetWriter::write_encoded`]. It needs a
     /// [`datatype`](Self::datatype); without a [`shape`](Self::shape) it has one element and no dimensions.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut names = file.dataset("stations").datatype(Datatype::string()).shape([2]).create_encoded()?;
+    /// names.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.sequence(5, b"north")?;
+    ///     to.sequence(5, b"south")
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("stations")?.read::<String>()?, ["north", "south"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if there is no datatype, or settings do not go together.

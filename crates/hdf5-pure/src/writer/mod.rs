@@ -38,6 +38,17 @@ pub use store::{Encoder, Store};
 pub use value::{Committed, Empty, FixedString, Raw, Value};
 
 /// How a file is created.
+///
+/// ```
+/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+///
+/// let options = CreateOptions::default().with_bound(Bound::Earliest).with_time(1_700_000_000);
+/// let mut file = Writer::in_memory(&options)?;
+/// file.dataset("temperature").write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.superblock().version, 0);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CreateOptions {
@@ -79,6 +90,18 @@ impl CreateOptions {
     }
 
     /// The same with another user block.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut text = b"#!/usr/bin/env viewer\n".to_vec();
+    /// text.resize(512, b'\n');
+    /// let file = Writer::in_memory(&CreateOptions::default().with_user_block(text))?;
+    /// let bytes = file.into_bytes()?;
+    /// assert!(bytes.starts_with(b"#!/usr/bin/env viewer"));
+    /// assert_eq!(File::from_bytes(bytes)?.base(), 512);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[must_use]
     pub fn with_user_block(self, user_block: impl Into<Vec<u8>>) -> Self {
         Self { user_block: user_block.into(), ..self }
@@ -105,6 +128,16 @@ impl CreateOptions {
 
 /// How the free space of a file is managed: what the file says to programs that change it. All but the default need
 /// [`Bound::V110`]. A new file has no free space that is kept track of.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, FileSpace, Writer};
+///
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let mut file = Writer::in_memory(&options)?;
+/// file.dataset("temperature").write(&[281.5, 282.0])?;
+/// assert_eq!(file.into_bytes()?.len() % 4096, 0);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum FileSpace {
     /// Free space is used again as long as the file is open, and forgotten then. The file says nothing of it.
@@ -184,6 +217,19 @@ impl std::fmt::Debug for Writer {
 impl Writer {
     /// Starts a file that takes its place at `path` when it is finished.
     ///
+    /// ```
+    /// use hdf5_pure::{File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
+    /// assert!(!path.exists());
+    /// file.finish()?;
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`, if its folder cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
@@ -191,6 +237,18 @@ impl Writer {
     }
 
     /// As [`create`](Self::create), with options.
+    ///
+    /// ```
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(Bound::V18))?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish()?;
+    /// assert_eq!(File::open(&path)?.superblock().version, 2);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`create`](Self::create), and [`Error::Usage`] if the user block has a length that the format does not allow.
@@ -201,6 +259,16 @@ impl Writer {
 
     /// Starts a file in memory; [`into_bytes`](Self::into_bytes) finishes it.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let bytes = file.into_bytes()?;
+    /// assert_eq!(File::from_bytes(bytes)?.dataset("temperature")?.shape(), Some(&[2][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the user block has a length that the format does not allow.
     pub fn in_memory(options: &CreateOptions) -> Result<Self> {
@@ -208,6 +276,19 @@ impl Writer {
     }
 
     /// Starts a file in a storage, which should be empty.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use sciformats_core::storage::FileStorage;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::in_storage(Box::new(FileStorage::create_new(&path)?), &CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish()?;
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of the storage, and as [`in_memory`](Self::in_memory).
@@ -232,11 +313,33 @@ impl Writer {
     }
 
     /// The root group.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().attribute("title", "a week in May")?.attribute("version", 2)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.root()?.attribute("version")?.read::<i32>()?, [2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn root(&mut self) -> GroupWriter<'_> {
         GroupWriter::new(&mut self.tree, ObjectId::ROOT)
     }
 
     /// The group at `path`; groups on the way that are missing are made.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut surface = file.group("weather/surface")?;
+    /// surface.attribute("height", 2.0)?;
+    /// surface.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("weather/surface/temperature")?.shape(), Some(&[2][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if something else is there.
@@ -245,11 +348,37 @@ impl Writer {
     }
 
     /// A new dataset at `path`; groups on the way that are missing are made.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("surface/temperature").shape([2, 3]).attribute("units", "K");
+    /// temperature.write(&[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
         DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
     }
 
     /// A dataset that was made before, to write more of its elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let time = file.dataset("time").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?.id();
+    /// let energy = file.dataset("energy").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?.id();
+    /// for step in 0..100 {
+    ///     file.open(time)?.append(&[f64::from(step)])?;
+    ///     file.open(energy)?.append(&[0.5])?;
+    /// }
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("time")?.shape(), file.dataset("energy")?.shape());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the object is not a dataset of this file.
@@ -260,6 +389,17 @@ impl Writer {
 
     /// Gives an object an attribute; one of that name gets the new value.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.attribute(temperature, "units", "K")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.attribute("units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
     pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
@@ -269,6 +409,18 @@ impl Writer {
 
     /// Gives an object a comment.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.comment(kelvin, "temperatures above absolute zero")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// # let hdf5_pure::Node::Datatype(found) = file.object("kelvin")? else { unreachable!() };
+    /// # assert_eq!(file.object_info(found.address())?.comment, Some("temperatures above absolute zero".into()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the object is none of this file, or the comment holds a NUL.
     pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
@@ -276,6 +428,19 @@ impl Writer {
     }
 
     /// A reference to an object, for elements and attributes.
+    ///
+    /// ```
+    /// use hdf5_pure::{Address, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let reference = file.reference(temperature)?;
+    /// file.dataset("plotted").write(&[reference])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let plotted: Vec<Option<Address>> = file.dataset("plotted")?.read()?;
+    /// assert_eq!(plotted, [Some(file.dataset("temperature")?.address())]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the object is none of this file.
@@ -286,6 +451,18 @@ impl Writer {
 
     /// Completes the file and puts it in its place.
     ///
+    /// ```
+    /// use hdf5_pure::{File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish()?; // without it there is no file
+    /// assert!(File::open(&path).is_ok());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`; a file that was there before is then as it was.
     pub fn finish(self) -> Result<()> {
@@ -293,6 +470,18 @@ impl Writer {
     }
 
     /// As [`finish`](Self::finish), and says what the file must survive.
+    ///
+    /// ```
+    /// use hdf5_pure::{Durability, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish_with(Durability::Power)?; // it is on the device
+    /// assert!(path.exists());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -302,6 +491,16 @@ impl Writer {
     }
 
     /// Completes a file that was started [`in_memory`](Self::in_memory).
+    ///
+    /// ```
+    /// use hdf5_pure::structure::SIGNATURE;
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// assert!(file.into_bytes()?.starts_with(&SIGNATURE));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the file is not in memory.

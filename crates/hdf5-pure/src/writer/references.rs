@@ -10,6 +10,19 @@ use crate::spec::selection::Selection;
 use crate::spec::{Address, put_uint};
 
 /// A reference to an object of the file, or to none: made by [`Writer::reference`](crate::Writer::reference).
+///
+/// ```
+/// use hdf5_pure::{Address, CreateOptions, File, Reference, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// let references = [file.reference(temperature)?, Reference::default()]; // the second leads nowhere
+/// file.dataset("plotted").write(&references)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let plotted: Vec<Option<Address>> = file.dataset("plotted")?.read()?;
+/// assert!(plotted[0].is_some() && plotted[1].is_none());
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Reference(pub(super) Option<u64>);
 
@@ -31,6 +44,22 @@ impl Store for Reference {
 }
 
 /// A reference to a part of a dataset of the file.
+///
+/// ```
+/// use hdf5_pure::structure::{Part, Reference};
+/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;
+/// let warm = RegionReference::new(file.reference(temperature)?, Slab::new(&[3], [(1..3).into()])?);
+/// file.root().attribute("warm", warm)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let warm: Vec<Option<Reference>> = file.root()?.attribute("warm")?.read()?;
+/// if let Some(Reference { object, part: Part::Region(selection), .. }) = &warm[0] {
+///     assert_eq!(file.dataset_at(*object)?.read_selection::<f64>(selection)?, [282.0, 282.5]);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionReference {
     object: Reference,
@@ -40,12 +69,35 @@ pub struct RegionReference {
 
 impl RegionReference {
     /// A reference to the elements of `slab` of the dataset that `dataset` refers to.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, RegionReference, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
+    /// let corner = Slab::new(&[4, 4], [(0..2).into(), (0..2).into()])?;
+    /// let corner = RegionReference::new(file.reference(image)?, corner);
+    /// file.dataset("regions").write(&[corner])?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     #[allow(clippy::needless_pass_by_value, reason = "the reference stands for the slab")]
     pub fn new(dataset: Reference, slab: Slab) -> Self {
         Self::of(dataset, Selection::of(&slab), slab.of().len())
     }
 
     /// A reference to the elements of any selection of the dataset that `dataset` refers to, which has `rank` dimensions.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Selection;
+    /// use hdf5_pure::{CreateOptions, RegionReference, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
+    /// let dead_pixels = Selection::Points(vec![vec![0, 3], vec![2, 2]]);
+    /// let dead_pixels = RegionReference::of(file.reference(image)?, dead_pixels, 2);
+    /// file.root().attribute("dead pixels", dead_pixels)?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn of(dataset: Reference, selection: Selection, rank: usize) -> Self {
         Self { object: dataset, selection, rank }
     }
@@ -90,6 +142,20 @@ impl Store for RegionReference {
 
 /// A reference of the standard type, which came with [`Bound::V112`](crate::Bound::V112): to an object, a part of a dataset, or an attribute of
 /// the file.
+///
+/// ```
+/// use hdf5_pure::structure::{Part, Reference};
+/// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V112))?;
+/// let temperature = file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
+/// let units = StandardReference::Attribute(file.reference(temperature)?, "units".to_owned());
+/// file.dataset("references").write(&[units])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let found: Vec<Option<Reference>> = file.dataset("references")?.read()?;
+/// assert_eq!(found[0].as_ref().map(|reference| &reference.part), Some(&Part::Attribute("units".into())));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandardReference {
     /// To an object, or to none.

@@ -57,6 +57,17 @@ fn terminated(text: &str) -> Result<impl Value> {
 impl Writer {
     /// Makes a dataset a dimension scale of this name.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let hours = file.dataset("hours").attribute("units", "h").write(&[0.0, 6.0, 12.0, 18.0])?;
+    /// file.make_scale(hours, "time of day")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(conventions::scale_name(&file.dataset("hours")?)?.as_deref(), Some("time of day"));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Usage`] if the object is not a dataset of this file.
     pub fn make_scale(&mut self, dataset: ObjectId, name: &str) -> Result<()> {
@@ -66,6 +77,20 @@ impl Writer {
     }
 
     /// Says that `scale` is one of dimension `dimension` of `dataset`. A dimension may have several scales.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let hours = file.dataset("hours").write(&[0.0, 12.0])?;
+    /// file.make_scale(hours, "")?;
+    /// let temperature = file.dataset("temperature").shape([2, 3]).write(&[281.5; 6])?;
+    /// file.attach_scale(temperature, 0, hours)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let scales = conventions::scales(&file.dataset("temperature")?)?;
+    /// assert_eq!((scales[0].len(), scales[1].len()), (1, 0));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the dataset has no such dimension or is a scale itself, or `scale` is none.

@@ -10,6 +10,22 @@ use crate::spec::message::datatype::{Class, Datatype, EnumMember, Padding, Refer
 use crate::spec::put_uint;
 
 /// Takes elements in the form in which they are stored.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let row = Datatype::compound([("station", Datatype::string()), ("height", Datatype::float64())]);
+/// let mut rows = file.dataset("stations").datatype(row).shape([1]).create_encoded()?;
+/// rows.write_encoded(&Slab::all(&[1])?, |to| {
+///     to.sequence(5, b"north")?;
+///     to.bytes(&412.5f64.to_le_bytes());
+///     Ok(())
+/// })?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("stations")?.read_field::<f64>("height")?, [412.5]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub struct Encoder<'a> {
     out: Vec<u8>,
     output: &'a mut Output,
@@ -25,6 +41,21 @@ impl std::fmt::Debug for Encoder<'_> {
 
 impl Encoder<'_> {
     /// Appends bytes of an element.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut counts = file.dataset("counts").datatype(Datatype::integer(false, 2)).shape([2]).create_encoded()?;
+    /// counts.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.bytes(&[1, 0]);
+    ///     to.bytes(&[3, 2]);
+    ///     Ok(())
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u16>()?, [1, 515]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
@@ -41,6 +72,21 @@ impl Encoder<'_> {
     }
 
     /// Appends an element of variable length: `count` elements whose bytes are `bytes`.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let visits = Datatype::sequence(&Datatype::integer(false, 2));
+    /// let mut visits = file.dataset("visits").datatype(visits).shape([2]).create_encoded()?;
+    /// visits.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.sequence(2, &[3, 0, 5, 0])?;
+    ///     to.sequence(0, &[])
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("visits")?.read::<Vec<u16>>()?, [vec![3, 5], vec![]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Io`, or [`Error::Usage`] for a sequence of 2^32 elements or more.
@@ -62,6 +108,21 @@ impl Encoder<'_> {
 
     /// Appends an element of variable length whose `values` are encoded themselves.
     ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let tracks = Datatype::sequence(&Datatype::float32());
+    /// let mut tracks = file.dataset("tracks").datatype(tracks).shape([2]).create_encoded()?;
+    /// tracks.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.nested(&[0.5f32, 0.25])?;
+    ///     to.nested(&[1.5f32])
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("tracks")?.read::<Vec<f32>>()?, [vec![0.5, 0.25], vec![1.5]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`sequence`](Self::sequence).
     pub fn nested<T: Store>(&mut self, values: &[T]) -> Result<()> {
@@ -72,6 +133,23 @@ impl Encoder<'_> {
     }
 
     /// Appends an element of variable length: `count` elements that `encode` appends.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let names = Datatype::sequence(&Datatype::string());
+    /// let mut names = file.dataset("stations").datatype(names).shape([1]).create_encoded()?;
+    /// names.write_encoded(&Slab::all(&[1])?, |to| {
+    ///     to.sequence_of(2, |to| {
+    ///         to.sequence(5, b"north")?;
+    ///         to.sequence(5, b"south")
+    ///     })
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("stations")?.read::<Vec<String>>()?, [["north", "south"]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`sequence`](Self::sequence), and those of `encode`.
@@ -85,6 +163,26 @@ impl Encoder<'_> {
 }
 
 /// Types that are stored as elements.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, Encoder, File, Result, Store, Writer};
+///
+/// struct Kelvin(f32);
+/// impl Store for Kelvin {
+///     fn datatype() -> Datatype {
+///         Datatype::float32()
+///     }
+///     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+///         values.iter().for_each(|value| to.bytes(&value.0.to_le_bytes()));
+///         Ok(())
+///     }
+/// }
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("temperature").write(&[Kelvin(281.5), Kelvin(282.0)])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("temperature")?.read::<f32>()?, [281.5, 282.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub trait Store: Sized {
     /// What the elements are.
     fn datatype() -> Datatype;

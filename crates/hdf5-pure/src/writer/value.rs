@@ -13,14 +13,46 @@ use crate::spec::message::datatype::{CharacterSet, Class, Datatype};
 use crate::spec::message::shared::Shared;
 
 /// A string that is stored with a fixed number of bytes, as an attribute.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, FixedString, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().attribute("station", FixedString("north"))?; // as MATLAB has it
+/// let station = File::from_bytes(file.into_bytes()?)?.root()?.attribute("station")?;
+/// assert_eq!((station.read::<String>()?, station.datatype()?.size), (vec!["north".to_owned()], 5));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedString<'a>(pub &'a str);
 
 /// An attribute without elements, only a type.
+///
+/// ```
+/// use hdf5_pure::structure::Dataspace;
+/// use hdf5_pure::{CreateOptions, Datatype, Empty, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().attribute("calibrated", Empty(Datatype::float64()))?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(*file.root()?.attribute("calibrated")?.dataspace()?, Dataspace::Null);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Empty(pub Datatype);
 
 /// An attribute of any type: elements as they are stored, row by row.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, File, Raw, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let datatype = Datatype::integer(false, 2).big_endian();
+/// file.root().attribute("shape", Raw { datatype, shape: vec![2], bytes: &[0, 1, 2, 3] })?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.root()?.attribute("shape")?.read::<u16>()?, [1, 515]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raw<'a> {
     /// What the elements are. Types of variable length and region references have their elements elsewhere and cannot be given so.
@@ -32,6 +64,17 @@ pub struct Raw<'a> {
 }
 
 /// A value that is converted to a committed datatype, which the attribute then has.
+///
+/// ```
+/// use hdf5_pure::{Committed, CreateOptions, Datatype, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+/// file.root().attribute("mean", Committed { datatype: kelvin, value: 281.5 })?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(*file.root()?.attribute("mean")?.datatype()?, Datatype::float32());
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Committed<T> {
     /// The datatype: what [`GroupWriter::commit`](crate::GroupWriter::commit) gave.
@@ -52,6 +95,19 @@ impl<T: Value> Value for Committed<T> {
 
 /// What attributes are made of: numbers, strings, slices and arrays of them, and [`FixedString`], [`Empty`], [`Raw`] and
 /// [`Committed`].
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, FixedString, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let mut root = file.root();
+/// root.attribute("year", 2026)?.attribute("height", 412.5)?.attribute("calibrated", true)?;
+/// root.attribute("title", "a week in May")?.attribute("code", FixedString("N7"))?;
+/// root.attribute("valid range", [250.0, 320.0])?.attribute("stations", vec!["north", "south"])?;
+/// let root = File::from_bytes(file.into_bytes()?)?.root()?;
+/// assert_eq!(root.attribute("stations")?.read::<String>()?, ["north", "south"]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub trait Value: Sized {
     /// Type, shape (none for no elements at all) and elements.
     ///

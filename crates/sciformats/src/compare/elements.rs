@@ -7,6 +7,23 @@ use crate::Result;
 use crate::model::{Datum, Decoder, ElementType};
 
 /// How the elements of two arrays differ.
+///
+/// ```
+/// use sciformats::compare::{Options, What, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// compare(&a, &b, &Options::exact(), &mut |difference| {
+///     if let What::Elements(elements) = difference.what {
+///         assert_eq!((elements.compared, elements.different), (3, 1));
+///         assert_eq!((elements.max_abs, elements.max_rel), (Some(0.5), Some(0.2)));
+///     }
+///     ControlFlow::Continue(())
+/// });
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Elements {
     /// Elements that were compared.
@@ -22,6 +39,22 @@ pub struct Elements {
 }
 
 /// Two elements that differ, as text.
+///
+/// ```
+/// use sciformats::compare::{Mismatch, Options, What, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// compare(&a, &b, &Options::exact(), &mut |difference| {
+///     if let What::Elements(elements) = difference.what {
+///         assert_eq!(elements.first, [Mismatch { index: vec![1], a: "2.0".into(), b: "2.5".into() }]);
+///     }
+///     ControlFlow::Continue(())
+/// });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Where they stand.

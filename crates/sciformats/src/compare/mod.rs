@@ -26,6 +26,21 @@ use crate::file::File;
 use crate::model::ElementType;
 
 /// What counts as the same, and what is compared at all.
+///
+/// ```
+/// use sciformats::compare::{Options, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// let mut options = Options::exact();
+/// options.atol = 0.5;
+/// options.ignore.push("*/log/*".into());
+/// let summary = compare(&a, &b, &options, &mut |_| ControlFlow::Continue(()));
+/// assert!(summary.is_same());
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -43,6 +58,18 @@ pub struct Options {
 
 impl Options {
     /// Exact comparison of everything; the first differing elements of each array are told.
+    ///
+    /// ```
+    /// use sciformats::compare::{Options, compare};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # use sciformats::memory::{Memory, array};
+    /// # use sciformats::{File, Format};
+    /// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+    /// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+    /// let differ = compare(&a, &b, &Options::exact(), &mut |_| ControlFlow::Continue(()));
+    /// assert_eq!((differ.same, differ.different), (0, 1));
+    /// ```
     pub fn exact() -> Self {
         Self { show: 3, ..Self::default() }
     }
@@ -57,6 +84,21 @@ impl Options {
 }
 
 /// One of the two files.
+///
+/// ```
+/// use sciformats::compare::{Options, Side, What, compare};
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use std::ops::ControlFlow;
+///
+/// let a = File::from(Memory::new(Format::Hdf5));
+/// let mut tree = Memory::new(Format::Hdf5);
+/// tree.array(tree.root(), "u", array::<f32>(&[1], &[0.5]));
+/// compare(&a, &File::from(tree), &Options::exact(), &mut |difference| {
+///     assert!(matches!(difference.what, What::Only(Side::B, "array")));
+///     ControlFlow::Continue(())
+/// });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The first one.
@@ -75,6 +117,22 @@ impl fmt::Display for Side {
 }
 
 /// A place where the files do not agree.
+///
+/// ```
+/// use sciformats::compare::{Options, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// let mut lines = Vec::new();
+/// compare(&a, &b, &Options::exact(), &mut |difference| {
+///     lines.push(format!("{} {}", difference.path, difference.what.word()));
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(lines, ["/ elements"]);
+/// ```
 #[derive(Debug)]
 pub struct Difference {
     /// The path of the object; `PATH@NAME` for an attribute.
@@ -84,6 +142,13 @@ pub struct Difference {
 }
 
 /// What does not agree.
+///
+/// ```
+/// use sciformats::compare::What;
+///
+/// let what = What::Shape(Some(vec![3, 4]), Some(vec![3, 5]));
+/// assert_eq!((what.word(), what.is_incomparable()), ("shape", false));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum What {
@@ -134,6 +199,19 @@ impl What {
 }
 
 /// How many objects, links and attributes were compared, and with what result.
+///
+/// ```
+/// use sciformats::compare::{Options, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// let summary = compare(&a, &b, &Options::exact(), &mut |_| ControlFlow::Continue(()));
+/// assert!(!summary.is_same());
+/// assert_eq!((summary.same, summary.different, summary.incomparable), (0, 1, 0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// In both files, and the same.

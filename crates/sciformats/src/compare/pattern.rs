@@ -19,6 +19,13 @@ impl From<&str> for Pattern {
 
 impl Pattern {
     /// Whether the whole of `path` is as the pattern says.
+    ///
+    /// ```
+    /// use sciformats::compare::Pattern;
+    ///
+    /// assert!(Pattern::from("*@unit").matches("/fields/u@unit"));
+    /// assert!(!Pattern::from("/fields").matches("/fields/u")); // the whole path must fit
+    /// ```
     pub fn matches(&self, path: &str) -> bool {
         let path: Vec<char> = path.chars().collect();
         let (mut p, mut t) = (0, 0);

@@ -35,6 +35,23 @@ use crate::sink::{self, Elements, Handle, New, Place, Sink, WriteOptions};
 use crate::{File, Format, Object, OpenOptions, Result, Target, manifest};
 
 /// What is converted.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::convert::{Options, Plan};
+/// use std::sync::Arc;
+///
+/// # let mut tree = sciformats::memory::Memory::new(Format::Hdf5);
+/// # for name in ["u", "v"] {
+/// #     tree.array(tree.root(), name, sciformats::memory::array::<f64>(&[2], &[1.0, 2.0]));
+/// # }
+/// # let file = Arc::new(sciformats::File::from(tree));
+/// assert!(Plan::new(&file, Format::Npy, &Options::default()).is_err()); // there are two arrays
+/// let mut options = Options::default();
+/// options.select.push("/u".into());
+/// assert_eq!(Plan::new(&file, Format::Npy, &options)?.counts().arrays, 1);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -45,6 +62,24 @@ pub struct Options {
 }
 
 /// Something that the target cannot hold.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::convert::{Options, Plan};
+/// use std::sync::Arc;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+/// for loss in plan.losses() {
+///     println!("{}: {}", loss.path, loss.what);
+/// }
+/// assert!(plan.losses().iter().any(|loss| loss.path == "/fields/u@unit"));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The path of the object; `PATH@NAME` for an attribute.
@@ -54,6 +89,22 @@ pub struct Loss {
 }
 
 /// Something that the target holds in its own way; nothing is lost.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::convert::{Options, Plan, Remark};
+/// use std::sync::Arc;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+/// assert_eq!(plan.remarks(), [(Remark::Moved, 1)]); // from `/fields/u` to `/`
+/// assert_eq!(Remark::Moved.text(), "arrays have another path");
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Remark {
@@ -88,6 +139,21 @@ impl Remark {
 }
 
 /// How many things a plan writes.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::convert::{Options, Plan};
+/// use std::sync::Arc;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let counts = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?.counts();
+/// assert_eq!((counts.arrays, counts.bytes), (1, 48));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Groups, the root included.
@@ -105,6 +171,20 @@ pub struct Counts {
 }
 
 /// A conversion that has been thought through.
+///
+/// ```no_run
+/// use sciformats::Format;
+/// use sciformats::convert::{Options, Plan};
+/// use std::sync::Arc;
+///
+/// let file = Arc::new(sciformats::open("run.h5")?);
+/// let plan = Plan::new(&file, Format::Asdf, &Options::default())?;
+/// for loss in plan.losses() {
+///     println!("lost: {} {}", loss.path, loss.what);
+/// }
+/// plan.write("run.asdf", &Default::default())?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Plan {
     target: Format,
@@ -117,6 +197,21 @@ pub struct Plan {
 
 impl Plan {
     /// Thinks the conversion of `file` into `target` through.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::convert::{Options, Plan};
+    /// use std::sync::Arc;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+    /// assert_eq!(plan.tree().array("/")?.shape(), Some(&[2, 3][..])); // nothing is written yet
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) if the target cannot be written as built;
@@ -146,11 +241,45 @@ impl Plan {
     }
 
     /// The tree as the target will hold it; its elements are read from the source.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::convert::{Options, Plan};
+    /// use std::sync::Arc;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+    /// assert_eq!(plan.tree().array("/")?.read::<f64>()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn tree(&self) -> &File {
         &self.tree
     }
 
     /// Writes the file, in place of one that may be there, when all is well.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::convert::{Options, Plan};
+    /// use sciformats::sink::WriteOptions;
+    /// use std::sync::Arc;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+    /// plan.write(&path, &WriteOptions::default())?;
+    /// assert_eq!(sciformats::open(&path)?.format(), Format::Npy);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`sink`]; those of reading the source; `Io` of the kind `Interrupted` if it was cancelled.
@@ -168,6 +297,25 @@ impl Plan {
 
     /// Compares the manifest of the file at `path` with that of the plan, and returns the first lines that differ: of the
     /// plan, and of the file. `None` if they agree.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::convert::{Options, Plan};
+    /// use sciformats::{OpenOptions, sink::WriteOptions};
+    /// use std::sync::Arc;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+    /// plan.write(&path, &WriteOptions::default())?;
+    /// assert_eq!(plan.check(&path, &OpenOptions::default())?, None); // all is there
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the file cannot be opened.

@@ -9,6 +9,13 @@ use super::{ElementType, Name};
 use crate::Result;
 
 /// The precision in which a floating-point number was stored; it decides how many digits it is worth.
+///
+/// ```
+/// use sciformats::{Datum, FloatKind};
+///
+/// let stored = f64::from(0.1f32); // 0.10000000149011612
+/// assert_eq!(Datum::Float(stored, FloatKind::F32).to_string(), "0.1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatKind {
     /// IEEE 754 binary16.
@@ -22,6 +29,19 @@ pub enum FloatKind {
 }
 
 /// One element. Text and bytes are borrowed.
+///
+/// ```
+/// use sciformats::memory::{Memory, texts};
+/// use sciformats::{Datum, File, Format, Selection};
+/// use std::ops::ControlFlow;
+///
+/// let file = File::from(Memory::single(Format::Hdf5, texts(&[2], &["Vega", "Deneb"])));
+/// file.array("/")?.for_each(&Selection::parse("1", &[2])?, &mut |datum| {
+///     assert_eq!(datum, Datum::Text(b"Deneb"));
+///     Ok(ControlFlow::Continue(()))
+/// })?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum<'a> {
     /// A signed integer.
@@ -48,6 +68,13 @@ pub enum Datum<'a> {
 
 impl Datum<'_> {
     /// The value as a binary64 number, if it is a real number; large integers are rounded.
+    ///
+    /// ```
+    /// use sciformats::Datum;
+    ///
+    /// assert_eq!((Datum::Int(-3).to_f64(), Datum::Bool(true).to_f64()), (Some(-3.0), Some(1.0)));
+    /// assert_eq!(Datum::Text(b"3").to_f64(), None);
+    /// ```
     pub fn to_f64(&self) -> Option<f64> {
         match *self {
             Self::Int(value) | Self::Member(value, _) => Some(value as f64),
@@ -59,6 +86,13 @@ impl Datum<'_> {
     }
 
     /// The value as an integer, if it is one and fits.
+    ///
+    /// ```
+    /// use sciformats::{Datum, FloatKind};
+    ///
+    /// assert_eq!(Datum::UInt(3).to_i128(), Some(3));
+    /// assert_eq!(Datum::Float(3.0, FloatKind::F64).to_i128(), None);
+    /// ```
     pub fn to_i128(&self) -> Option<i128> {
         match *self {
             Self::Int(value) | Self::Member(value, _) => Some(value),
@@ -89,6 +123,16 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// The elements of type `element` that `bytes` hold.
+    ///
+    /// ```
+    /// use sciformats::{Decoder, ElementType};
+    ///
+    /// let bytes = [1.5f32, 2.5].map(f32::to_le_bytes).concat();
+    /// let values: Result<Vec<String>, _> =
+    ///     Decoder::new(&ElementType::F32, &bytes).map(|datum| datum.map(|datum| datum.to_string())).collect();
+    /// assert_eq!(values?, ["1.5", "2.5"]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn new(element: &'a ElementType, bytes: &'a [u8]) -> Self {
         Self { element, rest: bytes }
     }

@@ -21,6 +21,14 @@ use super::Name;
 /// | `Compound` | its fields one after another |
 /// | `Array` | its elements in C order |
 /// | `Vlen` | count as u64, then the elements |
+///
+/// ```
+/// use sciformats::ElementType;
+///
+/// let star = ElementType::Compound(vec![("name".into(), ElementType::Text), ("flux".into(), ElementType::F64)]);
+/// assert_eq!((star.to_string(), star.size()), ("{name: str, flux: f8}".into(), None)); // names differ in length
+/// assert!(ElementType::UInt(2).is_real() && !star.is_real());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ElementType {
@@ -76,6 +84,13 @@ pub enum ElementType {
 
 impl ElementType {
     /// The number of canonical bytes of one element, if all elements have the same; `None` also if it passes 64 bits.
+    ///
+    /// ```
+    /// use sciformats::ElementType;
+    ///
+    /// let vector = ElementType::Array { element: Box::new(ElementType::F32), shape: vec![3] };
+    /// assert_eq!((vector.size(), ElementType::Text.size()), (Some(12), None));
+    /// ```
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::Int(bytes) | Self::UInt(bytes) => Some((*bytes).into()),

@@ -27,6 +27,13 @@ impl Name {
     }
 
     /// The name as text; see the type's documentation for what is not UTF-8.
+    ///
+    /// ```
+    /// use sciformats::Name;
+    ///
+    /// assert_eq!(Name::from("température").shown(), "température");
+    /// assert_eq!(Name::from(&b"caf\xe9"[..]).shown(), r"caf\xe9"); // not UTF-8
+    /// ```
     pub fn shown(&self) -> Cow<'_, str> {
         match std::str::from_utf8(&self.0) {
             Ok(text) if !text.contains(r"\x") => Cow::Borrowed(text),
@@ -35,6 +42,12 @@ impl Name {
     }
 
     /// The name that is [`shown`](Self::shown) as `text`.
+    ///
+    /// ```
+    /// use sciformats::Name;
+    ///
+    /// assert_eq!(Name::from_shown(r"caf\xe9").as_bytes(), b"caf\xe9");
+    /// ```
     pub fn from_shown(text: &str) -> Self {
         if !text.contains(r"\x") {
             return Self::from(text);

@@ -8,10 +8,34 @@ use super::{ElementType, Name, Value};
 use crate::Result;
 
 /// Names an object inside its file. Equal ids are the same object: that is how several hard links to one are found.
+///
+/// ```
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let id = file.resolve("/fields/u")?;
+/// assert_eq!(file.array("/fields/u")?.id(), id);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u64);
 
 /// What kind of thing an object is.
+///
+/// ```
+/// use sciformats::Kind;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// assert_eq!(file.object("/fields/u")?.kind(), Kind::Array);
+/// assert_eq!(Kind::Array.word(), "array");
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Holds members.
@@ -46,6 +70,25 @@ impl fmt::Display for Kind {
 }
 
 /// An object of a tree.
+///
+/// ```
+/// use sciformats::Object;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let shown = match file.object("/fields/u")? {
+///     Object::Group => "a group".into(),
+///     Object::Array(info) => format!("an array of {}", info.element),
+///     Object::Datatype(element) => format!("the type {element}"),
+///     Object::Value(value) => value.to_string(),
+///     Object::Damaged { error, .. } => format!("damaged: {error}"),
+/// };
+/// assert_eq!(shown, "an array of f8");
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Object {
     /// Holds members, which [`Source::members`](crate::Source::members) lists.
@@ -79,6 +122,21 @@ impl Object {
 }
 
 /// What a member of a group leads to.
+///
+/// ```
+/// use sciformats::{Name, Target};
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let source = file.source();
+/// let target = source.member(source.root(), &Name::from("fields"))?;
+/// assert!(matches!(target, Some(Target::Object(_))));
+/// assert!(source.member(source.root(), &Name::from("mesh"))?.is_none());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Target {
     /// An object of the same file, by a hard link.
@@ -99,6 +157,19 @@ pub enum Target {
 }
 
 /// Everything about an array but its elements.
+///
+/// ```
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let u = file.array("/fields/u")?;
+/// let info = u.info();
+/// assert_eq!((info.elements(), info.logical()), (Some(6), Some(48)));
+/// assert!(info.chunks.is_none() && info.filters.is_empty());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrayInfo {
     /// The type of its elements.
@@ -117,6 +188,13 @@ pub struct ArrayInfo {
 
 impl ArrayInfo {
     /// An array that is stored as it is, in one piece.
+    ///
+    /// ```
+    /// use sciformats::{ArrayInfo, ElementType};
+    ///
+    /// let info = ArrayInfo::new(ElementType::F32, [100, 3]);
+    /// assert_eq!((info.shape, info.chunks), (Some(vec![100, 3]), None));
+    /// ```
     pub fn new(element: ElementType, shape: impl Into<Vec<u64>>) -> Self {
         Self {
             element,
@@ -140,6 +218,19 @@ impl ArrayInfo {
 }
 
 /// An attribute of an object.
+///
+/// ```
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// for attribute in file.source().attributes(file.resolve("/fields/u")?)? {
+///     let attribute = attribute?;
+///     assert_eq!((attribute.name.to_string(), attribute.value?.shape), ("unit".into(), Some(vec![])));
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Attribute {
     /// Its name.
@@ -149,6 +240,23 @@ pub struct Attribute {
 }
 
 /// What an attribute holds.
+///
+/// ```
+/// use sciformats::{Datum, Decoder};
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// for attribute in file.source().attributes(file.resolve("/fields/u")?)? {
+///     let value = attribute?.value?;
+///     for datum in Decoder::new(&value.element, &value.data?) {
+///         assert_eq!(datum?, Datum::Text(b"m/s"));
+///     }
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct AttributeValue {
     /// The type of its elements.

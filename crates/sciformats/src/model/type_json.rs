@@ -6,6 +6,13 @@ use super::{ElementType, Name};
 
 impl ElementType {
     /// The type as the manifest spells it: `"f4"`, `{"opaque":5}`, `{"compound":[["x","f8"]]}`.
+    ///
+    /// ```
+    /// use sciformats::ElementType;
+    ///
+    /// assert_eq!(ElementType::F32.to_json().to_string(), r#""f4""#);
+    /// assert_eq!(ElementType::Opaque(5).to_json().to_string(), r#"{"opaque":5}"#);
+    /// ```
     pub fn to_json(&self) -> Json {
         match self {
             Self::Opaque(bytes) => json!({ "opaque": bytes }),
@@ -28,6 +35,14 @@ impl ElementType {
     }
 
     /// The type that the manifest spells `json`; `None` if it spells no type.
+    ///
+    /// ```
+    /// use sciformats::ElementType;
+    ///
+    /// let vlen = ElementType::Vlen(Box::new(ElementType::Int(4)));
+    /// assert_eq!(ElementType::from_json(&vlen.to_json()), Some(vlen));
+    /// assert_eq!(ElementType::from_json(&"f3".into()), None);
+    /// ```
     pub fn from_json(json: &Json) -> Option<Self> {
         if let Some(word) = json.as_str() {
             return Self::from_word(word);

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// A scalar that stands in the tree itself, not in an array: an ASDF scalar, or a fact about a file.
+///
+/// ```
+/// use sciformats::Value;
+///
+/// let sizes = Value::List(vec![640.into(), 480.into()]);
+/// assert_eq!((sizes.to_string(), sizes.to_json()), ("640, 480".into(), "[640,480]".into()));
+/// assert_eq!(Value::from("M31").to_string(), "M31");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Nothing.
@@ -21,6 +29,14 @@ pub enum Value {
 
 impl Value {
     /// Appends the value as JSON: `"NaN"`, `"Infinity"` and `"-Infinity"` for what JSON lacks.
+    ///
+    /// ```
+    /// use sciformats::Value;
+    ///
+    /// let mut out = String::from(r#"{"exposure":"#);
+    /// Value::from(30.0).write_json(&mut out);
+    /// assert_eq!(out, r#"{"exposure":30.0"#);
+    /// ```
     pub fn write_json(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -42,6 +58,13 @@ impl Value {
     }
 
     /// The value as JSON text.
+    ///
+    /// ```
+    /// use sciformats::Value;
+    ///
+    /// assert_eq!(Value::from("M31").to_json(), r#""M31""#);
+    /// assert_eq!(Value::Float(f64::INFINITY).to_json(), r#""Infinity""#); // JSON has no number for it
+    /// ```
     pub fn to_json(&self) -> String {
         let mut out = String::new();
         self.write_json(&mut out);
@@ -104,6 +127,12 @@ impl From<String> for Value {
 }
 
 /// Appends a JSON number with the fewest digits that read back as `value`; a string where JSON has no number.
+///
+/// ```
+/// let mut out = String::new();
+/// sciformats::model::write_float(&mut out, 0.1);
+/// assert_eq!(out, "0.1");
+/// ```
 pub fn write_float(out: &mut String, value: f64) {
     match serde_json::Number::from_f64(value) {
         Some(number) => out.push_str(&number.to_string()),
@@ -114,6 +143,12 @@ pub fn write_float(out: &mut String, value: f64) {
 }
 
 /// Appends `text` as a JSON string, quoted and escaped.
+///
+/// ```
+/// let mut out = String::new();
+/// sciformats::model::write_text(&mut out, "a \"b\"");
+/// assert_eq!(out, r#""a \"b\"""#);
+/// ```
 pub fn write_text(out: &mut String, text: &str) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }

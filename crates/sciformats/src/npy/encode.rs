@@ -9,6 +9,16 @@ use crate::model::{Datum, Decoder, ElementType};
 /// The `descr` of a type whose canonical bytes are the bytes of NumPy. What NumPy has no type for stays as its bytes
 /// (`V`).
 ///
+/// ```
+/// use sciformats::ElementType;
+/// use sciformats::npy::descr;
+///
+/// let star = ElementType::Compound(vec![("id".into(), ElementType::UInt(4)), ("flux".into(), ElementType::F64)]);
+/// assert_eq!(descr(&star)?, "[('id', '<u4'), ('flux', '<f8')]");
+/// assert!(descr(&ElementType::Text).is_err());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Usage`] for a type whose elements differ in size: for text, see [`ucs4`].
 pub fn descr(element: &ElementType) -> Result<String> {
@@ -77,6 +87,17 @@ fn tuple(shape: &[u64]) -> String {
 }
 
 /// All that stands before the elements, which follow in C order: of an array of `shape` whose type is `descr`.
+///
+/// ```
+/// use sciformats::{File, OpenOptions, npy};
+/// use std::sync::Arc;
+///
+/// let mut file = npy::header("'<u2'", &[3]);
+/// file.extend([1u16, 2, 300].map(u16::to_le_bytes).concat());
+/// let file = File::from_storage(Arc::new(file), &OpenOptions::default())?;
+/// assert_eq!(file.array("/")?.read::<u16>()?, [1, 2, 300]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 pub fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     let dictionary = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {}, }}", tuple(shape));
     // The whole header ends on a multiple of 64, its line feed included.
@@ -99,6 +120,14 @@ pub fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
 
 /// The number of characters of the longest of the texts in canonical bytes.
 ///
+/// ```
+/// use sciformats::memory::texts;
+/// use sciformats::npy::longest;
+///
+/// assert_eq!(longest(&texts(&[2], &["Vega", "Altair"]).bytes)?, 6);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Usage`] for bytes that end inside a text; [`Error::Unsupported`] for a text that NumPy's code points cannot
 /// hold: bytes that are not UTF-8, or a NUL at the end, which NumPy takes for padding.
@@ -111,6 +140,18 @@ pub fn longest(bytes: &[u8]) -> Result<usize> {
 }
 
 /// Texts in canonical bytes as code points, `width` a text.
+///
+/// ```
+/// use sciformats::memory::texts;
+/// use sciformats::npy;
+///
+/// let names = texts(&[2], &["Vega", "Altair"]).bytes;
+/// let width = npy::longest(&names)?;
+/// let mut file = npy::header(&format!("'<U{width}'"), &[2]);
+/// file.extend(npy::ucs4(&names, width)?);
+/// assert_eq!(file.len(), 128 + 2 * 6 * 4);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`longest`].

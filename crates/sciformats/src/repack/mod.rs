@@ -17,6 +17,24 @@ use crate::{Error, File, Format, Result};
 /// Writes `file` anew at `output`, in place of a file that may be there, when all is well. What `options` do not name stays
 /// as it is stored, as far as the format's writer has it. The writing ends, as if by an error, when `cancel` becomes true.
 ///
+/// ```
+/// use sciformats::repack::rewrite;
+/// use sciformats::sink::WriteOptions;
+/// use std::sync::Arc;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("u.npy");
+/// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+/// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
+/// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
+/// # sink.finish()?;
+/// # let output = dir.path().join("new.npy");
+/// let file = Arc::new(sciformats::open(&path)?);
+/// rewrite(&file, &output, &WriteOptions::default(), None)?;
+/// assert_eq!(sciformats::open(&output)?.array("/")?.read::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
 /// # Errors
 /// Those of reading the file: what is damaged is not written anew. [`Error::Unsupported`] if it holds something that cannot
 /// be written; [`Error::Usage`] for options that the format does not know; `Io`, of the kind `Interrupted` if it was

@@ -15,6 +15,16 @@ use crate::{File, Result};
 type Read = dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Send + Sync;
 
 /// An array to be written: its type and shape, and a way to get the canonical bytes of any part of it.
+///
+/// ```
+/// use sciformats::memory::array;
+/// use sciformats::sink::Elements;
+///
+/// let u = Elements::from(array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
+/// assert_eq!(u.info().shape, Some(vec![2, 2]));
+/// assert_eq!(u.to_bytes()?.len(), 16);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Elements {
     pub(super) info: ArrayInfo,
@@ -50,6 +60,22 @@ impl Elements {
     }
 
     /// An array of an open file.
+    ///
+    /// ```
+    /// use sciformats::sink::Elements;
+    /// use std::sync::Arc;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let file = Arc::new(file);
+    /// let u = file.array("/fields/u")?;
+    /// let elements = Elements::of(Arc::clone(&file), u.id(), u.info().clone());
+    /// assert_eq!(elements.to_bytes()?, u.bytes(&u.all()?)?);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn of(file: Arc<File>, array: ObjectId, info: ArrayInfo) -> Self {
         let (limits, threads) = (*file.limits(), file.options().threads());
         let read = move |slab: &Slab, out: &mut Vec<u8>| file.read(array, slab, out);
@@ -68,6 +94,18 @@ impl Elements {
 
     /// Appends the canonical bytes of the selected elements.
     ///
+    /// ```
+    /// use sciformats::memory::array;
+    /// use sciformats::sink::Elements;
+    /// use sciformats::{Range, Slab};
+    ///
+    /// let counts = Elements::from(array::<u16>(&[3], &[1, 2, 300]));
+    /// let mut bytes = Vec::new();
+    /// counts.read(&Slab::new(&[3], [Range::new(2, 1)])?, &mut bytes)?;
+    /// assert_eq!(bytes, [0x2c, 1]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Whatever keeps the elements from being read; [`Error::Usage`] if their number is wrong.
     pub fn read(&self, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
@@ -83,6 +121,21 @@ impl Elements {
     /// Goes through all elements in C order, a few megabytes at a time. A thread reads the next ones while `visit` works,
     /// if the file they come from was opened for more than one.
     ///
+    /// ```
+    /// use sciformats::memory::array;
+    /// use sciformats::sink::Elements;
+    /// use std::ops::ControlFlow;
+    ///
+    /// let counts = Elements::from(array::<u16>(&[3], &[1, 2, 300]));
+    /// let mut elements = 0;
+    /// counts.for_each_piece(&mut |slab, _bytes| {
+    ///     elements += slab.len();
+    ///     Ok(ControlFlow::Continue(()))
+    /// })?;
+    /// assert_eq!(elements, 3);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read`](Self::read), and those of `visit`.
     pub fn for_each_piece(&self, visit: VisitPiece<'_>) -> Result<()> {
@@ -92,6 +145,14 @@ impl Elements {
     }
 
     /// All canonical bytes at once.
+    ///
+    /// ```
+    /// use sciformats::memory::array;
+    /// use sciformats::sink::Elements;
+    ///
+    /// assert_eq!(Elements::from(array::<u16>(&[2], &[1, 300])).to_bytes()?, [1, 0, 0x2c, 1]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::LimitExceeded`]; as [`read`](Self::read).

@@ -52,6 +52,26 @@ use crate::model::{AttributeValue, ElementType, Name, Value};
 use crate::{Format, Result};
 
 /// How a file is written.
+///
+/// ```
+/// # #[cfg(feature = "hdf5")] {
+/// use sciformats::Format;
+/// use sciformats::memory::array;
+/// use sciformats::sink::{self, New, Place, WriteOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("dark.h5");
+/// let mut options = WriteOptions::default();
+/// options.chunks = Some(vec![10, 100]);
+/// options.filter = Some("zlib".into());
+/// let mut sink = sink::create(&path, Format::Hdf5, &options)?;
+/// let root = sink.add(Place::Root, New::Group)?;
+/// sink.add(Place::In(root, &"dark".into()), New::Array(array::<f32>(&[100, 100], &[0.5; 10_000]).into()))?;
+/// sink.finish()?;
+/// assert_eq!(sciformats::open(&path)?.array("/dark")?.info().chunks, Some(vec![10, 100]));
+/// # }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -83,10 +103,44 @@ impl WriteOptions {
 }
 
 /// An object of a file that is being written.
+///
+/// ```
+/// # #[cfg(feature = "hdf5")] {
+/// use sciformats::Format;
+/// use sciformats::sink::{self, New, Place, WriteOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.h5");
+/// let mut sink = sink::create(&path, Format::Hdf5, &WriteOptions::default())?;
+/// let root = sink.add(Place::Root, New::Group)?;
+/// let run = sink.add(Place::In(root, &"run".into()), New::Group)?; // in `root`
+/// sink.add(Place::In(root, &"latest".into()), New::Hard(run))?;
+/// sink.finish()?;
+/// # }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(pub u64);
 
 /// Where an object is to stand.
+///
+/// ```
+/// # #[cfg(feature = "asdf")] {
+/// use sciformats::Format;
+/// use sciformats::memory::array;
+/// use sciformats::sink::{self, New, Place, WriteOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.asdf");
+/// let mut sink = sink::create(&path, Format::Asdf, &WriteOptions::default())?;
+/// let root = sink.add(Place::Root, New::Group)?;
+/// let u = array::<f32>(&[2], &[1.0, 2.0]);
+/// sink.add(Place::In(root, &"u".into()), New::Array(u.into()))?;
+/// sink.finish()?;
+/// assert_eq!(sciformats::open(&path)?.array("/u")?.read::<f32>()?, [1.0, 2.0]);
+/// # }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// At `/`. The first object of every file.
@@ -96,6 +150,22 @@ pub enum Place<'a> {
 }
 
 /// What is added.
+///
+/// ```
+/// # #[cfg(feature = "asdf")] {
+/// use sciformats::sink::{self, New, Place, WriteOptions};
+/// use sciformats::{Format, Object, Value};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.asdf");
+/// let mut sink = sink::create(&path, Format::Asdf, &WriteOptions::default())?;
+/// let root = sink.add(Place::Root, New::Group)?;
+/// sink.add(Place::In(root, &"exposure".into()), New::Value(&Value::from(30.0)))?;
+/// sink.finish()?;
+/// assert!(matches!(sciformats::open(&path)?.object("/exposure")?, Object::Value(Value::Float(30.0))));
+/// # }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum New<'a> {
@@ -121,6 +191,23 @@ pub enum New<'a> {
 }
 
 /// A file that is being written. There is one adapter a format.
+///
+/// ```
+/// use sciformats::memory::array;
+/// use sciformats::sink::{self, New, Place, Sink, WriteOptions};
+/// use sciformats::{Format, Result};
+///
+/// /// Writes a row of numbers, whatever the format.
+/// fn write_row(mut sink: Box<dyn Sink>, values: &[f64]) -> Result<()> {
+///     sink.add(Place::Root, New::Array(array(&[values.len() as u64], values).into()))?;
+///     sink.finish()
+/// }
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("row.npy");
+/// write_row(sink::create(&path, Format::Npy, &WriteOptions::default())?, &[0.5, 1.5])?;
+/// assert_eq!(sciformats::open(&path)?.array("/")?.read::<f64>()?, [0.5, 1.5]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 pub trait Sink {
     /// Adds an object.
     ///
@@ -143,6 +230,21 @@ pub trait Sink {
 }
 
 /// Begins a file at `path`, to take the place of one that may be there.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::memory::array;
+/// use sciformats::sink::{self, New, Place, WriteOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("u.npy");
+/// let mut sink = sink::create(&path, Format::Npy, &WriteOptions::default())?;
+/// sink.add(Place::Root, New::Array(array::<u8>(&[2], &[1, 2]).into()))?;
+/// assert!(!path.exists()); // not before it is complete
+/// sink.finish()?;
+/// assert!(path.exists());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a format that cannot be written as built; [`Error::Usage`] for options that the format

@@ -7,6 +7,14 @@ use crate::model::{ArrayInfo, ElementType, Name};
 use crate::{Format, Result};
 
 /// How the objects of a file are arranged.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::sink::{Layout, rules};
+///
+/// assert_eq!(rules(Format::Npy)?.layout, Layout::Single);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Groups in groups.
@@ -18,6 +26,18 @@ pub enum Layout {
 }
 
 /// How well a type fits a format.
+///
+/// ```
+/// # #[cfg(feature = "hdf5")] {
+/// use sciformats::sink::{Fit, rules};
+/// use sciformats::{ElementType, Format};
+///
+/// let hdf5 = rules(Format::Hdf5)?;
+/// assert_eq!(hdf5.element(&ElementType::F32), Fit::Whole);
+/// assert!(matches!(hdf5.element(&ElementType::Bool), Fit::Alias(ElementType::Enum { .. })));
+/// # }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// As it is.
@@ -31,6 +51,17 @@ pub enum Fit {
 }
 
 /// What a format can hold. What is `true` here, [`Sink::add`](super::Sink::add) takes.
+///
+/// ```
+/// use sciformats::sink::{Fit, rules};
+/// use sciformats::{ElementType, Format};
+///
+/// let npy = rules(Format::Npy)?;
+/// assert!(!npy.attributes && !npy.soft_links);
+/// assert_eq!(npy.element(&ElementType::F32), Fit::Whole);
+/// assert_eq!(npy.shape(Some(&[2; 65])), None); // too many dimensions
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rules {
@@ -58,6 +89,17 @@ pub struct Rules {
 }
 
 /// What `format` can hold.
+///
+/// ```
+/// use sciformats::Format;
+/// use sciformats::sink::rules;
+///
+/// for format in Format::ALL {
+///     if let Ok(rules) = rules(format) {
+///         println!("{format}: {:?}, attributes: {}", rules.layout, rules.attributes);
+///     }
+/// }
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a format that cannot be written as built.
@@ -111,6 +153,14 @@ pub(super) fn absent(format: Format) -> Error {
 
 impl Rules {
     /// How well a type fits.
+    ///
+    /// ```
+    /// use sciformats::sink::{Fit, rules};
+    /// use sciformats::{ElementType, Format};
+    ///
+    /// assert_eq!(rules(Format::Npy)?.element(&ElementType::UInt(2)), Fit::Whole);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn element(&self, element: &ElementType) -> Fit {
         let mut found = Fit::Whole;
         let Some(fitted) = self.fitted(element, true, &mut found) else { return Fit::No };
@@ -122,11 +172,29 @@ impl Rules {
     }
 
     /// Whether a name can be kept.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::sink::rules;
+    ///
+    /// assert!(rules(Format::Npy)?.name(&"température".into()));
+    /// assert!(!rules(Format::Npy)?.name(&b"temp\xe9rature"[..].into())); // not UTF-8
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn name(&self, name: &Name) -> bool {
         self.any_name || std::str::from_utf8(name.as_bytes()).is_ok()
     }
 
     /// Whether a text can be kept.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::sink::rules;
+    ///
+    /// let npy = rules(Format::Npy)?;
+    /// assert!(npy.text(b"Vega") && !npy.text(b"Vega\0")); // NumPy takes the zero for padding
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn text(&self, text: &[u8]) -> bool {
         match self.format {
             // Readers take a NUL for the end.
@@ -137,6 +205,18 @@ impl Rules {
     }
 
     /// Whether an object may have an attribute of this name and kind; `shape` is that of the object, if it is an array.
+    ///
+    /// ```
+    /// # #[cfg(feature = "hdf5")] {
+    /// use sciformats::sink::rules;
+    /// use sciformats::{ArrayInfo, ElementType, Format};
+    ///
+    /// let unit = ArrayInfo::new(ElementType::Text, []);
+    /// assert!(rules(Format::Hdf5)?.attribute(&"unit".into(), &unit, None));
+    /// assert!(!rules(Format::Npy)?.attribute(&"unit".into(), &unit, None));
+    /// # }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn attribute(&self, name: &Name, attribute: &ArrayInfo, shape: Option<&[u64]>) -> bool {
         let name = name.shown();
         match self.format {
@@ -157,6 +237,18 @@ impl Rules {
     }
 
     /// The shape that an array of `shape` has in the format; `None` if it cannot be held.
+    ///
+    /// ```
+    /// # #[cfg(feature = "gsd")] {
+    /// use sciformats::Format;
+    /// use sciformats::sink::rules;
+    ///
+    /// // GSD has rows and columns.
+    /// assert_eq!(rules(Format::Gsd)?.shape(Some(&[10, 3, 3])), Some(Some(vec![10, 9])));
+    /// # }
+    /// assert_eq!(sciformats::sink::rules(sciformats::Format::Npy)?.shape(None), None); // no null dataspaces
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn shape(&self, shape: Option<&[u64]>) -> Option<Option<Vec<u64>>> {
         let Some(shape) = shape else { return self.null.then_some(None) };
         if shape.len() > self.dimensions {

@@ -18,6 +18,17 @@ use crate::spec::btree_v2::record::ChunkRecord;
 use crate::spec::message::layout::{Chunked, IndexKind};
 
 /// A chunk that is stored.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("temperature").max_shape([None]).chunks([2]).write(&[281.5f32, 282.0, 282.5])?;
+/// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+/// let stored: u64 = temperature.chunks()?.iter().flatten().map(|chunk| chunk.size).sum();
+/// assert_eq!(stored, 16); // two chunks of two elements
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredChunk {
     /// Which chunk, counted in chunks along each dimension.

@@ -13,7 +13,7 @@ use super::space::{Flush, Space, Use};
 use crate::model::context::Context;
 use crate::model::free_space::sections;
 use crate::model::object::Object;
-use crate::model::open::{self, Opened, OpenOptions};
+use crate::model::open::{self, OpenOptions, Opened};
 use crate::model::write::output::{Output, Storage, Target};
 use crate::spec::cache_image;
 use crate::spec::free_space::{self, FreeSpace, Section};

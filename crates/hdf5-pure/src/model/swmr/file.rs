@@ -14,7 +14,7 @@ use crate::model::chunks::Bounds;
 use crate::model::edit::session::recover;
 use crate::model::load;
 use crate::model::object::Object;
-use crate::model::open::{Opened, OpenOptions};
+use crate::model::open::{OpenOptions, Opened};
 use crate::model::write::output::{Output, SIZES, Storage, Target};
 use crate::spec::Address;
 use crate::spec::message::MessageType;
@@ -42,7 +42,11 @@ impl LiveFile {
     ///
     /// # Errors
     /// `Io`, `Malformed`; [`Error::Usage`] if another writes to it; `Unsupported` for files that readers could not follow.
-    pub(crate) fn over(mut storage: Box<dyn Storage>, options: &OpenOptions, take_over: bool) -> Result<Self> {
+    pub(crate) fn over(
+        mut storage: Box<dyn Storage>,
+        options: &OpenOptions,
+        take_over: bool,
+    ) -> Result<Self> {
         recover(&mut *storage)?;
         let storage = Shared(Arc::new(Mutex::new(storage)));
         let opened = Opened::of(Arc::new(storage.clone()), None, options)?;

@@ -51,7 +51,8 @@ impl AttributeList {
         self.places.push(Some(attribute));
         self.len = self.len.saturating_add(1);
         if self.names.is_empty() && self.places.len() > SHORT {
-            let named = |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));
+            let named =
+                |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));
             self.names = self.places.iter().enumerate().filter_map(named).collect();
         }
     }

@@ -53,11 +53,13 @@ impl Order {
 
 /// The attributes with their numbers.
 fn numbered(attributes: &AttributeList) -> impl Iterator<Item = (u32, &Attribute)> {
-    (0u32..).zip(attributes.iter()).map(|(place, attribute)| (attribute.creation_order.unwrap_or(place), attribute))
+    (0u32..)
+        .zip(attributes.iter())
+        .map(|(place, attribute)| (attribute.creation_order.unwrap_or(place), attribute))
 }
 
 /// Attributes longer than this do not fit a message of a header.
-const MAX_MESSAGE: usize = 65_528;
+pub(crate) const MAX_MESSAGE: usize = 65_528;
 
 /// Whether each of the attributes fits a message of a header.
 pub(crate) fn fit(attributes: &AttributeList) -> bool {

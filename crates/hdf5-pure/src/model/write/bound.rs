@@ -16,6 +16,16 @@ use crate::spec::message::datatype::{
 /// | `V110` | 3 | 2 | links | single, implicit, arrays, version 2 B-tree | virtual datasets |
 /// | `V112` | 3 | 2 | links | the same | the standard type of references |
 /// | `V200` | 3 | 2 | links | the same | complex numbers, chunks from 4 GiB on |
+///
+/// ```
+/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+///
+/// for (bound, version) in [(Bound::Earliest, 0), (Bound::V18, 2), (Bound::LATEST, 3)] {
+///     let file = Writer::in_memory(&CreateOptions::default().with_bound(bound))?;
+///     assert_eq!(File::from_bytes(file.into_bytes()?)?.superblock().version, version);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Bound {
     /// Any release since 1.6.3.

@@ -10,6 +10,23 @@ use crate::model::edit::space::{Space, Use};
 use crate::spec::{Address, Sizes};
 
 /// Storage that is read and written.
+///
+/// ```
+/// use hdf5_pure::{EditOptions, Editor, Result, Storage};
+///
+/// fn retitle(storage: Box<dyn Storage>, title: &str) -> Result<()> {
+///     let mut file = Editor::in_storage(storage, &EditOptions::default())?;
+///     file.root().attribute("title", title)?;
+///     file.commit()
+/// }
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let bytes = made.into_bytes()?;
+/// retitle(Box::new(bytes), "a week in June")?;
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 pub trait Storage: ReadAt + WriteAt {}
 impl<S: ReadAt + WriteAt> Storage for S {}
 

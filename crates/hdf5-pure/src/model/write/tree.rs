@@ -23,6 +23,18 @@ use crate::spec::message::file_space_info::FileSpaceInfo;
 use crate::spec::{Address, Name};
 
 /// An object of a file that is written.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, ObjectId, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature: ObjectId = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// file.attribute(temperature, "units", "K")?;
+/// file.root().hard_link("latest", temperature)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("latest")?.attribute("units")?.read::<String>()?, ["K"]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(u32);
 
@@ -143,7 +155,13 @@ impl Tree {
     pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
         let id =
             u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
-        self.objects.push(Object { kind, attributes: AttributeList::default(), comment: None, reserved: None, origin });
+        self.objects.push(Object {
+            kind,
+            attributes: AttributeList::default(),
+            comment: None,
+            reserved: None,
+            origin,
+        });
         Ok(ObjectId(id))
     }
 

@@ -14,6 +14,20 @@ use super::super::selection::MAX_RANK;
 use super::super::{Sizes, length, put_length, put_limit};
 
 /// The shape of a dataset or attribute.
+///
+/// ```
+/// use hdf5_pure::structure::Dataspace;
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("energy").max_shape([None]).write(&[0.5, 0.25])?;
+/// file.dataset("height").write_scalar(412.5)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let grows = Dataspace::Simple { dimensions: vec![2], maximum: vec![None] };
+/// assert_eq!(*file.dataset("energy")?.dataspace(), grows);
+/// assert_eq!(*file.dataset("height")?.dataspace(), Dataspace::Scalar);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dataspace {
     /// No elements at all.
@@ -50,6 +64,14 @@ impl Dataspace {
     }
 
     /// The dimensions; none for [`Null`](Self::Null), no dimension for [`Scalar`](Self::Scalar).
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Dataspace;
+    ///
+    /// let frames = Dataspace::Simple { dimensions: vec![100, 3], maximum: vec![None, Some(3)] };
+    /// assert_eq!(frames.shape(), Some(&[100, 3][..]));
+    /// assert_eq!((Dataspace::Scalar.shape(), Dataspace::Null.shape()), (Some(&[][..]), None));
+    /// ```
     pub fn shape(&self) -> Option<&[u64]> {
         match self {
             Self::Null => None,

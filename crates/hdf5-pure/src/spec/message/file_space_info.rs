@@ -13,6 +13,16 @@ use super::super::{Address, Sizes, address, length, put_address, put_length};
 const PAGE: u64 = 4096;
 
 /// How a file manages its free space.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+///
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+/// let info = file.file_space().map(|info| (info.strategy, info.persist, info.page_size));
+/// assert_eq!(info, Some((1, true, Some(4096))));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSpaceInfo {
     /// 0 free-space managers and aggregators, 1 pages, 2 aggregators, 3 none.

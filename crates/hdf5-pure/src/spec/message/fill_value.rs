@@ -9,6 +9,17 @@ use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 /// What elements that were never written read as.
+///
+/// ```
+/// use hdf5_pure::structure::Fill;
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("counts").shape([4]).fill(7u8).create::<u8>()?;
+/// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+/// assert_eq!(counts.fill_value()?.value, Fill::Value(vec![7]));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FillValue {
     /// When space is made: 1 early, 2 late, 3 bit by bit; 0 not said.
@@ -20,6 +31,19 @@ pub struct FillValue {
 }
 
 /// The value of a [`FillValue`].
+///
+/// ```
+/// use hdf5_pure::structure::Fill;
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("zeros").shape([4]).create::<u8>()?;
+/// file.dataset("anything").shape([4]).fill_undefined().create::<u8>()?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("zeros")?.fill_value()?.value, Fill::Default);
+/// assert_eq!(file.dataset("anything")?.fill_value()?.value, Fill::Undefined);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Fill {
     /// Zeros.

@@ -13,6 +13,17 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 use super::super::{Name, pad8, short, trimmed};
 
 /// The filters of a dataset, in the order of writing.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("counts").chunks([100]).shuffle().fletcher32().write(&[7u16; 1000])?;
+/// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+/// let numbers: Vec<u16> = counts.filters()?.filters.iter().map(|filter| filter.id).collect();
+/// assert_eq!(numbers, [2, 3]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Pipeline {
     /// First the one that sees the elements.
@@ -20,6 +31,17 @@ pub struct Pipeline {
 }
 
 /// One filter.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("counts").chunks([100]).shuffle().write(&[7u16; 1000])?;
+/// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+/// let shuffle = &counts.filters()?.filters[0];
+/// assert_eq!((shuffle.id, &shuffle.values[..]), (2, &[2][..])); // elements of two bytes
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterDescription {
     /// Which filter.

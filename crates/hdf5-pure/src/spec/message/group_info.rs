@@ -8,6 +8,15 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 use super::super::version;
 
 /// Constants of a group.
+///
+/// ```no_run
+/// let file = hdf5_pure::File::open("weather.h5")?;
+/// let info = file.object_info(file.root()?.address())?.group;
+/// if let Some((most, fewest)) = info.and_then(|info| info.phase_change) {
+///     println!("dense storage from {most} links on, compact again below {fewest}");
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupInfo {
     /// Most compact and fewest dense links; 8 and 6 if not stored.

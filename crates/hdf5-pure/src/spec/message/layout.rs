@@ -15,6 +15,22 @@ use super::super::{
 };
 
 /// Where the elements of a dataset are.
+///
+/// ```
+/// use hdf5_pure::structure::Layout;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// match file.dataset("surface/temperature")?.layout()? {
+///     Layout::Contiguous { address } => assert!(address.is_some()),
+///     Layout::Chunked(chunked) => println!("chunks of {:?}", chunked.dimensions),
+///     other => println!("{other:?}"),
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// In the message itself.
@@ -31,6 +47,19 @@ pub enum Layout {
 }
 
 /// The chunks of a dataset.
+///
+/// ```
+/// use hdf5_pure::structure::Layout;
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("frames").shape([10, 8, 8]).chunks([1, 8, 8]).write(&[0u16; 640])?;
+/// let frames = File::from_bytes(file.into_bytes()?)?.dataset("frames")?;
+/// if let Layout::Chunked(chunked) = frames.layout()? {
+///     assert_eq!((&chunked.dimensions[..], chunked.element_size), (&[1, 8, 8][..], 2));
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunked {
     /// Elements along each dimension.
@@ -48,6 +77,17 @@ pub struct Chunked {
 }
 
 /// How chunks are found.
+///
+/// ```
+/// use hdf5_pure::structure::{IndexKind, Layout};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("energy").max_shape([None]).chunks([64]).write(&[0.5; 100])?;
+/// let energy = File::from_bytes(file.into_bytes()?)?.dataset("energy")?;
+/// assert!(matches!(energy.layout()?, Layout::Chunked(chunked) if chunked.index == IndexKind::ExtensibleArray));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
     /// Version 1 B-tree.

@@ -14,6 +14,18 @@ use super::super::{
 };
 
 /// A member of a group: a name, and what it leads to.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_track_order(true))?;
+/// file.dataset("temperature").write(&[281.5])?;
+/// file.dataset("pressure").write(&[1013.0])?;
+/// let mut links: Vec<_> = File::from_bytes(file.into_bytes()?)?.root()?.links()?.into_iter().flatten().collect();
+/// links.sort_by_key(|link| link.creation_order);
+/// assert_eq!(links[0].name.to_text(), "temperature");
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its name.
@@ -25,6 +37,17 @@ pub struct Link {
 }
 
 /// What a link leads to.
+///
+/// ```
+/// use hdf5_pure::structure::Target;
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().soft_link("latest", "/runs/7")?;
+/// let link = File::from_bytes(file.into_bytes()?)?.root()?.link("latest")?;
+/// assert_eq!(link.map(|link| link.target), Some(Target::Soft("/runs/7".into())));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// An object of this file.

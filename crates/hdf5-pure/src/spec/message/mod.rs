@@ -18,6 +18,21 @@ pub(crate) mod small;
 macro_rules! message_types {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal;)*) => {
         /// What a header message is.
+        ///
+        /// ```
+        /// use hdf5_pure::structure::MessageType;
+        ///
+        /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+        /// # made.root().attribute("title", "a week in May")?;
+        /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+        /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+        /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+        /// let info = file.object_info(file.dataset("surface/temperature")?.address())?;
+        /// let kinds: Vec<MessageType> = info.messages.iter().map(|(kind, ..)| *kind).collect();
+        /// assert!(kinds.contains(&MessageType::Dataspace) && kinds.contains(&MessageType::Attribute));
+        /// assert_eq!(MessageType::from(0x0c).name(), "attribute message");
+        /// # Ok::<(), hdf5_pure::Error>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum MessageType {
             $($(#[$doc])* $name,)*
@@ -36,6 +51,10 @@ macro_rules! message_types {
 
         impl MessageType {
             /// The number in the file.
+            ///
+            /// ```
+            /// assert_eq!(hdf5_pure::structure::MessageType::Dataspace.number(), 1);
+            /// ```
             pub fn number(self) -> u16 {
                 match self {
                     $(Self::$name => $number,)*
@@ -44,6 +63,10 @@ macro_rules! message_types {
             }
 
             /// The standard's name of the message.
+            ///
+            /// ```
+            /// assert_eq!(hdf5_pure::structure::MessageType::Dataspace.name(), "dataspace message");
+            /// ```
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*

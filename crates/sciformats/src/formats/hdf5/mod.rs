@@ -28,7 +28,11 @@ struct Adapter {
 }
 
 pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Box<dyn Source>> {
-    let read = hdf5_pure::OpenOptions::default().with_limits(options.limits).with_outside(if path.is_some() { Outside::SameFolder } else { Outside::None }).with_threads(options.threads()).with_mapped(options.mapped);
+    let read = hdf5_pure::OpenOptions::default()
+        .with_limits(options.limits)
+        .with_outside(if path.is_some() { Outside::SameFolder } else { Outside::None })
+        .with_threads(options.threads())
+        .with_mapped(options.mapped);
     // Parts of a file that are files of their own are found by its path.
     let file = match path {
         Some(path) => hdf5_pure::File::open_with(path, &read)?,

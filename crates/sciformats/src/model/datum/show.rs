@@ -102,6 +102,16 @@ impl Datum<'_> {
 
     /// Appends the element as JSON: numbers, text, `true`, `false`; complex numbers as `[real, imaginary]`, bytes as
     /// hexadecimal text, enumeration values by name, compounds as objects; `"NaN"`, `"Infinity"`, `"-Infinity"`.
+    ///
+    /// ```
+    /// use sciformats::{Datum, FloatKind, Name};
+    ///
+    /// let (x, name) = (Name::from("x"), Name::from("name"));
+    /// let record = Datum::Record(vec![(&x, Datum::Float(0.5, FloatKind::F64)), (&name, Datum::Text(b"Vega"))]);
+    /// let mut json = String::new();
+    /// record.write_json(&mut json);
+    /// assert_eq!(json, r#"{"x":0.5,"name":"Vega"}"#);
+    /// ```
     pub fn write_json(&self, out: &mut String) {
         match self {
             Self::Int(value) => out.push_str(&value.to_string()),

@@ -32,7 +32,10 @@ pub(super) fn rewrite(
     options: &WriteOptions,
     cancel: Option<&AtomicBool>,
 ) -> Result<()> {
-    let read = hdf5_pure::OpenOptions::default().with_limits(*file.limits()).with_outside(Outside::SameFolder).with_threads(file.options().threads());
+    let read = hdf5_pure::OpenOptions::default()
+        .with_limits(*file.limits())
+        .with_outside(Outside::SameFolder)
+        .with_threads(file.options().threads());
     let source = hdf5_pure::File::open_with(input, &read)?;
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
     let version = source.superblock().version;
@@ -61,7 +64,12 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn run(&self, input: &Path, output: &Path, bound: Bound) -> Result<()> {
-        let create = CreateOptions::default().with_bound(bound).with_track_order(self.is_ordered()?).with_user_block(user_block(input, self.source.base())?).with_threads(self.options.threads).with_file_space(self.source.file_space().map_or(FileSpace::Forgotten, file_space));
+        let create = CreateOptions::default()
+            .with_bound(bound)
+            .with_track_order(self.is_ordered()?)
+            .with_user_block(user_block(input, self.source.base())?)
+            .with_threads(self.options.threads)
+            .with_file_space(self.source.file_space().map_or(FileSpace::Forgotten, file_space));
         let writer = Writer::create_with(output, &create)?;
         let (objects, arrays, attributes) = (HashMap::new(), Vec::new(), Vec::new());
         Copy { job: self, writer, objects, arrays, attributes }.all()

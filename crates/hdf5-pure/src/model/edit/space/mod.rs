@@ -39,6 +39,24 @@ pub(crate) enum Use {
 /// How far a commit goes before it returns.
 ///
 /// The process may be killed at any instant with any of them: the file is then that of the last commit or the one before.
+///
+/// ```
+/// use hdf5_pure::{Editor, Flush};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+/// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+/// # made.finish()?;
+/// let mut file = Editor::open(&path)?;
+/// file.root().attribute("title", "a week in June")?;
+/// file.commit_with(Flush::None)?; // quick: the next one waits for both
+/// file.root().attribute("version", 2)?;
+/// file.commit_with(Flush::Durable)?;
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Flush {
     /// The device is not waited for. A loss of power may damage what was changed since the system last wrote it back.

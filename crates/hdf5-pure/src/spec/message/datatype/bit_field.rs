@@ -7,6 +7,12 @@ use sciformats_core::fault::{Parsed, field};
 use super::{Class, Head, bits_fit, order};
 
 /// A bit field type.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// assert!(matches!(Datatype::bits(2).class, Class::BitField(flags) if flags.precision == 16));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
     /// Order of the bytes.

@@ -11,6 +11,15 @@ use super::enumeration::put_name;
 use super::{Class, Datatype, Head};
 
 /// A member of a compound type.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+/// if let Class::Compound(members) = particle.class {
+///     assert_eq!((members[1].name.to_string().as_str(), members[1].offset), ("charge", 8));
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its name.

@@ -8,6 +8,16 @@ use super::super::super::{Name, padded_name, put_padded_name, until_nul};
 use super::{Class, Datatype, Head};
 
 /// A named value of an enumeration.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let weather = Datatype::enumeration(&Datatype::integer(false, 2), [("sun", 0), ("rain", 1)])?;
+/// if let Class::Enumeration { members, .. } = weather.class {
+///     assert_eq!((members[1].name.to_string(), members[1].value.clone()), ("rain".to_owned(), vec![1, 0]));
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnumMember {
     /// Its name.

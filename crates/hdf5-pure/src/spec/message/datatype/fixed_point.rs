@@ -7,6 +7,14 @@ use sciformats_core::fault::{Parsed, field};
 use super::{Class, Head, bits_fit, order};
 
 /// An integer type.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?;
+/// assert!(matches!(twelve_bits.class, Class::FixedPoint(counts) if counts.precision == 12 && !counts.signed));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPoint {
     /// Order of the bytes.

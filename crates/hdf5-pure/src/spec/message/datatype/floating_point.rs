@@ -8,6 +8,14 @@ use super::super::super::bits;
 use super::{Class, Head, bits_fit};
 
 /// A floating-point type.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// if let Class::FloatingPoint(half) = Datatype::float16().class {
+///     assert_eq!((half.exponent_size, half.mantissa_size, half.bias), (5, 10, 15));
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatingPoint {
     /// Order of the bytes.
@@ -35,6 +43,14 @@ pub struct FloatingPoint {
 }
 
 /// The order of the bytes of a floating-point number.
+///
+/// ```
+/// use hdf5_pure::structure::FloatOrder;
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let big = Datatype::float32().big_endian();
+/// assert!(matches!(big.class, Class::FloatingPoint(float) if float.order == FloatOrder::Big));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatOrder {
     /// Least significant byte first.
@@ -46,6 +62,14 @@ pub enum FloatOrder {
 }
 
 /// What is known of the mantissa's highest bit.
+///
+/// ```
+/// use hdf5_pure::structure::Normalization;
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let class = Datatype::float64().class;
+/// assert!(matches!(class, Class::FloatingPoint(float) if float.normalization == Normalization::Implied));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalization {
     /// Nothing.

@@ -31,6 +31,20 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::super::{Name, pad8, put_padding, put_uint};
 
 /// What an element is.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let datatype = file.dataset("surface/temperature")?.datatype().clone();
+/// assert_eq!((datatype.size, &datatype), (8, &Datatype::float64()));
+/// assert!(matches!(datatype.class, Class::FloatingPoint(float) if float.mantissa_size == 52));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datatype {
     /// Version of its encoding, 1 to 5.
@@ -42,6 +56,16 @@ pub struct Datatype {
 }
 
 /// The class of a datatype.
+///
+/// ```
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+/// if let Class::Compound(members) = &particle.class {
+///     let names: Vec<String> = members.iter().map(|member| member.name.to_string()).collect();
+///     assert_eq!(names, ["mass", "charge"]);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Integers.

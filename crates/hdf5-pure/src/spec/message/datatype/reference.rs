@@ -6,6 +6,14 @@ use super::super::super::bits;
 use super::{Class, Head};
 
 /// What references lead to.
+///
+/// ```
+/// use hdf5_pure::structure::ReferenceKind;
+/// use hdf5_pure::{Class, Datatype, Reference, RegionReference};
+///
+/// assert_eq!(Datatype::of::<Reference>().class, Class::Reference(ReferenceKind::Object));
+/// assert_eq!(Datatype::of::<RegionReference>().class, Class::Reference(ReferenceKind::Region));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// Objects, by address.

@@ -6,6 +6,14 @@ use super::super::super::bits;
 use super::{Class, Head};
 
 /// How strings that are shorter than their element are filled up.
+///
+/// ```
+/// use hdf5_pure::structure::Padding;
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let class = Datatype::fixed_string(8).class;
+/// assert!(matches!(class, Class::String { padding: Padding::NullPadded, .. }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     /// The string ends at the first NUL.
@@ -17,6 +25,14 @@ pub enum Padding {
 }
 
 /// The encoding that a string says to have. Writers often say ASCII and mean UTF-8.
+///
+/// ```
+/// use hdf5_pure::structure::CharacterSet;
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let class = Datatype::fixed_string(8).class;
+/// assert!(matches!(class, Class::String { charset: CharacterSet::Utf8, .. }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CharacterSet {
     /// ASCII.

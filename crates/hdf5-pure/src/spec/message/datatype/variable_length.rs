@@ -9,6 +9,14 @@ use super::string::{CharacterSet, Padding, charset, padding};
 use super::{Class, Datatype, Head};
 
 /// A type of variable length.
+///
+/// ```
+/// use hdf5_pure::structure::VariableLength;
+/// use hdf5_pure::{Class, Datatype};
+///
+/// let visits = Datatype::sequence(&Datatype::float32());
+/// assert_eq!(visits.class, Class::VariableLength(VariableLength::Sequence(Box::new(Datatype::float32()))));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableLength {
     /// Sequences of a type.
