@@ -21,10 +21,10 @@ use crate::{Chunk, CreateOptions, Reader, Version, Writer};
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("trajectory.gsd");
 /// let mut writer = TrajectoryWriter::create(&path, "my program")?;
-/// let mut frame = Frame::new(1000);
+/// let mut frame = Frame::new(2);
 /// for step in 0..3 {
 ///     frame.configuration.step = step;
-///     frame.particles.position[0] = step as f32; // of the first particle, the x coordinate
+///     frame.particles.position = vec![step as f32, 0.0, 0.0, 1.0, 1.0, 1.0].into();
 ///     writer.append(&frame)?;
 /// }
 /// writer.finish()?;

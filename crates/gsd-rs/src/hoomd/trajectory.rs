@@ -102,7 +102,7 @@ impl Trajectory {
     /// # }
     /// # let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
     /// let stored: Result<Vec<&str>, _> = trajectory.reader().chunks(1).map(|chunk| chunk.map(|c| c.name)).collect();
-    /// assert_eq!(stored?, ["configuration/step", "particles/position", "log/energy"]); // what frame 1 changes
+    /// assert_eq!(stored?, ["log/energy", "configuration/step", "particles/position"]); // what frame 1 changes
     /// # Ok::<(), gsd_rs::Error>(())
     /// ```
     pub fn reader(&self) -> &Reader {
