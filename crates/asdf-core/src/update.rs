@@ -30,6 +30,7 @@ const MAX_JOURNAL: u64 = 64 << 20;
 /// # let mut document = asdf_core::Document::new();
 /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
 /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+/// document.options_mut().tree_padding = Some(1024); // room for the tree to grow
 /// document.save(&path)?;
 /// let mut document = Document::open(&path)?;
 /// assert_eq!(document.update()?, Update::Unchanged);
@@ -64,18 +65,19 @@ impl Document {
     /// file anew.
     ///
     /// ```
-    /// use asdf_core::{Asdf, Document, NewArray};
+    /// use asdf_core::{Asdf, Document, NewArray, Update};
     ///
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("image.asdf");
     /// # let mut document = asdf_core::Document::new();
     /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
     /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// # document.options_mut().tree_padding = Some(1024);
     /// # document.save(&path)?;
     /// let mut document = Document::open(&path)?;
     /// document.set("meta/exposure", &30.0)?;
     /// document.set_array("dark", NewArray::new(&[0.5f32; 4], &[2, 2])?)?;
-    /// document.update()?; // the image that is there is not written again
+    /// assert!(matches!(document.update()?, Update::InPlace { .. })); // the image that is there is not written again
     /// assert_eq!(Asdf::open(&path)?.blocks().len(), 2);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
