@@ -21,7 +21,7 @@ impl Dataset {
     ///
     /// # fn main() -> hdf5_pure::Result<()> {
     /// let mut file = Writer::in_memory(&Default::default())?;
-    /// file.dataset("x")?.write(&(0..12).collect::<Vec<i32>>())?;
+    /// file.dataset("x").write(&(0..12).collect::<Vec<i32>>())?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// let pairs = Regular { start: 1, stride: 4, count: Some(3), block: Some(2) };
     /// let found: Vec<i32> = file.dataset("x")?.read_selection(&Selection::Regular(vec![pairs]))?;

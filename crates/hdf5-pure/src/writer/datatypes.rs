@@ -67,7 +67,7 @@ impl Datatype {
     /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
-    /// file.dataset("weights").datatype(Datatype::bfloat16()).write(&[0.5f32, -2.0])?;
+    /// file.dataset("weights").datatype(Datatype::bfloat16()).shape([2]).write_raw(&[0, 0x3f, 0, 0xc0])?;
     /// let weights = File::from_bytes(file.into_bytes()?)?.dataset("weights")?;
     /// assert_eq!((weights.datatype().size, weights.read::<f32>()?), (2, vec![0.5, -2.0]));
     /// # Ok::<(), hdf5_pure::Error>(())
