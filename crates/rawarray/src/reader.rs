@@ -448,14 +448,13 @@ impl Reader {
     /// from its start.
     ///
     /// ```
-    /// use rawarray::{RawArray, Reader, Writer};
+    /// use rawarray::{ElementType, RawArray, Reader, Writer};
     ///
     /// // Two files, of 60 bytes each, as the elements of a third.
-    /// let files = [[1u32], [2]].map(|v| RawArray::from(v.to_vec()).encode(&Default::default()));
-    /// let [first, second] = files;
-    /// let inner: Vec<[u8; 60]> = [first?, second?].into_iter().filter_map(|file| file.try_into().ok()).collect();
-    /// let reader = Reader::from_bytes(Writer::new(&[2]).encode(&inner)?)?;
-    /// assert_eq!(reader.nested(1)?.read::<u32>()?, [2]);
+    /// let mut files = RawArray::from(vec![1u32]).encode(&Default::default())?;
+    /// files.extend(RawArray::from(vec![2u32]).encode(&Default::default())?);
+    /// let bytes = Writer::new(&[2]).encode_bytes(ElementType::Opaque(60), &files)?;
+    /// assert_eq!(Reader::from_bytes(bytes)?.nested(1)?.read::<u32>()?, [2]);
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     ///
