@@ -113,12 +113,15 @@ pub trait Element: Sized {
     }
 }
 
-/// The numbers of `values`.
-fn numbers(values: &Values<'_>, wanted: &'static str) -> Result<Vec<Number>> {
-    values
-        .elements()
-        .map(|raw| convert::number(values.datatype, raw).unwrap_or_else(|| Err(values.mismatch(wanted))))
-        .collect()
+/// The numbers of `values`, as `of` makes them.
+fn numbers<T>(values: &Values<'_>, wanted: &'static str, of: impl Fn(Number) -> T) -> Result<Vec<T>> {
+    let elements = values.elements();
+    let mut numbers = Vec::with_capacity(elements.len());
+    for raw in elements {
+        let number = convert::number(values.datatype, raw);
+        numbers.push(of(number.unwrap_or_else(|| Err(values.mismatch(wanted)))?));
+    }
+    Ok(numbers)
 }
 
 macro_rules! integers {
@@ -128,19 +131,16 @@ macro_rules! integers {
                 if Self::is_stored_as(values.datatype) {
                     return Ok(bytemuck::pod_collect_to_vec(values.raw));
                 }
-                let numbers = numbers(values, stringify!($name))?;
-                Ok(numbers
-                    .into_iter()
-                    .map(|number| match number {
-                        Number::Integer(value) => {
-                            let clamped = value.clamp(Self::MIN.into(), Self::MAX.into());
-                            Self::try_from(clamped).unwrap_or_default()
-                        }
-                        // The conversion of the language is the one that is wanted: cut off, clamped, NaN is 0.
-                        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                        Number::Float(value) => value as Self,
-                    })
-                    .collect())
+                let convert = |number| match number {
+                    Number::Integer(value) => {
+                        let clamped: i128 = i128::clamp(value, Self::MIN.into(), Self::MAX.into());
+                        Self::try_from(clamped).unwrap_or_default()
+                    }
+                    // The conversion of the language is the one that is wanted: cut off, clamped, NaN is 0.
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                    Number::Float(value) => value as Self,
+                };
+                numbers(values, stringify!($name), convert)
             }
 
             fn read_direct(
@@ -187,13 +187,12 @@ macro_rules! floats {
                 if Self::is_stored_as(values.datatype) {
                     return Ok(bytemuck::pod_collect_to_vec(values.raw));
                 }
-                let numbers = numbers(values, stringify!($name))?;
                 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
                 let convert = |number| match number {
                     Number::Integer(value) => value as Self,
                     Number::Float(value) => value as Self,
                 };
-                Ok(numbers.into_iter().map(convert).collect())
+                numbers(values, stringify!($name), convert)
             }
 
             fn read_direct(

@@ -87,7 +87,8 @@ fn messages<'a>(
     i: &'a [u8],
     next: impl Fn(&'a [u8]) -> Parsed<'a, Option<RawMessage<'a>>>,
 ) -> Parsed<'a, Vec<RawMessage<'a>>> {
-    let mut found = Vec::new();
+    // Most headers have a few.
+    let mut found = Vec::with_capacity(8);
     let mut at = i;
     loop {
         match next(at)? {
