@@ -8,7 +8,7 @@ use sciformats_core::{Error, ReadAt, Result, WriteAt, slab};
 
 use crate::document::Document;
 use crate::element::Element;
-use crate::model::datatype::Datatype;
+use crate::model::datatype::{Datatype, ScalarType};
 use crate::reader::Asdf;
 use crate::update;
 
@@ -36,6 +36,8 @@ use crate::update;
 pub struct StreamWriter {
     storage: FileStorage,
     end: u64,
+    datatype: Datatype,
+    byteorder: ByteOrder,
     row_bytes: u64,
     rows: u64,
 }
@@ -73,7 +75,8 @@ impl StreamWriter {
         replacement.finish(Durability::Process)?;
         let storage = FileStorage::edit(path)?;
         storage.try_lock()?;
-        Ok(Self { end: storage.len(), storage, row_bytes, rows: 0 })
+        let (datatype, byteorder) = (datatype.clone(), ByteOrder::NATIVE);
+        Ok(Self { end: storage.len(), storage, datatype, byteorder, row_bytes, rows: 0 })
     }
 
     /// Opens a file with a streamed block to append rows to it.
@@ -110,19 +113,17 @@ impl StreamWriter {
             let description = array.description();
             let rows = array.block() == Some(index) && matches!(description.shape.first(), Some(None));
             (rows && description.strides.is_none() && description.offset == 0)
-                .then(|| (array.shape().to_vec(), description.datatype.clone()))
+                .then(|| (array.shape().to_vec(), description.datatype.clone(), description.byteorder))
         };
         let found = file.tree().reachable().iter().find_map(is_rows);
-        let (shape, datatype) = found.ok_or_else(none)?;
+        let (shape, datatype, byteorder) = found.ok_or_else(none)?;
         let (rows, row) = shape.split_first().ok_or_else(none)?;
         let row_bytes = row_bytes(&datatype, row)?;
         let end = last.data_offset().saturating_add(rows.saturating_mul(row_bytes));
-        Ok(Self { storage, end, row_bytes, rows: *rows })
+        Ok(Self { storage, end, datatype, byteorder, row_bytes, rows: *rows })
     }
 
-    /// Appends rows: elements in this machine's byte order, in C order.
-    ///
-    /// The caller knows the type: only the number of bytes is checked.
+    /// Appends rows: elements in C order, of the type that the rows have.
     ///
     /// ```
     /// use asdf_core::{Document, ScalarType, StreamWriter};
@@ -137,9 +138,18 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if they are not whole rows; `Io`.
+    /// `Usage` if they are of another type, or not whole rows; `Io`.
     pub fn append<T: Element>(&mut self, elements: &[T]) -> Result<()> {
-        self.append_bytes(bytemuck::cast_slice(elements))
+        if self.datatype != Datatype::Scalar(T::TYPE) {
+            let name = self.datatype.scalar().map_or("structured", ScalarType::name);
+            return Err(Error::usage("element type", format!("is {}, the rows' is {name}", T::TYPE.name())));
+        }
+        if self.byteorder == ByteOrder::NATIVE {
+            return self.append_bytes(bytemuck::cast_slice(elements));
+        }
+        let mut bytes = bytemuck::cast_slice(elements).to_vec();
+        ByteOrder::NATIVE.convert(self.byteorder, &mut bytes, T::TYPE.word());
+        self.append_bytes(&bytes)
     }
 
     /// Appends rows as they are to be stored.

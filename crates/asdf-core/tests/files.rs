@@ -370,6 +370,23 @@ fn every_cut_of_an_update_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
+fn rows_are_appended_in_the_order_of_bytes_that_the_file_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.asdf");
+    drop(StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt16.into(), &[2]).unwrap());
+    let bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(6).position(|part| part == b"little").unwrap();
+    let big = [&bytes[..at], b"big   ", &bytes[at + 6..]].concat();
+    std::fs::write(&path, big).unwrap();
+    let mut writer = StreamWriter::append_to(&path).unwrap();
+    assert!(writer.append(&[1i16, 2]).is_err() && writer.append(&[1u8, 2, 3, 4]).is_err());
+    writer.append(&[0x102u16, 0x304]).unwrap();
+    writer.finish().unwrap();
+    assert!(std::fs::read(&path).unwrap().ends_with(&[1, 2, 3, 4]));
+    assert_eq!(Asdf::open(&path).unwrap().array("rows").unwrap().read::<u16>().unwrap(), [0x102, 0x304]);
+}
+
+#[test]
 fn every_cut_of_a_stream_keeps_whole_rows() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.asdf");

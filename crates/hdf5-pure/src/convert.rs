@@ -71,8 +71,12 @@ pub(crate) fn elements(from: &Datatype, to: &Datatype, raw: Vec<u8>) -> Result<V
     if same(from, to) {
         return Ok(raw);
     }
-    let refused =
-        || Error::unsupported("the conversion between the datatypes of a virtual dataset and its source");
+    let refused = || match (from.element_type(), to.element_type()) {
+        (Ok(from), Ok(to)) => {
+            Error::unsupported(format!("the conversion of elements of type {from:?} to {to:?}"))
+        }
+        (Err(error), _) | (_, Err(error)) => error,
+    };
     if from.size > MOST || to.size > MOST {
         return Err(refused());
     }

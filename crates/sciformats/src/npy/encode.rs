@@ -49,7 +49,7 @@ pub fn descr(element: &ElementType) -> Result<String> {
         other => match other.size() {
             Some(bytes) => format!("'|V{bytes}'"),
             None => {
-                let problem = format!("npy holds no elements of type {other}; take --format json");
+                let problem = format!("npy holds no elements of type {other}");
                 return Err(Error::usage("format", problem));
             }
         },

@@ -320,8 +320,11 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// As [`chunk_range`](Self::chunk_range).
+    /// `Usage` past the last byte; where chunks vary in size, those of reading all headers.
     pub fn chunk_at(&self, byte: u64) -> Result<u64> {
+        if byte >= self.nbytes() {
+            return Err(Error::usage("byte", format!("{byte} is not one of {}", self.nbytes())));
+        }
         if let ChunkSize::Fixed(size) = self.header.chunksize {
             return Ok(byte.checked_div(size.into()).unwrap_or(0));
         }
