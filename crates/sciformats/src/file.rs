@@ -436,16 +436,27 @@ impl File {
         slab: &Slab,
         visit: VisitPiece<'_>,
     ) -> Result<()> {
-        let memory = self.options.limits.memory;
-        let declared = slab.len().saturating_mul(info.element.size().unwrap_or(1));
-        // A lower limit on memory refuses nothing: pieces need little of it.
-        let limit = memory.max(Limits::default().memory).max(self.size.saturating_mul(UNFOLDED));
-        if declared > limit {
-            return Err(Error::LimitExceeded { what: "bytes of the selection", declared, limit });
-        }
-        let pieces = Pieces::new(info, slab, memory);
+        self.check_walk(slab.len(), info)?;
+        let pieces = Pieces::new(info, slab, self.options.limits.memory);
         let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
         pieces::for_each(pieces, self.options.threads(), &read, visit)
+    }
+
+    /// Refuses to go through so many elements where that would not end: what a few bytes declare.
+    pub(crate) fn check_walk(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
+        let declared = elements.saturating_mul(info.element.size().unwrap_or(1));
+        // A lower limit on memory refuses nothing: pieces need little of it.
+        let memory = self.options.limits.memory.max(Limits::default().memory);
+        let limit = memory.max(self.size.saturating_mul(UNFOLDED));
+        match declared > limit {
+            true => Err(Error::LimitExceeded { what: "bytes of the selection", declared, limit }),
+            false => Ok(()),
+        }
+    }
+
+    /// The same tree as of a file of so many bytes.
+    pub(crate) fn of_size(self, size: u64) -> Self {
+        Self { size, ..self }
     }
 }
 

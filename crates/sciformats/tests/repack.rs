@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 
 use hdf5_pure::structure::Fill;
 use hdf5_pure::{Datatype, Met, Node, Reference, Slab, Writer};
+use sciformats::convert::{self, Plan};
 use sciformats::repack::rewrite;
 use sciformats::sink::WriteOptions;
-use sciformats::{Error, File, OpenOptions, hdf5_pure, manifest};
+use sciformats::{Error, File, Format, OpenOptions, hdf5_pure, manifest};
 
 fn lines(path: &Path) -> String {
     let mut out = Vec::new();
@@ -188,4 +189,23 @@ fn cancelled_or_damaged_nothing_is_written() {
     };
     assert_eq!(source.kind(), std::io::ErrorKind::Interrupted);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_a_few_bytes_declare_is_not_written_out() {
+    let hostile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile/external-2-eib.h5");
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |result| {
+        assert!(
+            matches!(result, Err(Error::LimitExceeded { declared: 0x2000_0000_0000_0000, .. })),
+            "{result:?}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    };
+    refused(repacked(&hostile, &folder.path().join("a.h5"), &WriteOptions::default()));
+    let file = Arc::new(sciformats::open(&hostile).unwrap());
+    for target in [Format::Hdf5, Format::Asdf] {
+        let plan = Plan::new(&file, target, &convert::Options::default()).unwrap();
+        refused(plan.write(folder.path().join("b"), &WriteOptions::default()));
+    }
 }

@@ -398,6 +398,7 @@ impl Writing<'_> {
         let handle = match &object {
             Object::Group => self.sink.add(place, New::Group)?,
             Object::Array(info) => {
+                self.tree.check_walk(info.elements().unwrap_or(u64::MAX), info)?;
                 let elements = Elements::of(Arc::clone(self.tree), id, (**info).clone());
                 self.sink.add(place, New::Array(elements))?
             }

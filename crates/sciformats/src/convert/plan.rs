@@ -44,7 +44,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
     let Builder { view, losses, remarks, facts, .. } = builder;
     let counts = counts(&view);
     let options = *file.options();
-    let tree = Arc::new(File::from(view).with_options(options));
+    let tree = Arc::new(File::from(view).with_options(options).of_size(file.size()));
     Ok(Plan { target, tree, losses, remarks: remarks.into_iter().collect(), counts, facts })
 }
 
