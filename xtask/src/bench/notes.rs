@@ -80,8 +80,8 @@ impl Notes {
                 Ok(_) => {}
             }
         }
-        let needed =
-            |number| results.rows.iter().any(|row| row.is_missed() && self.reason(row) == Some(number));
+        let lacks = |row: &&Row| row.is_missed() || row.outcome.is_err();
+        let needed = |number| results.rows.iter().filter(lacks).any(|row| self.reason(row) == Some(number));
         let idle = (1..).zip(&self.reasons).filter(|(number, _)| !needed(*number));
         (
             faults,
