@@ -44,6 +44,6 @@ fn array(file: Vec<u8>, options: &Options) {
     let _ = array.element();
     let ranges: Vec<Range> = array.shape().iter().map(|&n| Range::new(n / 2, n.min(1))).collect();
     if let Ok(slab) = Slab::new(array.shape(), ranges) {
-        let _ = array.read_slab(&slab);
+        let _ = array.read_slab_bytes(&slab);
     }
 }

@@ -2,7 +2,6 @@
 #![no_main]
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use sciformats::compare::{Options, compare};
@@ -11,7 +10,7 @@ use sciformats::{File, Limits, OpenOptions, manifest, verify};
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default().with_memory(1 << 20).with_items(1 << 10);
     let options = OpenOptions::default().with_limits(limits).with_threads(1);
-    let Ok(file) = File::from_storage(Arc::new(data.to_vec()), &options) else { return };
+    let Ok(file) = File::from_storage(data.to_vec(), &options) else { return };
     let mut lines = Vec::new();
     if manifest::write(&file, &mut lines).is_ok() {
         assert!(!lines.is_empty());

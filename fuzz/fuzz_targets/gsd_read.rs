@@ -72,7 +72,7 @@ fn schema(reader: Reader) {
 /// Whatever is in the file, appending gives a file that opens; and the frame is there, if the file was sound before.
 fn append(file: Vec<u8>) {
     let sound = Reader::from_bytes(file.clone()).is_ok_and(|reader| reader.verify().is_ok());
-    let Ok(mut writer) = Writer::append_on(file) else { return };
+    let Ok(mut writer) = Writer::append_in(file) else { return };
     let frame = writer.frames();
     if writer.write("appended", 1, &[7u8]).is_err() || writer.end_frame().is_err() {
         return;

@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&first, operations)) = data.split_first() else { return };
     let layer = if first & 1 == 0 { Version::new(2, 1) } else { Version::new(1, 0) };
     let options = CreateOptions::new("fuzz", "none", Version::new(1, 0)).with_layer(layer);
-    let mut writer = Writer::create_on(Vec::new(), &options).expect("memory does not fail");
+    let mut writer = Writer::create_in(Vec::new(), &options).expect("memory does not fail");
     writer.set_buffer(usize::from(first >> 1));
     let mut frames: Vec<Frame> = Vec::new();
     let mut frame = Frame::new();
@@ -46,7 +46,7 @@ fn reopen(writer: Writer<Vec<u8>>, frames: &mut Vec<Frame>) -> Writer<Vec<u8>> {
     while frames.last().is_some_and(Frame::is_empty) {
         frames.pop(); // empty frames at the end leave no trace
     }
-    let writer = Writer::append_on(writer.into_bytes().expect("no frame is open")).expect("it was written");
+    let writer = Writer::append_in(writer.into_bytes().expect("no frame is open")).expect("it was written");
     assert_eq!(writer.frames(), frames.len() as u64);
     writer
 }

@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn edit(file: Vec<u8>) {
-    let Ok(mut editor) = Editor::new(file) else { return };
+    let Ok(mut editor) = Editor::in_storage(file) else { return };
     let row = editor.dims().split_last().map_or(0, |(_, row)| row.iter().product::<u64>());
     let size = row.saturating_mul(editor.element().size());
     let rows = editor.dims().last().copied().unwrap_or(0);
@@ -33,7 +33,7 @@ fn edit(file: Vec<u8>) {
 }
 
 fn resume(file: Vec<u8>) {
-    let Ok(stream) = StreamWriter::continue_from(file) else { return };
+    let Ok(stream) = StreamWriter::resume_in(file) else { return };
     let rows = stream.rows();
     let Ok(file) = stream.finish() else { return };
     let reader = Reader::from_bytes(file).expect("what was finished can be opened");

@@ -76,7 +76,7 @@ fn part(reader: &Reader, slab: &Slab) {
     let size = slab.len().checked_mul(reader.element().size()).filter(|&size| size <= 3 << 20);
     let Some(size) = size.and_then(|size| usize::try_from(size).ok()) else { return };
     let mut out = vec![0; size];
-    if reader.read_slab_bytes(slab, &mut out).is_err() {
+    if reader.read_slab_bytes_into(slab, &mut out).is_err() {
         return;
     }
     let Ok(all) = reader.read_bytes() else { return };

@@ -91,7 +91,7 @@ fn edit(
     (element, mut dims, mut bytes): (ElementType, Vec<u64>, Vec<u8>),
     options: WriteOptions,
 ) {
-    let mut editor = Editor::new(file.to_vec()).expect("it was just written");
+    let mut editor = Editor::in_storage(file.to_vec()).expect("it was just written");
     let row: u64 = dims.split_last().map_or(0, |(_, row)| row.iter().product::<u64>() * element.size());
     let mask = if element == ElementType::Bool { 1 } else { 0xFF };
     let rows = u64::from(input.rows % 8);
@@ -101,7 +101,7 @@ fn edit(
         bytes.extend(&added);
         *dims.last_mut().expect("there is a row") += rows;
         let (_, row_dims) = dims.split_last().expect("there is a row");
-        let mut stream = StreamWriter::new(Vec::new(), element, row_dims, &options).expect("there is a row");
+        let mut stream = StreamWriter::in_storage(Vec::new(), element, row_dims, &options).expect("there is a row");
         stream.write_bytes(&bytes).expect("memory");
         let streamed = stream.finish().expect("whole rows");
         is(&streamed, element, &dims, &bytes, &[]);

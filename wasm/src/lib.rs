@@ -46,7 +46,7 @@ fn asdf(bytes: Vec<u8>) -> Elements {
 }
 
 fn blosc2(bytes: Vec<u8>) -> Elements {
-    Ok(cframe::Array::from_schunk(cframe::SChunk::from_bytes(bytes)?)?.read()?)
+    Ok(cframe::Array::from_schunk(cframe::SChunk::from_bytes(bytes)?)?.read_bytes()?)
 }
 
 fn gsd(bytes: Vec<u8>) -> Elements {

@@ -353,7 +353,7 @@ fn prepare_array(folder: &Path) -> Outcome {
         let first = at * SHAPE[1];
         let bytes: Vec<u8> =
             (first..first + count * SHAPE[1]).flat_map(|i| ((i % 100_000) as f32).to_le_bytes()).collect();
-        array.write_slab(&Slab::new(&SHAPE, [Range::new(at, count), Range::all(SHAPE[1])])?, &bytes)?;
+        array.write_slab_bytes(&Slab::new(&SHAPE, [Range::new(at, count), Range::all(SHAPE[1])])?, &bytes)?;
         at += count;
     }
     Ok(array.commit()?)
@@ -379,7 +379,7 @@ fn slices(folder: &Path, watch: &mut Watch, part: fn(u64) -> Part) -> Outcome {
         let mut out = vec![0; (count[0] * count[1] * 4) as usize];
         watch.time(|| -> Outcome {
             let ranges = [Range::new(start[0], count[0]), Range::new(start[1], count[1])];
-            Ok(array.read_slab_into(&Slab::new(&SHAPE, ranges)?, &mut out)?)
+            Ok(array.read_slab_bytes_into(&Slab::new(&SHAPE, ranges)?, &mut out)?)
         })?;
         let first = ((start[0] * SHAPE[1] + start[1]) % 100_000) as f32;
         expect(out[..4] == first.to_le_bytes())?;

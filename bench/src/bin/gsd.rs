@@ -173,7 +173,7 @@ fn append(folder: &Path, watch: &mut Watch) -> Outcome {
     let path = folder.join("ours-many.gsd");
     watch.time(|| {
         for _ in 0..APPENDED {
-            let mut writer = Writer::append(&path)?;
+            let mut writer = Writer::append_to(&path)?;
             for name in NAMES {
                 writer.write(name, 1, &[7u64])?;
             }

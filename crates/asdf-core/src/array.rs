@@ -143,7 +143,7 @@ impl<'a> Array<'a> {
     /// # Errors
     /// `Io`; `Malformed`, `Unsupported` or `LimitExceeded` for a block that cannot be decoded.
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
-        self.read_slab(&Slab::all(&self.shape)?)
+        self.read_slab_bytes(&Slab::all(&self.shape)?)
     }
 
     /// The elements of a selection: packed, little-endian, in C order. Of a block that is not compressed only what is
@@ -157,13 +157,13 @@ impl<'a> Array<'a> {
     /// # let file = Asdf::from_bytes(document.to_bytes()?)?;
     /// let counts = file.array("counts")?;
     /// let last = Slab::new(counts.shape(), [Range::new(2, 1)])?;
-    /// assert_eq!(counts.read_slab(&last)?, [0x2c, 1]);
+    /// assert_eq!(counts.read_slab_bytes(&last)?, [0x2c, 1]);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     ///
     /// # Errors
     /// `Usage` if the selection is one of another shape; as [`read_bytes`](Self::read_bytes).
-    pub fn read_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
+    pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = self.element_size()?;
         let bytes = slab
             .len()
@@ -171,11 +171,11 @@ impl<'a> Array<'a> {
             .ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         // Elements that overlap or repeat unfold to more than is stored.
         let mut out = zeroed(self.file.options.limits.memory("bytes of the selection", bytes)?)?;
-        self.read_slab_into(slab, &mut out)?;
+        self.read_slab_bytes_into(slab, &mut out)?;
         Ok(out)
     }
 
-    /// As [`read_slab`](Self::read_slab), into memory of exactly its size.
+    /// As [`read_slab_bytes`](Self::read_slab_bytes), into memory of exactly its size.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray, Range, Slab};
@@ -186,7 +186,7 @@ impl<'a> Array<'a> {
     /// let frames = file.array("frames")?;
     /// let (mut frame, mut sums) = ([0; 2], Vec::new());
     /// for i in 0..3 {
-    ///     frames.read_slab_into(&Slab::new(frames.shape(), [Range::new(i, 1), Range::all(2)])?, &mut frame)?;
+    ///     frames.read_slab_bytes_into(&Slab::new(frames.shape(), [Range::new(i, 1), Range::all(2)])?, &mut frame)?;
     ///     sums.push(frame[0] + frame[1]);
     /// }
     /// assert_eq!(sums, [3, 7, 11]);
@@ -194,8 +194,8 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `out` has another size; as [`read_slab`](Self::read_slab).
-    pub fn read_slab_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    /// `Usage` if `out` has another size; as [`read_slab_bytes`](Self::read_slab_bytes).
+    pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if slab.of() != self.shape {
             return Err(Error::usage("selection", "is one of another shape"));
         }
@@ -259,7 +259,7 @@ impl<'a> Array<'a> {
     /// # Errors
     /// `Usage` if the array has another type; as [`read_bytes`](Self::read_bytes).
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        self.read_part(&Slab::all(&self.shape)?)
+        self.read_slab(&Slab::all(&self.shape)?)
     }
 
     /// The elements of a selection in C order.
@@ -272,22 +272,45 @@ impl<'a> Array<'a> {
     /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
     /// let image = file.array("image")?;
     /// let last_column = Slab::new(image.shape(), [Range::all(2), Range::new(2, 1)])?;
-    /// assert_eq!(image.read_part::<f32>(&last_column)?, [3.0, 6.0]);
+    /// assert_eq!(image.read_slab::<f32>(&last_column)?, [3.0, 6.0]);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`read`](Self::read) and [`read_slab`](Self::read_slab).
-    pub fn read_part<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+    /// As [`read`](Self::read) and [`read_slab_bytes`](Self::read_slab_bytes).
+    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.check_type::<T>()?;
         let bytes = slab.len().saturating_mul(size_of::<T>() as u64);
         self.file.options.limits.memory("bytes of the selection", bytes)?;
         let count = usize::try_from(slab.len()).map_err(|_| Error::usage("selection", "is too large"))?;
         let mut out: Vec<T> = zeroed(count)?;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
-        self.read_slab_into(slab, bytes)?;
-        ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, T::TYPE.word());
+        self.read_slab_into(slab, &mut out)?;
         Ok(out)
+    }
+
+    /// As [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
+    ///
+    /// ```
+    /// use asdf_core::{Range, Slab};
+    ///
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// let image = file.array("image")?;
+    /// let mut row = [0.0f32; 3];
+    /// image.read_slab_into(&Slab::new(image.shape(), [Range::new(1, 1), Range::all(3)])?, &mut row)?;
+    /// assert_eq!(row, [4.0, 5.0, 6.0]);
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab); `Usage` if `out` is of another length.
+    pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        self.check_type::<T>()?;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        self.read_slab_bytes_into(slab, bytes)?;
+        ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, T::TYPE.word());
+        Ok(())
     }
 
     /// The elements where they are: if they are stored as they are, in this machine's byte order, aligned and without

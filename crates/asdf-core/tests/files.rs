@@ -55,7 +55,7 @@ fn every_compression_and_order() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let array = file.array(&format!("a{i}{order:?}")).unwrap();
             assert_eq!(array.read::<i32>().unwrap(), values);
-            assert_eq!(array.read_part::<i32>(&slab).unwrap(), part);
+            assert_eq!(array.read_slab::<i32>(&slab).unwrap(), part);
             assert!(array.read::<f32>().is_err());
         }
     }
@@ -103,7 +103,7 @@ fn strides_offsets_and_views() {
         assert_eq!((array.shape(), array.read::<u16>().unwrap()), (*shape, expected.clone()), "{name}");
         for (i, value) in expected.iter().enumerate().filter(|_| shape.len() == 1) {
             let slab = Slab::new(shape, [Range::new(i as u64, 1)]).unwrap();
-            assert_eq!(array.read_part::<u16>(&slab).unwrap(), [*value]);
+            assert_eq!(array.read_slab::<u16>(&slab).unwrap(), [*value]);
         }
     }
     for (shape, offset, strides) in [
@@ -476,9 +476,9 @@ fn little_is_read_of_what_is_not_needed() {
     assert!(read() < 200_000, "opening reads no data");
     let array = file.array("b").unwrap();
     let slab = Slab::new(&[1000, 1000], [Range::new(10, 2), Range::new(5, 3)]).unwrap();
-    assert_eq!(array.read_part::<u32>(&slab).unwrap(), [10005, 10006, 10007, 11005, 11006, 11007]);
+    assert_eq!(array.read_slab::<u32>(&slab).unwrap(), [10005, 10006, 10007, 11005, 11006, 11007]);
     assert!(read() < 10_000);
     let column = Slab::new(&[1000, 1000], [Range::all(1000), Range::new(5, 1)]).unwrap();
-    assert_eq!(array.read_part::<u32>(&column).unwrap()[999], 999_005);
+    assert_eq!(array.read_slab::<u32>(&column).unwrap()[999], 999_005);
     assert!(read() < 100_000);
 }

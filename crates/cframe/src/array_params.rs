@@ -29,6 +29,8 @@ pub struct ArrayParams {
 
 /// A chunk is chosen to be no larger than this, in bytes.
 pub(crate) const CHUNK_BYTES: u64 = 4 << 20;
+/// A dimension that is empty counts as so many when the shape of chunks is chosen.
+const EMPTY: u64 = 1024;
 
 impl ArrayParams {
     /// An array of `shape`, whose elements have the type that NumPy calls `dtype`.
@@ -90,7 +92,11 @@ impl ArrayParams {
         let size = u64::from(self.params.typesize);
         let chunks = match &self.chunks {
             Some(chunks) => chunks.clone(),
-            None => part_of(&self.shape, CHUNK_BYTES / size),
+            None => {
+                // What is empty is meant to grow.
+                let grown = |&n: &u64| if n == 0 { EMPTY } else { n };
+                part_of(&self.shape.iter().map(grown).collect::<Vec<_>>(), CHUNK_BYTES / size)
+            }
         };
         let block_bytes = self.params.blocksize_for(MAX_NBYTES);
         let blocks = match &self.blocks {

@@ -22,7 +22,7 @@ mod sealed {
 /// fn series<T: Element>(values: &[T]) -> cframe::Result<Array> {
 ///     let shape = [values.len() as u64];
 ///     let mut array = Array::new(&ArrayParams::of::<T>(&shape)?)?;
-///     array.write_values(&Slab::all(&shape)?, values)?;
+///     array.write_slab(&Slab::all(&shape)?, values)?;
 ///     Ok(array)
 /// }
 /// assert_eq!(series(&[281.5f32, 282.0])?.dtype(), Some(f32::DTYPE));
@@ -82,24 +82,52 @@ impl Array {
     /// use cframe::{Array, ArrayParams, Range, Slab};
     ///
     /// let mut array = Array::new(&ArrayParams::of::<f32>(&[4, 3])?)?;
-    /// array.write_values(&Slab::all(&[4, 3])?, &(0..12).map(|i| i as f32).collect::<Vec<_>>())?;
+    /// array.write_slab(&Slab::all(&[4, 3])?, &(0..12).map(|i| i as f32).collect::<Vec<_>>())?;
     /// let column = Slab::new(&[4, 3], [Range::new(0, 4), Range::new(1, 1)])?;
-    /// assert_eq!(array.read_values::<f32>(&column)?, [1.0, 4.0, 7.0, 10.0]);
+    /// assert_eq!(array.read_slab::<f32>(&column)?, [1.0, 4.0, 7.0, 10.0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if the elements are of another type. Elements without a type can be read
+    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if the elements are of another type. Elements without a type can be read
     /// as any of their size.
-    pub fn read_values<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let order = self.order_of::<T>()?;
         let size = slab.len().saturating_mul(size_of::<T>() as u64);
         let bytes = self.schunk().limits().memory("bytes of the selection", size)?;
         let mut values = sciformats_core::storage::zeroed::<T>(bytes / size_of::<T>())?;
         let bytes = bytemuck::cast_slice_mut(&mut values);
-        self.read_slab_into(slab, bytes)?;
+        self.read_slab_bytes_into(slab, bytes)?;
         order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
         Ok(values)
+    }
+
+    /// All elements in C order, as numbers.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut counts = Array::new(&ArrayParams::new(&[0, 2], ">u2")?)?;
+    /// counts.append(0, &[1u16, 2, 3, 4])?; // two rows
+    /// assert_eq!(counts.read::<u16>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab).
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.read_slab(&Slab::all(self.shape())?)
+    }
+
+    /// Lengthens the array along `axis` by numbers: whole rows of that axis, in C order.
+    ///
+    /// # Errors
+    /// As [`append_bytes`](Self::append_bytes); `Usage` if the elements are of another type.
+    pub fn append<T: Element>(&mut self, axis: usize, values: &[T]) -> Result<()> {
+        match self.order_of::<T>()? {
+            ByteOrder::NATIVE => self.append_bytes(axis, bytemuck::cast_slice(values)),
+            order => self.append_bytes(axis, &converted(values, order)),
+        }
     }
 
     /// Overwrites the elements of a selection with numbers.
@@ -108,21 +136,17 @@ impl Array {
     /// use cframe::{Array, ArrayParams, Range, Slab};
     ///
     /// let mut temperature = Array::new(&ArrayParams::new(&[3, 2], ">f4")?)?;
-    /// temperature.write_values(&Slab::new(&[3, 2], [Range::new(1, 1), Range::all(2)])?, &[281.5f32, 282.0])?;
-    /// assert_eq!(temperature.read_values::<f32>(&Slab::all(&[3, 2])?)?, [0.0, 0.0, 281.5, 282.0, 0.0, 0.0]);
+    /// temperature.write_slab(&Slab::new(&[3, 2], [Range::new(1, 1), Range::all(2)])?, &[281.5f32, 282.0])?;
+    /// assert_eq!(temperature.read_slab::<f32>(&Slab::all(&[3, 2])?)?, [0.0, 0.0, 281.5, 282.0, 0.0, 0.0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`write_slab`](Self::write_slab); `Usage` if the elements are of another type.
-    pub fn write_values<T: Element>(&mut self, slab: &Slab, values: &[T]) -> Result<()> {
+    /// As [`write_slab_bytes`](Self::write_slab_bytes); `Usage` if the elements are of another type.
+    pub fn write_slab<T: Element>(&mut self, slab: &Slab, values: &[T]) -> Result<()> {
         match self.order_of::<T>()? {
-            ByteOrder::NATIVE => self.write_slab(slab, bytemuck::cast_slice(values)),
-            order => {
-                let mut bytes = bytemuck::cast_slice(values).to_vec();
-                ByteOrder::NATIVE.convert(order, &mut bytes, size_of::<T>());
-                self.write_slab(slab, &bytes)
-            }
+            ByteOrder::NATIVE => self.write_slab_bytes(slab, bytemuck::cast_slice(values)),
+            order => self.write_slab_bytes(slab, &converted(values, order)),
         }
     }
 
@@ -140,4 +164,10 @@ impl Array {
         let stored = self.dtype().unwrap_or("raw bytes");
         Err(Error::usage("element type", format!("is {}, the array has {stored}", T::DTYPE)))
     }
+}
+/// The bytes of numbers in another order than this machine's.
+fn converted<T: Element>(values: &[T], order: ByteOrder) -> Vec<u8> {
+    let mut bytes = bytemuck::cast_slice(values).to_vec();
+    ByteOrder::NATIVE.convert(order, &mut bytes, size_of::<T>());
+    bytes
 }

@@ -17,12 +17,12 @@
 //! let params = ArrayParams::new(&[1000, 1000], "<i4")?.params(Params::new(4).codec(Codec::Zlib).level(4));
 //! let mut array = Array::new(&params)?;
 //! let row: Vec<u8> = (0..1000i32).flat_map(i32::to_le_bytes).collect();
-//! array.write_slab(&Slab::new(&[1000, 1000], [Range::new(500, 1), Range::all(1000)])?, &row)?;
+//! array.write_slab_bytes(&Slab::new(&[1000, 1000], [Range::new(500, 1), Range::all(1000)])?, &row)?;
 //! let bytes = array.schunk().to_bytes()?;
 //!
 //! // Read.
 //! let array = Array::from_schunk(SChunk::from_bytes(bytes)?)?;
-//! let part = array.read_slab(&Slab::new(array.shape(), [Range::new(500, 2), Range::new(10, 3)])?)?;
+//! let part = array.read_slab_bytes(&Slab::new(array.shape(), [Range::new(500, 2), Range::new(10, 3)])?)?;
 //! assert_eq!(part[..4], 10i32.to_le_bytes());
 //! # Ok::<(), cframe::Error>(())
 //! ```

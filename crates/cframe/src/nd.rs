@@ -19,7 +19,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new) and [`write_slab`](Self::write_slab).
+    /// As [`new`](Self::new) and [`write_slab_bytes`](Self::write_slab_bytes).
     pub fn from_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         values: &ArrayBase<S, D>,
         params: Params,
@@ -42,11 +42,11 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`read_values`](Self::read_values).
+    /// As [`read_slab`](Self::read_slab).
     pub fn read_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
         let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
         let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
-        let values = self.read_values(slab)?;
+        let values = self.read_slab(slab)?;
         ArrayD::from_shape_vec(IxDyn(&shape), values)
             .map_err(|error| Error::usage("shape", format!("is none of an array here: {error}")))
     }
@@ -59,12 +59,12 @@ impl Array {
     /// let mut array = Array::new(&ArrayParams::of::<f64>(&[2, 3])?)?;
     /// let left = Slab::new(array.shape(), [Range::all(2), Range::new(0, 2)])?;
     /// array.write_ndarray(&left, &ndarray::array![[1.0, 2.0], [3.0, 4.0]].t())?;
-    /// assert_eq!(array.read_values::<f64>(&Slab::all(&[2, 3])?)?, [1.0, 3.0, 0.0, 2.0, 4.0, 0.0]);
+    /// assert_eq!(array.read_slab::<f64>(&Slab::all(&[2, 3])?)?, [1.0, 3.0, 0.0, 2.0, 4.0, 0.0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`write_values`](Self::write_values); `Usage` if the shapes differ.
+    /// As [`write_slab`](Self::write_slab); `Usage` if the shapes differ.
     pub fn write_ndarray<T: Element, S: Data<Elem = T>, D: Dimension>(
         &mut self,
         slab: &Slab,
@@ -75,8 +75,8 @@ impl Array {
             return Err(Error::usage("shape", problem));
         }
         match values.as_slice() {
-            Some(values) => self.write_values(slab, values),
-            None => self.write_values(slab, &values.iter().copied().collect::<Vec<_>>()),
+            Some(values) => self.write_slab(slab, values),
+            None => self.write_slab(slab, &values.iter().copied().collect::<Vec<_>>()),
         }
     }
 }

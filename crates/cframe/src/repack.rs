@@ -115,12 +115,12 @@ impl Repack {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (from, to) = (folder.path().join("rows.b2nd"), folder.path().join("columns.b2nd"));
     /// let mut array = Array::create(&from, &ArrayParams::of::<f32>(&[100, 100])?.chunks(&[1, 100]))?;
-    /// array.write_values(&Slab::all(&[100, 100])?, &[281.5f32; 10_000])?;
+    /// array.write_slab(&Slab::all(&[100, 100])?, &[281.5f32; 10_000])?;
     /// array.commit()?;
     ///
     /// Repack::new().chunks(&[100, 10]).blocks(&[100, 1]).run(&from, &to)?;
     /// assert_eq!(Array::open(&to)?.chunk_shape(), [100, 10]);
-    /// assert_eq!(Array::open(&to)?.read()?, array.read()?);
+    /// assert_eq!(Array::open(&to)?.read_bytes()?, array.read_bytes()?);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
@@ -234,9 +234,9 @@ impl Repack {
         let counts: Vec<u64> = shape.iter().zip(&sides).map(|(&n, &side)| n.div_ceil(side.max(1))).collect();
         for number in 0..elements(&counts).unwrap_or(0) {
             let slab = Slab::new(&shape, part(number, &counts, &sides, &shape))?;
-            let data = from.read_slab(&slab)?;
+            let data = from.read_slab_bytes(&slab)?;
             if data.iter().any(|&byte| byte != 0) {
-                out.write_slab(&slab, &data)?;
+                out.write_slab_bytes(&slab, &data)?;
             }
         }
         Ok(out.into_schunk())

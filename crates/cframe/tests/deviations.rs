@@ -40,9 +40,9 @@ fn parts_of_a_chunk_with_delta_decode_the_first_block_first() {
     let spec =
         ArrayParams::new(&[50, 100], "<i4").unwrap().chunks(&[50, 100]).blocks(&[5, 20]).params(filters);
     let mut array = Array::new(&spec).unwrap();
-    array.write_slab(&Slab::all(&[50, 100]).unwrap(), &data).unwrap();
+    array.write_slab_bytes(&Slab::all(&[50, 100]).unwrap(), &data).unwrap();
     let slab = Slab::new(&[50, 100], [(40..41).into(), (90..95).into()]).unwrap();
-    assert_eq!(array.read_slab(&slab).unwrap(), data[4 * 4090..4 * 4095]);
+    assert_eq!(array.read_slab_bytes(&slab).unwrap(), data[4 * 4090..4 * 4095]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn uninitialised_chunks_read_as_zeros() {
 #[test]
 fn the_type_size_wins_over_an_element_type_that_contradicts_it() {
     let mut array = Array::new(&ArrayParams::new(&[10], "<i4").unwrap()).unwrap();
-    array.write_slab(&Slab::all(&[10]).unwrap(), &data(40)).unwrap();
+    array.write_slab_bytes(&Slab::all(&[10]).unwrap(), &data(40)).unwrap();
     let mut layer = array.schunk().metalayer("b2nd").unwrap().to_vec();
     let at = layer.len() - 3;
     layer[at..].copy_from_slice(b"|u1");
@@ -151,8 +151,8 @@ fn the_type_size_wins_over_an_element_type_that_contradicts_it() {
     let array = Array::from_schunk(SChunk::from_bytes(schunk.to_bytes().unwrap()).unwrap()).unwrap();
     assert_eq!(array.dtype(), Some("|u1"));
     assert!(matches!(array.element().unwrap(), DType::Scalar { kind: Kind::Raw, size: 4, .. }));
-    assert_eq!(array.read().unwrap(), data(40));
-    assert_eq!(array.read_values::<i32>(&Slab::all(&[10]).unwrap()).unwrap().len(), 10);
+    assert_eq!(array.read_bytes().unwrap(), data(40));
+    assert_eq!(array.read_slab::<i32>(&Slab::all(&[10]).unwrap()).unwrap().len(), 10);
 }
 
 #[test]

@@ -171,11 +171,11 @@ fn numbers_of_either_byte_order() {
         let mut array = Array::new(&ArrayParams::new(&[3, 4], dtype).unwrap()).unwrap();
         let all = Slab::all(&[3, 4]).unwrap();
         let values: Vec<i16> = (-6..6).collect();
-        array.write_values(&all, &values).unwrap();
-        assert_eq!(array.read_values::<i16>(&all).unwrap(), values);
+        array.write_slab(&all, &values).unwrap();
+        assert_eq!(array.read_slab::<i16>(&all).unwrap(), values);
         let first = if dtype == "<i2" { (-6i16).to_le_bytes() } else { (-6i16).to_be_bytes() };
-        assert_eq!(array.read().unwrap()[..2], first);
-        assert!(array.read_values::<u16>(&all).is_err() && array.write_values(&all, &[0f64; 12]).is_err());
+        assert_eq!(array.read_bytes().unwrap()[..2], first);
+        assert!(array.read_slab::<u16>(&all).is_err() && array.write_slab(&all, &[0f64; 12]).is_err());
     }
 }
 
@@ -227,11 +227,11 @@ fn arrays_of_every_rank() {
         let spec = ArrayParams::new(shape, "<i8").unwrap().chunks(chunks).blocks(blocks).params(params);
         let mut array = Array::new(&spec).unwrap();
         let all = numbered(shape, 8);
-        assert_eq!(array.read().unwrap(), vec![0; all.len()]);
-        array.write_slab(&Slab::all(shape).unwrap(), &all).unwrap();
+        assert_eq!(array.read_bytes().unwrap(), vec![0; all.len()]);
+        array.write_slab_bytes(&Slab::all(shape).unwrap(), &all).unwrap();
         let bytes = array.schunk().to_bytes().unwrap();
         let mut array = Array::from_schunk(SChunk::from_bytes(bytes).unwrap()).unwrap();
-        assert!(array.read().unwrap() == all, "{shape:?}");
+        assert!(array.read_bytes().unwrap() == all, "{shape:?}");
         if shape.contains(&0) {
             continue;
         }
@@ -245,10 +245,10 @@ fn arrays_of_every_rank() {
             .flat_map(|run| (0..run.len).map(move |i| run.from + i * run.step))
             .flat_map(|i| all[i as usize * 8..i as usize * 8 + 8].to_vec())
             .collect();
-        assert_eq!(array.read_slab(&slab).unwrap(), expected, "{shape:?}");
-        array.write_slab(&slab, &vec![0xEE; expected.len()]).unwrap();
-        assert_eq!(array.read_slab(&slab).unwrap(), vec![0xEE; expected.len()]);
-        let touched = array.read().unwrap().chunks(8).filter(|e| e[..] == [0xEE; 8]).count();
+        assert_eq!(array.read_slab_bytes(&slab).unwrap(), expected, "{shape:?}");
+        array.write_slab_bytes(&slab, &vec![0xEE; expected.len()]).unwrap();
+        assert_eq!(array.read_slab_bytes(&slab).unwrap(), vec![0xEE; expected.len()]);
+        let touched = array.read_bytes().unwrap().chunks(8).filter(|e| e[..] == [0xEE; 8]).count();
         assert_eq!(touched as u64, slab.len());
     }
 }
@@ -259,24 +259,28 @@ fn arrays_grow_and_shrink() {
     let path = dir.path().join("a.b2nd");
     let spec = ArrayParams::new(&[3, 4], "<u2").unwrap().chunks(&[2, 3]).blocks(&[2, 2]);
     let mut array = Array::create(&path, &spec.params(Params::new(2).codec(Codec::BloscLz))).unwrap();
-    array.write_slab(&Slab::all(&[3, 4]).unwrap(), &numbered(&[3, 4], 2)).unwrap();
+    array.write_slab_bytes(&Slab::all(&[3, 4]).unwrap(), &numbered(&[3, 4], 2)).unwrap();
     array.commit().unwrap();
-    array.append(0, &[0x11; 3 * 4 * 2]).unwrap();
-    array.append(1, &[0x22; 6 * 2 * 2]).unwrap();
+    array.append_bytes(0, &[0x11; 3 * 4 * 2]).unwrap();
+    array.append_bytes(1, &[0x22; 6 * 2 * 2]).unwrap();
     array.commit().unwrap();
     let mut array = Array::open(&path).unwrap();
     assert_eq!(array.shape(), [6, 6]);
-    let all = array.read().unwrap();
+    let all = array.read_bytes().unwrap();
     assert_eq!(all[..8], numbered(&[4], 2)[..]);
     assert_eq!(all[8..12], [0x22; 4]);
     assert_eq!(all[5 * 12..5 * 12 + 8], [0x11; 8]);
     array.resize(&[2, 1]).unwrap();
-    assert_eq!(array.read().unwrap(), [1, 0, 5, 0]);
+    assert_eq!(array.read_bytes().unwrap(), [1, 0, 5, 0]);
     array.resize(&[3, 3]).unwrap();
-    assert_eq!(array.read().unwrap(), [1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(array.read_bytes().unwrap(), [1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     array.commit().unwrap();
-    assert_eq!(Array::open(&path).unwrap().read().unwrap(), array.read().unwrap());
-    assert!(array.resize(&[1]).is_err() && array.append(2, &[]).is_err() && array.append(0, &[1]).is_err());
+    assert_eq!(Array::open(&path).unwrap().read_bytes().unwrap(), array.read_bytes().unwrap());
+    assert!(
+        array.resize(&[1]).is_err()
+            && array.append_bytes(2, &[]).is_err()
+            && array.append_bytes(0, &[1]).is_err()
+    );
     assert_eq!(array.element().unwrap().size(), 2);
 }
 

@@ -17,7 +17,7 @@ fn hash(bytes: &[u8]) -> String {
 
 /// The bytes that manifests hash: little-endian numbers, texts after their lengths.
 fn meaning(array: &Array) -> Vec<u8> {
-    let bytes = array.read().unwrap();
+    let bytes = array.read_bytes().unwrap();
     match array.element().unwrap() {
         DType::Scalar { order: ByteOrder::Big, size, .. } => {
             bytes.chunks(size).flat_map(|element| element.iter().rev().copied()).collect()

@@ -77,7 +77,7 @@ fn arrays() {
     let spec = ArrayParams::new(&shape, "<f4").unwrap().chunks(&[10, 12]).blocks(&[3, 5]);
     let mut array = Array::create(&from, &spec).unwrap();
     let all = data(23 * 31 * 4);
-    array.write_slab(&Slab::all(&shape).unwrap(), &all).unwrap();
+    array.write_slab_bytes(&Slab::all(&shape).unwrap(), &all).unwrap();
     array.schunk_mut().set_metalayer("units", b"K").unwrap();
     array.schunk_mut().set_vlmeta("note", b"kept").unwrap();
     array.commit().unwrap();
@@ -91,7 +91,7 @@ fn arrays() {
     for (repack, chunks, blocks) in cases {
         repack.run(&from, &to).unwrap();
         let array = Array::open(&to).unwrap();
-        assert!(array.read().unwrap() == all);
+        assert!(array.read_bytes().unwrap() == all);
         assert_eq!((array.chunk_shape(), array.block_shape()), (&chunks[..], &blocks[..]));
         assert_eq!(array.dtype(), Some("<f4"));
         assert_eq!(array.schunk().metalayer("units"), Some(&b"K"[..]));

@@ -13,7 +13,7 @@ use gsd_rs::{Error, Result, Writer};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
-    let mut writer = Writer::append(&path)?;
+    let mut writer = Writer::append_to(&path)?;
     writer.set_durability(Durability::Process);
     writer.set_buffer(256);
     let mut out = std::io::stdout();
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
         if round % 50 == 49 {
             // Closing and opening is part of what may be interrupted.
             drop(writer);
-            writer = Writer::append(&path)?;
+            writer = Writer::append_to(&path)?;
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::spec::IndexEntry;
 /// use gsd_rs::{ElementType, Reader};
 ///
 /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-/// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+/// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
 /// writer.write("position", 3, &[0.5f32; 30])?;
 /// writer.end_frame()?;
 /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;

@@ -16,7 +16,7 @@ mod sealed {
 ///     Ok(reader.read_rows(&chunk, chunk.n.saturating_sub(1)..chunk.n)?.into_owned())
 /// }
 /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-/// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+/// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
 /// # writer.write("position", 3, &[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0])?;
 /// # writer.end_frame()?;
 /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;

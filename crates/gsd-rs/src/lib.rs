@@ -45,7 +45,8 @@ pub use element::Element;
 pub use options::CreateOptions;
 pub use reader::{OpenOptions, Reader, Space};
 pub use region::{Region, RegionWriter};
-pub use sciformats_core::{Error, Limits, Result, storage};
+pub use sciformats_core::storage::{self, Durability, FileStorage};
+pub use sciformats_core::{Error, Limits, ReadAt, Result, WriteAt};
 pub use spec::{Block, ElementType, Header, Label, Version};
 pub use writer::Writer;
 

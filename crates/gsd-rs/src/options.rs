@@ -29,7 +29,7 @@ impl CreateOptions {
     /// use gsd_rs::{CreateOptions, Version, Writer};
     ///
     /// let options = CreateOptions::new("my program 3.1", "points", Version::new(1, 0));
-    /// let writer = Writer::create_on(Vec::new(), &options)?;
+    /// let writer = Writer::create_in(Vec::new(), &options)?;
     /// assert_eq!(writer.header().application.to_text(), "my program 3.1");
     /// # Ok::<(), gsd_rs::Error>(())
     /// ```

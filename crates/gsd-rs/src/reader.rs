@@ -123,7 +123,7 @@ impl Reader {
     /// ```
     /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
     ///
-    /// let mut writer = Writer::create_on(Vec::new(), &CreateOptions::new("docs", "points", Version::new(1, 0)))?;
+    /// let mut writer = Writer::create_in(Vec::new(), &CreateOptions::new("docs", "points", Version::new(1, 0)))?;
     /// writer.write("temperature", 1, &[20.5f32, 20.6])?;
     /// writer.end_frame()?;
     /// let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -146,7 +146,7 @@ impl Reader {
     /// use gsd_rs::{OpenOptions, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// # let bytes = writer.into_bytes()?;
     /// let shared: Arc<dyn ReadAt> = Arc::new(bytes);
     /// let reader = Reader::from_storage(shared, &OpenOptions::default())?;
@@ -221,7 +221,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[1000u64])?;
     /// writer.write("position", 3, &[0.5f32; 30])?;
     /// writer.end_frame()?;
@@ -240,7 +240,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[1000u64])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -257,7 +257,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("log/pressure", 1, &[1.2f64])?;
     /// writer.write("position", 3, &[0.5f32; 30])?;
     /// writer.write("log/energy", 1, &[-3.0f64])?;
@@ -280,7 +280,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[1000u64])?;
     /// writer.write("position", 3, &[0.5f32; 30])?;
     /// writer.end_frame()?;
@@ -309,7 +309,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// for step in 0..3u64 {
     ///     writer.write("step", 1, &[step])?;
     ///     writer.end_frame()?;
@@ -334,7 +334,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// for step in 0..100u64 {
     ///     writer.write("step", 1, &[step])?;
     ///     if step % 50 == 0 {
@@ -364,7 +364,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("position", 3, &[0.5f32; 30])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -400,7 +400,7 @@ impl Reader {
     /// use gsd_rs::{Error, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("temperature", 1, &[20.5f32, 20.6])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -423,7 +423,7 @@ impl Reader {
     /// use gsd_rs::{Error, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("position", 3, &[0.0f64, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -463,7 +463,7 @@ impl Reader {
     /// use gsd_rs::{Error, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("counts", 1, &[1u16, 2, 300])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -485,7 +485,7 @@ impl Reader {
     /// use gsd_rs::{Error, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write_text("note", "heated to 350 K")?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -535,7 +535,7 @@ impl Reader {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("position", 3, &[0.5f32; 30])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;

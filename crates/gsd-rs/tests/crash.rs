@@ -70,13 +70,13 @@ impl<D: Device> WriteAt for Kept<D> {
 
 fn blank(layer: Version) -> Vec<u8> {
     let (kept, device) = Kept::new(Recorder::default());
-    Writer::create_on(kept, &options().with_layer(layer)).unwrap().finish().unwrap();
+    Writer::create_in(kept, &options().with_layer(layer)).unwrap().finish().unwrap();
     device.lock().unwrap().bytes.clone()
 }
 
 fn with_frames(layer: Version, frames: u64) -> Vec<u8> {
     let (kept, device) = Kept::new(Recorder { bytes: blank(layer), ..Recorder::default() });
-    let mut writer = Writer::append_on(kept).unwrap();
+    let mut writer = Writer::append_in(kept).unwrap();
     for _ in 0..frames {
         write_frame(&mut writer).unwrap();
     }
@@ -91,7 +91,7 @@ fn reader(file: &[u8]) -> Reader {
 /// What is left can be appended to, and then has one frame more.
 fn append_one(file: &[u8], frames: u64) {
     let (kept, device) = Kept::new(Recorder { bytes: file.to_vec(), ..Recorder::default() });
-    let mut writer = Writer::append_on(kept).unwrap();
+    let mut writer = Writer::append_in(kept).unwrap();
     assert_eq!(writer.frames(), frames);
     write_frame(&mut writer).unwrap();
     writer.finish().unwrap();
@@ -110,7 +110,7 @@ fn undone(cut: &Cut) -> usize {
 /// Appends `frames` frames to `initial`, a flush after every `group`, and cuts everywhere.
 fn cut_session(initial: &[u8], frames: u64, group: u64) -> Cuts {
     let (kept, device) = Kept::new(Recorder { bytes: initial.to_vec(), ..Recorder::default() });
-    let mut writer = Writer::append_on(kept).unwrap();
+    let mut writer = Writer::append_in(kept).unwrap();
     writer.set_buffer(64); // so that some chunks are written at once
     let first = writer.frames();
     // After this many steps, so many frames are committed.
@@ -162,7 +162,7 @@ fn every_cut_leaves_whole_frames_and_a_file_to_append_to() {
 fn a_cut_upgrade_leaves_the_old_layer_or_the_new_one() {
     let initial = with_frames(Version::new(1, 0), 30);
     let (kept, device) = Kept::new(Recorder { bytes: initial.clone(), ..Recorder::default() });
-    let mut writer = Writer::append_on(kept).unwrap();
+    let mut writer = Writer::append_in(kept).unwrap();
     writer.upgrade().unwrap();
     writer.finish().unwrap();
     let steps = device.lock().unwrap().steps.clone();
@@ -183,7 +183,7 @@ fn a_cut_truncation_leaves_all_frames_or_none() {
     for layer in [Version::new(1, 0), Version::new(2, 1)] {
         let initial = with_frames(layer, 30);
         let (kept, device) = Kept::new(Recorder { bytes: initial.clone(), ..Recorder::default() });
-        let mut writer = Writer::append_on(kept).unwrap();
+        let mut writer = Writer::append_in(kept).unwrap();
         writer.truncate().unwrap();
         writer.finish().unwrap();
         let steps = device.lock().unwrap().steps.clone();
@@ -207,7 +207,7 @@ fn a_full_device_costs_nothing_that_was_committed_and_can_be_freed() {
     for room in (0..20_000).step_by(97) {
         let disk = FullDisk { bytes: initial.clone(), capacity: initial.len() + room };
         let (kept, device) = Kept::new(disk);
-        let mut writer = Writer::append_on(kept).unwrap();
+        let mut writer = Writer::append_in(kept).unwrap();
         writer.set_buffer(100);
         let mut acknowledged = 25;
         let mut refused = false;
@@ -246,7 +246,7 @@ fn a_device_that_fails_keeps_what_was_committed() {
     let initial = with_frames(Version::new(2, 1), 25);
     for operations in 0..60 {
         let (kept, device) = Kept::new(FailingDisk { bytes: initial.clone(), operations });
-        let mut writer = Writer::append_on(kept).unwrap();
+        let mut writer = Writer::append_in(kept).unwrap();
         let mut acknowledged = 25;
         while writer.frames() < 40 && write_frame(&mut writer).is_ok() && writer.flush().is_ok() {
             acknowledged = writer.committed();
@@ -268,7 +268,7 @@ fn a_device_that_fails_keeps_all_frames_or_none_of_what_is_changed_as_a_whole() 
     for (change, allowed) in [(Writer::upgrade as Change, [25, 25]), (Writer::truncate, [25, 0])] {
         for operations in 0..20 {
             let (kept, device) = Kept::new(FailingDisk { bytes: initial.clone(), operations });
-            let mut writer = Writer::append_on(kept).unwrap();
+            let mut writer = Writer::append_in(kept).unwrap();
             let changed = change(&mut writer).is_ok();
             // The device works again, and the writer goes on, or refuses to.
             device.lock().unwrap().operations = usize::MAX;
@@ -304,7 +304,7 @@ fn after_a_failed_sync_nothing_more_is_written() {
             Err(gsd_rs::Error::io("sync", std::io::Error::other("gone")))
         }
     }
-    let mut writer = Writer::append_on(NoSync(with_frames(Version::new(2, 1), 3))).unwrap();
+    let mut writer = Writer::append_in(NoSync(with_frames(Version::new(2, 1), 3))).unwrap();
     write_frame(&mut writer).unwrap();
     assert_eq!(writer.flush().unwrap_err().to_string(), "cannot sync: gone");
     assert_eq!(
@@ -318,7 +318,7 @@ fn after_a_failed_sync_nothing_more_is_written() {
 fn the_test_itself_finds_a_wrong_order() {
     let initial = with_frames(Version::new(2, 1), 3);
     let (kept, device) = Kept::new(Recorder { bytes: initial.clone(), ..Recorder::default() });
-    let mut writer = Writer::append_on(kept).unwrap();
+    let mut writer = Writer::append_in(kept).unwrap();
     write_frame(&mut writer).unwrap();
     writer.finish().unwrap();
     let steps: Vec<Step<'_>> =

@@ -5,7 +5,7 @@ use gsd_rs::hoomd::{Bonds, Column, Constraints, Data, Frame, Quantity, Reals, Tr
 use gsd_rs::{CreateOptions, Error, Limits, OpenOptions, Reader, Version, Writer};
 
 fn blank(version: Version) -> Writer<Vec<u8>> {
-    Writer::create_on(Vec::new(), &CreateOptions::new("test", "hoomd", version)).unwrap()
+    Writer::create_in(Vec::new(), &CreateOptions::new("test", "hoomd", version)).unwrap()
 }
 
 fn written(frames: &[Frame]) -> Trajectory {
@@ -331,7 +331,7 @@ fn sessions_append_to_each_other() {
 #[test]
 fn other_schemas_are_refused() {
     let mut writer =
-        Writer::create_on(Vec::new(), &CreateOptions::new("t", "other", Version::new(1, 0))).unwrap();
+        Writer::create_in(Vec::new(), &CreateOptions::new("t", "other", Version::new(1, 0))).unwrap();
     writer.write("a", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();

@@ -27,7 +27,7 @@ fn follow(layer: Version) {
     let mut refreshes = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut writer = Writer::append(path).unwrap();
+            let mut writer = Writer::append_to(path).unwrap();
             writer.set_durability(Durability::Process);
             writer.set_buffer(300);
             while writer.frames() < FRAMES {
@@ -38,7 +38,7 @@ fn follow(layer: Version) {
                 if writer.frames().is_multiple_of(500) {
                     // A new writer: the file is unsealed and sealed again.
                     drop(writer);
-                    writer = Writer::append(path).unwrap();
+                    writer = Writer::append_to(path).unwrap();
                     writer.set_durability(Durability::Process);
                 }
             }

@@ -67,8 +67,9 @@ pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
 pub use model::open::OpenOptions;
 pub use model::places::Place;
-pub use sciformats_core::storage::Durability;
-pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab};
+pub use sciformats_core::endian::ByteOrder;
+pub use sciformats_core::storage::{Durability, FileStorage};
+pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
 pub use writer::{

@@ -311,7 +311,7 @@ fn differs(path: &Path, case: &Case) -> Result<Option<String>> {
         for piece in Slab::all(&reader.shape())?.pieces(5) {
             let size = (piece.len() * case.element.size()) as usize;
             let mut out = vec![0; size];
-            reader.read_slab_bytes(&piece, &mut out)?;
+            reader.read_slab_bytes_into(&piece, &mut out)?;
             if rest.split_off(..size) != Some(&out[..]) {
                 return Ok(Some("other elements in a slab".into()));
             }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use sciformats_core::{Error, ReadAt, Result, slab};
+use sciformats_core::{Error, Result, slab};
 
 use crate::element::Element;
-use crate::reader::{OpenOptions, Reader};
+use crate::reader::Reader;
 use crate::writer::{WriteOptions, Writer};
 
 /// An array with elements of a type that is known at compile time, and the metadata that follow it in its file.
@@ -179,8 +179,8 @@ impl<T: Element> RawArray<T> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn from_bytes(bytes: impl ReadAt + 'static) -> Result<Self> {
-        Self::from_reader(&Reader::from_storage(bytes, &OpenOptions::default())?)
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_reader(&Reader::from_bytes(bytes)?)
     }
 
     /// Reads an open file.

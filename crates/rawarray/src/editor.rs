@@ -67,7 +67,7 @@ impl Editor {
         storage.try_lock()?;
         // Its length may have changed before the lock was taken.
         storage.refresh()?;
-        Self::new(storage)
+        Self::in_storage(storage)
     }
 }
 
@@ -78,7 +78,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// use rawarray::{Editor, RawArray};
     ///
     /// let bytes = RawArray::from(vec![1u8, 2]).encode(&Default::default())?;
-    /// let mut editor = Editor::new(bytes)?;
+    /// let mut editor = Editor::in_storage(bytes)?;
     /// editor.append(&[3u8])?;
     /// assert_eq!(RawArray::<u8>::from_bytes(editor.into_storage())?.data(), [1, 2, 3]);
     /// # Ok::<(), rawarray::Error>(())
@@ -86,7 +86,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     ///
     /// # Errors
     /// As [`Reader::open`](crate::Reader::open).
-    pub fn new(mut storage: S) -> Result<Self> {
+    pub fn in_storage(mut storage: S) -> Result<Self> {
         let layout = recover(&mut storage)?;
         Ok(Self { storage, layout, durability: Durability::default(), interrupted: None })
     }
@@ -151,7 +151,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// use rawarray::{Editor, RawArray};
     ///
     /// # let file = RawArray::new([2, 1], vec![1u16, 2])?.encode(&Default::default())?;
-    /// let mut editor = Editor::new(file)?; // two elements of two bytes are a row
+    /// let mut editor = Editor::in_storage(file)?; // two elements of two bytes are a row
     /// editor.append_bytes(&[3, 0, 4, 0])?;
     /// assert_eq!(RawArray::<u16>::from_bytes(editor.into_storage())?.data(), [1, 2, 3, 4]);
     /// # Ok::<(), rawarray::Error>(())
@@ -169,7 +169,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// use rawarray::{Editor, Range, RawArray, Slab};
     ///
     /// # let file = RawArray::new([3, 2], vec![1u8, 2, 3, 4, 5, 6])?.encode(&Default::default())?;
-    /// let mut editor = Editor::new(file)?; // 1, 2, 3 and 4, 5, 6
+    /// let mut editor = Editor::in_storage(file)?; // 1, 2, 3 and 4, 5, 6
     /// let ends = Slab::new(&editor.shape(), [Range::all(2), Range::all(2).by(2)])?;
     /// editor.write_slab(&ends, &[10u8, 30, 40, 60])?;
     /// assert_eq!(RawArray::<u8>::from_bytes(editor.into_storage())?.data(), [10, 2, 30, 40, 5, 60]);
@@ -189,7 +189,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     /// use rawarray::{Editor, Range, RawArray, Slab};
     ///
     /// # let file = RawArray::from(vec![1u16, 2, 3]).encode(&Default::default())?;
-    /// let mut editor = Editor::new(file)?;
+    /// let mut editor = Editor::in_storage(file)?;
     /// let last = Slab::new(&editor.shape(), [Range::new(2, 1)])?;
     /// editor.write_slab_bytes(&last, &[0x2c, 1])?;
     /// assert_eq!(RawArray::<u16>::from_bytes(editor.into_storage())?.data(), [1, 2, 300]);

@@ -412,14 +412,14 @@ impl Reader {
     /// let reader = Reader::from_bytes(bytes)?;
     /// let slab = Slab::new(&reader.shape(), [Range::new(1, 2)])?;
     /// let mut out = vec![0; 2 * reader.element().size() as usize];
-    /// reader.read_slab_bytes(&slab, &mut out)?;
+    /// reader.read_slab_bytes_into(&slab, &mut out)?;
     /// assert_eq!(out, [2, 0, 0x2c, 1]);
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
-    pub fn read_slab_bytes(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check_slab(slab)?;
         check_len(out.len(), slab.len().saturating_mul(self.element().size()))?;
         let order = self.gather(slab, out)?;

@@ -71,12 +71,12 @@ impl StreamWriter<FileStorage> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new); `Io` if the file exists.
+    /// As [`in_storage`](Self::in_storage); `Io` if the file exists.
     pub fn create<T: Element>(path: impl AsRef<Path>, row: &[u64], options: &WriteOptions) -> Result<Self> {
         check_options(T::TYPE, row, options)?;
         let storage = FileStorage::create_new(path)?;
         storage.try_lock()?;
-        Self::new(storage, T::TYPE, row, options)
+        Self::in_storage(storage, T::TYPE, row, options)
     }
 
     /// Takes up an unfinished file after its last whole row; what was written of the next one is cut off.
@@ -106,7 +106,7 @@ impl StreamWriter<FileStorage> {
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         let storage = FileStorage::edit(path)?;
         storage.try_lock()?;
-        Self::continue_from(storage)
+        Self::resume_in(storage)
     }
 }
 
@@ -117,9 +117,9 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
     /// use rawarray::{Element, RawArray, StreamWriter, WriteOptions};
     ///
     /// let mut unfinished = Vec::new();
-    /// StreamWriter::new(&mut unfinished, f32::TYPE, &[2], &WriteOptions::default())?;
+    /// StreamWriter::in_storage(&mut unfinished, f32::TYPE, &[2], &WriteOptions::default())?;
     ///
-    /// let mut stream = StreamWriter::continue_from(unfinished)?;
+    /// let mut stream = StreamWriter::resume_in(unfinished)?;
     /// stream.write(&[1.0f32, 2.0])?;
     /// assert_eq!(RawArray::<f32>::from_bytes(stream.finish()?)?.dims(), [2, 1]);
     /// # Ok::<(), rawarray::Error>(())
@@ -127,7 +127,7 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
     ///
     /// # Errors
     /// As [`resume`](StreamWriter::resume).
-    pub fn continue_from(mut storage: W) -> Result<Self> {
+    pub fn resume_in(mut storage: W) -> Result<Self> {
         let header = read_header(&storage)?;
         if header.size != Header::UNFINISHED {
             return Err(Error::usage("file", "is finished, so there is nothing to resume"));
@@ -152,7 +152,7 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     /// use rawarray::{ElementType, Reader, StreamWriter, WriteOptions};
     ///
-    /// let mut stream = StreamWriter::new(Vec::new(), ElementType::Float(4), &[2], &WriteOptions::default())?;
+    /// let mut stream = StreamWriter::in_storage(Vec::new(), ElementType::Float(4), &[2], &WriteOptions::default())?;
     /// stream.write(&[1.0f32, 2.0, 3.0, 4.0])?;
     /// let bytes = stream.finish()?;
     /// assert_eq!(Reader::from_bytes(bytes)?.shape(), [2, 2]);
@@ -161,7 +161,12 @@ impl<W: WriteAt> StreamWriter<W> {
     ///
     /// # Errors
     /// `Usage` if a row has no bytes, or the options ask for an encoding: a stream is always raw; `Io`.
-    pub fn new(mut storage: W, element: ElementType, row: &[u64], options: &WriteOptions) -> Result<Self> {
+    pub fn in_storage(
+        mut storage: W,
+        element: ElementType,
+        row: &[u64],
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let header = check_options(element, row, options)?;
         let row = row_size(&header, element.size())?;
         let mut head = Vec::new();
@@ -180,7 +185,7 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     /// use rawarray::{Element, StreamWriter, WriteOptions};
     ///
-    /// let mut stream = StreamWriter::new(Vec::new(), u16::TYPE, &[4], &WriteOptions::default())?;
+    /// let mut stream = StreamWriter::in_storage(Vec::new(), u16::TYPE, &[4], &WriteOptions::default())?;
     /// stream.write(&[1u16, 2, 3])?;
     /// assert_eq!(stream.rows(), 0); // the row is not whole
     /// stream.write(&[4u16])?;
@@ -203,7 +208,7 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     /// use rawarray::{ElementType, Reader, StreamWriter, WriteOptions};
     ///
-    /// let mut stream = StreamWriter::new(Vec::new(), ElementType::UInt(2), &[1], &WriteOptions::default())?;
+    /// let mut stream = StreamWriter::in_storage(Vec::new(), ElementType::UInt(2), &[1], &WriteOptions::default())?;
     /// stream.write_bytes(&[1, 0, 0x2c, 1])?;
     /// assert_eq!(Reader::from_bytes(stream.finish()?)?.read::<u16>()?, [1, 300]);
     /// # Ok::<(), rawarray::Error>(())
@@ -251,7 +256,7 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     /// use rawarray::{Element, Reader, StreamWriter, WriteOptions};
     ///
-    /// let mut stream = StreamWriter::new(Vec::new(), f64::TYPE, &[], &WriteOptions::default())?;
+    /// let mut stream = StreamWriter::in_storage(Vec::new(), f64::TYPE, &[], &WriteOptions::default())?;
     /// stream.write(&[20.5, 20.6])?;
     /// assert_eq!(Reader::from_bytes(stream.finish()?)?.read::<f64>()?, [20.5, 20.6]);
     /// # Ok::<(), rawarray::Error>(())

@@ -150,7 +150,7 @@ fn seen(file: &[u8]) -> (RawArray<u16>, ByteOrder) {
 fn every_cut_of_an_edit_leaves_the_old_array_or_the_new_one() {
     let mut total = Cuts::default();
     for (name, file, edit) in scenarios() {
-        let mut editor = Editor::new(Recorder { bytes: file.clone(), steps: Vec::new() }).unwrap();
+        let mut editor = Editor::in_storage(Recorder { bytes: file.clone(), steps: Vec::new() }).unwrap();
         edit(&mut editor).unwrap();
         let Recorder { bytes: after, mut steps } = editor.into_storage();
         steps.push(Step::Sync);
@@ -163,7 +163,7 @@ fn every_cut_of_an_edit_leaves_the_old_array_or_the_new_one() {
             assert!(found == old || found == new, "{name}, {cut:?}: neither the old array nor the new one");
             old_seen += usize::from(found == old);
             // The next editor finishes or takes back the edit, and may be cut as well.
-            let editor = Editor::new(Recorder { bytes: left.to_vec(), steps: Vec::new() }).unwrap();
+            let editor = Editor::in_storage(Recorder { bytes: left.to_vec(), steps: Vec::new() }).unwrap();
             let Recorder { bytes: plain, steps } = editor.into_storage();
             assert!(plain == file || plain == after, "{name}, {cut:?}: recovery");
             recoveries += every_cut(left, &steps, |again, left| {
@@ -181,7 +181,7 @@ fn every_cut_of_an_edit_leaves_the_old_array_or_the_new_one() {
 fn a_full_disk_leaves_the_old_array_or_the_new_one() {
     let mut failed = 0;
     for (name, file, edit) in scenarios() {
-        let mut recorder = Editor::new(Recorder { bytes: file.clone(), steps: Vec::new() }).unwrap();
+        let mut recorder = Editor::in_storage(Recorder { bytes: file.clone(), steps: Vec::new() }).unwrap();
         edit(&mut recorder).unwrap();
         let Recorder { bytes: after, steps } = recorder.into_storage();
         let most = steps.iter().map(|step| match step {
@@ -190,7 +190,7 @@ fn a_full_disk_leaves_the_old_array_or_the_new_one() {
         });
         for capacity in (file.len()..most.max().unwrap_or(0)).step_by(97) {
             let disk = Device(FullDisk { bytes: file.clone(), capacity }, |disk| &disk.bytes);
-            let mut editor = Editor::new(disk).unwrap();
+            let mut editor = Editor::in_storage(disk).unwrap();
             let error = edit(&mut editor).unwrap_err();
             assert!(matches!(error, Error::Io { .. }), "{name}: {error}");
             // What was begun is taken back at once, so that the disk is no fuller than before.
@@ -208,13 +208,13 @@ fn a_failing_device_leaves_the_old_array_or_the_new_one() {
     let mut failed = 0;
     for (name, file, edit) in scenarios() {
         let (old, new) = {
-            let mut editor = Editor::new(file.clone()).unwrap();
+            let mut editor = Editor::in_storage(file.clone()).unwrap();
             edit(&mut editor).unwrap();
             (seen(&file), seen(&editor.into_storage()))
         };
         for operations in 0.. {
             let disk = Device(FailingDisk { bytes: file.clone(), operations }, |disk| &disk.bytes);
-            let mut editor = Editor::new(disk).unwrap();
+            let mut editor = Editor::in_storage(disk).unwrap();
             let result = edit(&mut editor);
             let left = seen(&editor.into_storage().0.bytes);
             assert!(left == old || left == new, "{name}, {operations} operations");
@@ -233,7 +233,7 @@ fn a_failing_device_leaves_the_old_array_or_the_new_one() {
 fn after_a_failure_the_editor_goes_on() {
     let file = RawArray::from(values(300)).encode(&WriteOptions::default()).unwrap();
     let mut editor =
-        Editor::new(Device(FullDisk { bytes: file, capacity: 2000 }, |disk| &disk.bytes)).unwrap();
+        Editor::in_storage(Device(FullDisk { bytes: file, capacity: 2000 }, |disk| &disk.bytes)).unwrap();
     assert!(editor.append(&values(900)).is_err());
     assert_eq!(editor.dims(), [300]);
     editor.append(&values(10)).unwrap();
@@ -243,7 +243,7 @@ fn after_a_failure_the_editor_goes_on() {
 /// A stream of rows as steps, and how many rows were handed over before each.
 fn stream(options: &WriteOptions, row: &[u64], rows: u64) -> Vec<Step<'static>> {
     let mut stream =
-        StreamWriter::new(Recorder::default(), rawarray::ElementType::UInt(2), row, options).unwrap();
+        StreamWriter::in_storage(Recorder::default(), rawarray::ElementType::UInt(2), row, options).unwrap();
     let size: u64 = row.iter().product();
     for row in values(size * rows).chunks(size as usize) {
         stream.write(row).unwrap();
@@ -277,12 +277,12 @@ fn every_cut_of_a_stream_is_unfinished_or_whole() {
                     return;
                 }
                 // The whole rows are still there, and the stream can go on.
-                let mut stream = StreamWriter::continue_from(left.to_vec()).unwrap();
+                let mut stream = StreamWriter::resume_in(left.to_vec()).unwrap();
                 let rows = stream.rows();
                 stream.write(&all[(rows * size) as usize..]).unwrap();
                 let (whole, _) = seen(&stream.finish().unwrap());
                 assert_eq!(whole.data(), all, "{cut:?}");
-                let (part, _) = seen(&StreamWriter::continue_from(left.to_vec()).unwrap().finish().unwrap());
+                let (part, _) = seen(&StreamWriter::resume_in(left.to_vec()).unwrap().finish().unwrap());
                 assert_eq!(part.dims(), [row, &[rows]].concat());
             }
             Err(error) => panic!("{cut:?}: {error}"),
@@ -335,7 +335,7 @@ fn streams_of_rows() {
 fn a_failed_write_of_a_stream_can_be_repeated() {
     let disk = FullDisk { bytes: Vec::new(), capacity: 3 << 20 };
     let mut stream =
-        StreamWriter::new(disk, rawarray::ElementType::UInt(2), &[1 << 19], &WriteOptions::default())
+        StreamWriter::in_storage(disk, rawarray::ElementType::UInt(2), &[1 << 19], &WriteOptions::default())
             .unwrap();
     let row = values(1 << 19);
     let error = (0..4).find_map(|_| stream.write(&row).err()).unwrap();
@@ -352,11 +352,11 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
         julia[at] = byte;
     }
     julia.extend([5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
-    let mut editor = Editor::new(julia).unwrap();
+    let mut editor = Editor::in_storage(julia).unwrap();
     assert_eq!(editor.dims(), [3, 5]);
     assert!(editor.set_metadata(b"x").unwrap_err().to_string().starts_with("metadata behind a BitArray"));
 
-    let mut editor = Editor::new(Recorder { bytes: file, steps: Vec::new() }).unwrap();
+    let mut editor = Editor::in_storage(Recorder { bytes: file, steps: Vec::new() }).unwrap();
     let slab = Slab::all(&[2, 3]).unwrap();
     let errors = [
         editor.append(&[1u8; 6]).unwrap_err().to_string(),
@@ -374,10 +374,12 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
     assert_eq!(editor.into_storage().steps, []);
 
     let scalar = Writer::new(&[][..]).encode(&[1u16]).unwrap();
-    assert!(Editor::new(scalar).unwrap().append(&[1u16]).unwrap_err().to_string().contains("has no rows"));
+    assert!(
+        Editor::in_storage(scalar).unwrap().append(&[1u16]).unwrap_err().to_string().contains("has no rows")
+    );
     let bits = WriteOptions::default().with_encoding(rawarray::Encoding::Bits);
     let packed = RawArray::from(vec![true; 99]).encode(&bits).unwrap();
-    let mut editor = Editor::new(packed).unwrap();
+    let mut editor = Editor::in_storage(packed).unwrap();
     let error = editor.append(&[true]).unwrap_err().to_string();
     assert_eq!(error, "appending to an array encoded as bits is not supported");
     // Its metadata can be changed all the same.
@@ -399,7 +401,8 @@ fn one_editor_at_a_time() {
     assert_eq!(RawArray::<u16>::read(&path).unwrap().data(), [values(3), values(2)].concat());
     // A journal in a real file is seen and recovered too.
     let mut interrupted = std::fs::read(&path).unwrap();
-    let mut recorder = Editor::new(Recorder { bytes: interrupted.clone(), steps: Vec::new() }).unwrap();
+    let mut recorder =
+        Editor::in_storage(Recorder { bytes: interrupted.clone(), steps: Vec::new() }).unwrap();
     recorder.append(&values(1)).unwrap();
     apply(&recorder.into_storage().steps[..8], &mut interrupted).unwrap();
     drop(editor);

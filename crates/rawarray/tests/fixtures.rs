@@ -126,7 +126,7 @@ fn walk(file: &[u8]) {
     let limits = Limits::default().with_memory(1 << 20);
     let options = OpenOptions::default().with_limits(limits).with_undefined_flags_ignored(true);
     let Ok(reader) = Reader::from_storage(file.to_vec(), &options) else {
-        let _ = StreamWriter::continue_from(file.to_vec()).map(StreamWriter::finish);
+        let _ = StreamWriter::resume_in(file.to_vec()).map(StreamWriter::finish);
         return;
     };
     reader.metadata().unwrap();
@@ -136,11 +136,11 @@ fn walk(file: &[u8]) {
     let size = reader.len() * reader.element().size();
     if let (Ok(slab), Ok(bytes)) = (Slab::all(&reader.shape()), bytes) {
         let mut out = vec![0; size as usize];
-        reader.read_slab_bytes(&slab, &mut out).unwrap();
+        reader.read_slab_bytes_into(&slab, &mut out).unwrap();
         assert!(out == bytes);
     }
     let _ = reader.nested(0).and_then(|nested| nested.read_bytes());
-    if let Ok(mut editor) = Editor::new(file.to_vec()) {
+    if let Ok(mut editor) = Editor::in_storage(file.to_vec()) {
         let _ = editor.set_metadata(b"other");
         let _ = editor.append_bytes(&[0; 12]);
         Reader::from_storage(editor.into_storage(), &options).unwrap();

@@ -216,7 +216,7 @@ fn headers_that_contradict_themselves_or_the_file() {
     let nothing = Reader::from_bytes(file([0, 0, 0, 0], &[1 << 60], &[])).unwrap();
     assert_eq!(nothing.read_bytes().unwrap(), []);
     let all = Slab::all(&nothing.shape()).unwrap();
-    nothing.read_slab_bytes(&all, &mut []).unwrap();
+    nothing.read_slab_bytes_into(&all, &mut []).unwrap();
 }
 
 #[test]

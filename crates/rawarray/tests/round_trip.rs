@@ -240,7 +240,7 @@ proptest! {
                 prop_assert_eq!(&reader.read::<u32>().unwrap(), &numbers);
                 prop_assert_eq!(reader.read_slab::<u32>(&slab).unwrap(), selected(&numbers, &slab));
                 let mut bytes = vec![0; slab.len() as usize * 4];
-                reader.read_slab_bytes(&slab, &mut bytes).unwrap();
+                reader.read_slab_bytes_into(&slab, &mut bytes).unwrap();
                 let expected: Vec<u8> = selected(&numbers, &slab).iter().flat_map(|v| v.to_le_bytes()).collect();
                 prop_assert_eq!(bytes, expected);
             }

@@ -120,15 +120,28 @@ impl File {
     /// Opens the file at `path`; see [`crate::open`].
     ///
     /// ```no_run
-    /// use sciformats::{File, OpenOptions};
-    ///
-    /// let file = File::open("run.h5", &OpenOptions::default().with_threads(1))?;
+    /// let file = sciformats::File::open("run.h5")?;
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`crate::open_with`].
-    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// ```no_run
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let file = File::open_with("run.h5", &OpenOptions::default().with_threads(1))?;
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::open_with`].
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
             let Some(format) = Format::of_path(path)? else {
@@ -143,23 +156,39 @@ impl File {
         Self::new(storage, Some(path), options)
     }
 
-    /// Opens the bytes of a file that are somewhere else: in memory, in a part of another file.
+    /// Opens a file that is in memory.
     ///
     /// ```
-    /// use sciformats::{File, OpenOptions};
-    /// use std::sync::Arc;
+    /// use sciformats::File;
     ///
     /// let mut bytes = sciformats::npy::header("'<f4'", &[2]);
     /// bytes.extend([1.5f32, 2.5].map(f32::to_le_bytes).concat());
-    /// let file = File::from_storage(Arc::new(bytes), &OpenOptions::default())?;
+    /// assert_eq!(File::from_bytes(bytes)?.array("/")?.read::<f64>()?, [1.5, 2.5]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::open_with`].
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_storage(bytes.into(), &OpenOptions::default())
+    }
+
+    /// Opens a file that is in a storage of the caller's: somewhere else, or in a part of another file.
+    ///
+    /// ```
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let mut bytes = sciformats::npy::header("'<f4'", &[2]);
+    /// bytes.extend([1.5f32, 2.5].map(f32::to_le_bytes).concat());
+    /// let file = File::from_storage(bytes, &OpenOptions::default().with_threads(1))?;
     /// assert_eq!(file.array("/")?.read::<f64>()?, [1.5, 2.5]);
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`crate::open_with`].
-    pub fn from_storage(storage: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
-        Self::new(storage, None, options)
+    pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
+        Self::new(Arc::new(storage), None, options)
     }
 
     fn new(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
@@ -513,9 +542,9 @@ mod tests {
 
     #[test]
     fn unknown_bytes_are_refused() {
-        let error = File::from_storage(Arc::new(vec![0u8; 9]), &OpenOptions::default()).unwrap_err();
+        let error = File::from_bytes([0u8; 9]).unwrap_err();
         assert!(matches!(error, Error::Unsupported { .. }));
-        assert!(File::open("no such file", &OpenOptions::default()).is_err());
+        assert!(File::open("no such file").is_err());
     }
 
     #[test]

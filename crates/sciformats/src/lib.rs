@@ -79,7 +79,7 @@ pub use typed::Element;
 /// # Errors
 /// As [`open_with`].
 pub fn open(path: impl AsRef<Path>) -> Result<File> {
-    File::open(path, &OpenOptions::default())
+    File::open(path)
 }
 
 /// Opens a file of any of the formats.
@@ -97,7 +97,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 /// `Io`; [`Error::Unsupported`] if its contents are those of no format that is built in; whatever the format finds
 /// wrong with its first structures.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<File> {
-    File::open(path, options)
+    File::open_with(path, options)
 }
 
 /// The examples of the project's README.

@@ -6,7 +6,6 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use proptest::prelude::*;
 use sciformats::compare::{Options, compare};
@@ -129,7 +128,7 @@ fn frames_in_one_range_are_alike() {
 fn everything(bytes: Vec<u8>, sound: &File) {
     let options =
         OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20).with_items(1 << 10));
-    let Ok(file) = File::from_storage(Arc::new(bytes), &options.with_threads(1)) else { return };
+    let Ok(file) = File::from_storage(bytes, &options.with_threads(1)) else { return };
     let lines = manifest_of(&file);
     assert!(!lines.is_empty());
     verify::verify(&file, &mut |_| {});

@@ -6,10 +6,9 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sciformats::source::Fact;
-use sciformats::{File, Format, Kind, Name, Object, OpenOptions, Target, Value, verify};
+use sciformats::{File, Format, Kind, Name, Object, Target, Value, verify};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5").join(name)
@@ -99,7 +98,7 @@ fn names_find_what_is_listed() {
 fn what_is_cut_off_is_told() {
     let bytes = fs::read(fixture("types-latest.h5")).unwrap();
     let cut = bytes[..bytes.len() - 1].to_vec();
-    let file = File::from_storage(Arc::new(cut), &OpenOptions::default()).unwrap();
+    let file = File::from_bytes(cut).unwrap();
     assert_eq!(fact(&file.source().facts(), "truncated"), Some(&true.into()));
     let mut told = Vec::new();
     verify::verify(&file, &mut |finding| told.push(finding.error.to_string()));
@@ -109,13 +108,13 @@ fn what_is_cut_off_is_told() {
 #[test]
 fn an_object_that_cannot_be_read_keeps_its_place() {
     let bytes = fs::read(fixture("types-latest.h5")).unwrap();
-    let sound = File::from_storage(Arc::new(bytes.clone()), &OpenOptions::default()).unwrap();
+    let sound = File::from_bytes(bytes.clone()).unwrap();
     let source = sound.source();
     let member = source.members(source.root()).unwrap().next().unwrap().unwrap();
     let Target::Object(id) = member.target else { panic!("{member:?}") };
     let mut broken = bytes;
     broken[usize::try_from(id.0).unwrap()] ^= 1;
-    let file = File::from_storage(Arc::new(broken), &OpenOptions::default()).unwrap();
+    let file = File::from_bytes(broken).unwrap();
     assert!(matches!(file.source().object(id).unwrap(), Object::Damaged { kind: Kind::Unknown, .. }));
     let summary = verify::verify(&file, &mut |finding| {
         assert_eq!(finding.path.as_deref(), Some(&*format!("/{}", member.name)));

@@ -13,7 +13,7 @@ use hdf5_pure::{Datatype, Met, Node, Reference, Slab, Writer};
 use sciformats::convert::{self, Plan};
 use sciformats::repack::rewrite;
 use sciformats::sink::WriteOptions;
-use sciformats::{Error, File, Format, OpenOptions, hdf5_pure, manifest};
+use sciformats::{Error, File, Format, hdf5_pure, manifest};
 
 fn lines(path: &Path) -> String {
     let mut out = Vec::new();
@@ -182,7 +182,7 @@ fn cancelled_or_damaged_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
     sample(&a);
-    let file = Arc::new(File::open(&a, &OpenOptions::default()).unwrap());
+    let file = Arc::new(File::open(&a).unwrap());
     let cancelled = Some(Arc::new(AtomicBool::new(true)));
     let Err(Error::Io { source, .. }) = rewrite(&file, &b, &WriteOptions::default(), cancelled) else {
         panic!("it was not cancelled")

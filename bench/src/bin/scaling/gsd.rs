@@ -46,7 +46,7 @@ fn frames() -> Vec<Series> {
             let path = folder.join(format!("appended-{n}.gsd"));
             once(path.clone(), |path| Ok(std::fs::copy(framed(folder, n), path).map(drop)?))?;
             watch.time(|| {
-                let mut writer = Writer::append(&path)?;
+                let mut writer = Writer::append_to(&path)?;
                 writer.write("step", 1, &[7u64])?;
                 writer.end_frame()?;
                 Ok(writer.finish()?)

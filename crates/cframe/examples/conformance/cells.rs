@@ -36,7 +36,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
         let params = Params::new(size).codec(codec).codec_meta(meta).filters(filter.as_slice())?;
         let params = ArrayParams::new(&SHAPE, dtype)?.params(params).chunks(&[32, 24]).blocks(&[16, 12]);
         let mut array = Array::create(folder.join(format!("cells-{name}.b2nd")), &params)?;
-        array.write_slab(&Slab::all(&SHAPE)?, &elements(dtype))?;
+        array.write_slab_bytes(&Slab::all(&SHAPE)?, &elements(dtype))?;
         array.commit()?;
     }
     Ok(())
@@ -46,7 +46,7 @@ pub(crate) fn check(folder: &Path) {
     for (name, dtype, ..) in CASES {
         checked(&format!("cells: {name}"), || {
             let array = Array::open(folder.join(format!("cells-{name}.b2nd")))?;
-            Ok(compare(&array.read()?, &elements(dtype)))
+            Ok(compare(&array.read_bytes()?, &elements(dtype)))
         });
     }
 }

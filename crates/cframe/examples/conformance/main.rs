@@ -76,7 +76,7 @@ fn put(mut schunk: SChunk, chunks: &[Vec<u8>]) -> Result<()> {
 fn write_array(path: &Path, dtype: &str, (shape, chunks, blocks): Shapes) -> Result<()> {
     let mut array = Array::create(path, &ArrayParams::new(shape, dtype)?.chunks(chunks).blocks(blocks))?;
     let bytes = elements(dtype, array.typesize() as usize, array.len());
-    array.write_slab(&Slab::all(shape)?, &bytes)?;
+    array.write_slab_bytes(&Slab::all(shape)?, &bytes)?;
     array.commit()
 }
 
@@ -305,7 +305,7 @@ fn check_array(path: &Path, dtype: &str, shape: &[u64]) -> Result<Finding> {
     if array.shape() != shape || array.element()? != cframe::DType::parse(dtype)? {
         return Ok(Err(format!("{:?} {:?}", array.dtype(), array.shape())));
     }
-    let finding = compare(&array.read()?, &expected);
+    let finding = compare(&array.read_bytes()?, &expected);
     if finding.is_err() {
         return Ok(finding);
     }
@@ -316,7 +316,7 @@ fn check_array(path: &Path, dtype: &str, shape: &[u64]) -> Result<Finding> {
         .flat_map(|run| (0..run.len).map(move |i| (run.from + i * run.step) as usize * size))
         .flat_map(|at| expected[at..at + size].to_vec())
         .collect();
-    Ok(compare(&array.read_slab(&slab)?, &part))
+    Ok(compare(&array.read_slab_bytes(&slab)?, &part))
 }
 
 /// Edits a copy of a file of the other side, and reads it again.

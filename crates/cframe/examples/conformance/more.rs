@@ -143,15 +143,15 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
 fn write_grown(path: &Path) -> Result<()> {
     let spec = ArrayParams::of::<i32>(&[10, 11])?.chunks(&[4, 5]).blocks(&[3, 2]);
     let mut array = Array::create(path, &spec)?;
-    array.write_values(&Slab::all(&[10, 11])?, &numbers([10, 11]).data)?;
+    array.write_slab(&Slab::all(&[10, 11])?, &numbers([10, 11]).data)?;
     array.commit()?;
     array.resize(&[13, 10])?;
     array.commit()?;
-    array.write_values(&Slab::new(&[13, 10], [Range::new(11, 2), Range::new(2, 8)])?, &[7; 16])?;
+    array.write_slab(&Slab::new(&[13, 10], [Range::new(11, 2), Range::new(2, 8)])?, &[7; 16])?;
     array.resize(&[13, 14])?;
     array.commit()?;
     let rows: Vec<u8> = numbers([2, 14]).data.into_iter().flat_map(i32::to_le_bytes).collect();
-    array.append(0, &rows)?;
+    array.append_bytes(0, &rows)?;
     array.commit()
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn check(folder: &Path) {
     {
         checked(&format!("arrays of one value: {name}"), || {
             let array = Array::open(folder.join(format!("value-{name}.b2nd")))?;
-            Ok(compare(&array.read()?, &element.repeat(110)))
+            Ok(compare(&array.read_bytes()?, &element.repeat(110)))
         });
     }
 }
@@ -222,7 +222,7 @@ fn check_arrays(folder: &Path) {
         array.resize(&[6, 14])?;
         array.commit()?;
         array.resize(&[6, 20])?;
-        array.write_values(&Slab::new(&[6, 20], [Range::new(1, 2), Range::new(12, 8)])?, &[-5; 16])?;
+        array.write_slab(&Slab::new(&[6, 20], [Range::new(1, 2), Range::new(12, 8)])?, &[-5; 16])?;
         array.commit()?;
         all(&copy, &grown().resized([6, 14]).resized([6, 20]).fill(1..3, 12..20, -5))
     });
@@ -235,10 +235,10 @@ fn all(path: &Path, expected: &Plain) -> Result<Finding> {
     if array.shape() != shape {
         return Ok(Err(format!("shape {:?}, expected {shape:?}", array.shape())));
     }
-    let whole = array.read_values::<i32>(&Slab::all(&shape)?)? == expected.data;
+    let whole = array.read_slab::<i32>(&Slab::all(&shape)?)? == expected.data;
     // Every second row of every third column.
     let ranges = [Range::new(0, shape[0].div_ceil(2)).by(2), Range::new(0, shape[1].div_ceil(3)).by(3)];
-    let part = array.read_values::<i32>(&Slab::new(&shape, ranges)?)?;
+    let part = array.read_slab::<i32>(&Slab::new(&shape, ranges)?)?;
     let rows = expected.data.chunks(expected.shape[1]).step_by(2);
     let strided = part.iter().eq(rows.flat_map(|row| row.iter().step_by(3)));
     Ok(if whole && strided { Ok(()) } else { Err("values differ".to_owned()) })

@@ -27,11 +27,11 @@ use crate::spec::chunk_header::{MAX_NBYTES, Special};
 ///
 /// let mut array = Array::new(&ArrayParams::new(&[100, 200], "<f4")?.chunks(&[50, 100]).blocks(&[10, 20]))?;
 /// let row: Vec<u8> = (0..200).flat_map(|i| (i as f32).to_le_bytes()).collect();
-/// array.write_slab(&Slab::new(&[100, 200], [Range::new(7, 1), Range::all(200)])?, &row)?;
+/// array.write_slab_bytes(&Slab::new(&[100, 200], [Range::new(7, 1), Range::all(200)])?, &row)?;
 ///
 /// // Every third element of rows 7 and 8.
 /// let slab = Slab::new(&[100, 200], [Range::new(7, 2), Range::new(0, 67).by(3)])?;
-/// let part = array.read_slab(&slab)?;
+/// let part = array.read_slab_bytes(&slab)?;
 /// assert_eq!(part[4..8], 3f32.to_le_bytes());
 /// assert_eq!(part[67 * 4..], [0; 67 * 4]);
 /// # Ok::<(), cframe::Error>(())
@@ -70,7 +70,7 @@ impl Array {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("temperature.b2nd");
     /// let mut temperature = Array::create(&path, &ArrayParams::of::<f32>(&[2, 3])?)?;
-    /// temperature.write_values(&Slab::all(&[2, 3])?, &[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// temperature.write_slab(&Slab::all(&[2, 3])?, &[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
     /// assert!(!path.exists());
     /// temperature.commit()?;
     /// assert_eq!(Array::open(&path)?.shape(), [2, 3]);
@@ -91,7 +91,7 @@ impl Array {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("temperature");
     /// let mut temperature = Array::create_sparse(&path, &ArrayParams::of::<f32>(&[4, 3])?.chunks(&[1, 3]))?;
-    /// temperature.write_values(&Slab::all(&[4, 3])?, &[281.5f32; 12])?;
+    /// temperature.write_slab(&Slab::all(&[4, 3])?, &[281.5f32; 12])?;
     /// temperature.commit()?;
     /// assert_eq!(temperature.schunk().frame().map(|frame| frame.frame_type()), Some(FrameType::Sparse));
     /// assert!(path.join("chunks.b2frame").exists());
@@ -129,11 +129,11 @@ impl Array {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("temperature.b2nd");
     /// # let mut made = Array::create(&path, &ArrayParams::of::<f32>(&[100, 3])?)?;
-    /// # made.write_values(&Slab::new(&[100, 3], [Range::new(7, 1), Range::all(3)])?, &[281.5f32, 282.0, 282.5])?;
+    /// # made.write_slab(&Slab::new(&[100, 3], [Range::new(7, 1), Range::all(3)])?, &[281.5f32, 282.0, 282.5])?;
     /// # made.commit()?;
     /// let temperature = Array::open(&path)?;
     /// let row = Slab::new(temperature.shape(), [Range::new(7, 1), Range::all(3)])?;
-    /// assert_eq!(temperature.read_values::<f32>(&row)?, [281.5, 282.0, 282.5]);
+    /// assert_eq!(temperature.read_slab::<f32>(&row)?, [281.5, 282.0, 282.5]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
@@ -166,11 +166,11 @@ impl Array {
     /// use cframe::{Array, ArrayParams, Frame, Slab};
     ///
     /// # let mut made = Array::new(&ArrayParams::of::<f32>(&[2])?)?;
-    /// # made.write_values(&Slab::all(&[2])?, &[281.5f32, 282.0])?;
+    /// # made.write_slab(&Slab::all(&[2])?, &[281.5f32, 282.0])?;
     /// # let bytes = made.schunk().to_bytes()?;
     /// let frame = Frame::from_bytes(bytes)?; // or a frame inside another file: `Frame::from_storage`
     /// let temperature = Array::from_frame(frame)?;
-    /// assert_eq!(temperature.read_values::<f32>(&Slab::all(&[2])?)?, [281.5, 282.0]);
+    /// assert_eq!(temperature.read_slab::<f32>(&Slab::all(&[2])?)?, [281.5, 282.0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
@@ -325,9 +325,9 @@ impl Array {
     /// # let path = folder.path().join("temperature.b2nd");
     /// # Array::create(&path, &ArrayParams::of::<f32>(&[3])?)?.commit()?;
     /// let mut temperature = Array::open(&path)?;
-    /// temperature.write_values(&Slab::all(&[3])?, &[281.5f32, 282.0, 282.5])?;
+    /// temperature.write_slab(&Slab::all(&[3])?, &[281.5f32, 282.0, 282.5])?;
     /// temperature.commit()?; // until here the file is as it was
-    /// assert_eq!(Array::open(&path)?.read_values::<f32>(&Slab::all(&[3])?)?, [281.5, 282.0, 282.5]);
+    /// assert_eq!(Array::open(&path)?.read_slab::<f32>(&Slab::all(&[3])?)?, [281.5, 282.0, 282.5]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///

@@ -16,15 +16,15 @@ impl Array {
     /// use cframe::{Array, ArrayParams, Slab};
     ///
     /// let mut counts = Array::new(&ArrayParams::new(&[3], "<i2")?)?;
-    /// counts.write_values(&Slab::all(&[3])?, &[1i16, 2, 515])?;
-    /// assert_eq!(counts.read()?, [1, 0, 2, 0, 3, 2]);
+    /// counts.write_slab(&Slab::all(&[3])?, &[1i16, 2, 515])?;
+    /// assert_eq!(counts.read_bytes()?, [1, 0, 2, 0, 3, 2]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab).
-    pub fn read(&self) -> Result<Vec<u8>> {
-        self.read_slab(&Slab::all(self.shape())?)
+    /// As [`read_slab_bytes`](Self::read_slab_bytes).
+    pub fn read_bytes(&self) -> Result<Vec<u8>> {
+        self.read_slab_bytes(&Slab::all(self.shape())?)
     }
 
     /// The elements of a selection; only the blocks that it touches are decoded.
@@ -33,40 +33,40 @@ impl Array {
     /// use cframe::{Array, ArrayParams, Range, Slab};
     ///
     /// let mut counts = Array::new(&ArrayParams::new(&[2, 3], "|u1")?)?;
-    /// counts.write_slab(&Slab::all(&[2, 3])?, &[10, 11, 12, 20, 21, 22])?;
+    /// counts.write_slab_bytes(&Slab::all(&[2, 3])?, &[10, 11, 12, 20, 21, 22])?;
     /// let last_column = Slab::new(counts.shape(), [Range::all(2), Range::new(2, 1)])?;
-    /// assert_eq!(counts.read_slab(&last_column)?, [12, 22]);
+    /// assert_eq!(counts.read_slab_bytes(&last_column)?, [12, 22]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// `Usage` if the selection is of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
-    pub fn read_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
+    pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = slab.len().saturating_mul(self.typesize().into());
         let limits = self.schunk.limits();
         let mut out = zeroed(limits.memory("bytes of the selection", size)?)?;
-        self.read_slab_into(slab, &mut out)?;
+        self.read_slab_bytes_into(slab, &mut out)?;
         Ok(out)
     }
 
-    /// As [`read_slab`](Self::read_slab), into `out`.
+    /// As [`read_slab_bytes`](Self::read_slab_bytes), into `out`.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
     ///
     /// # let mut counts = Array::new(&ArrayParams::new(&[2, 3], "|u1")?)?;
-    /// # counts.write_slab(&Slab::all(&[2, 3])?, &[10, 11, 12, 20, 21, 22])?;
+    /// # counts.write_slab_bytes(&Slab::all(&[2, 3])?, &[10, 11, 12, 20, 21, 22])?;
     /// let mut row = [0; 3]; // one buffer for all rows
     /// for number in 0..2 {
-    ///     counts.read_slab_into(&Slab::new(&[2, 3], [Range::new(number, 1), Range::all(3)])?, &mut row)?;
+    ///     counts.read_slab_bytes_into(&Slab::new(&[2, 3], [Range::new(number, 1), Range::all(3)])?, &mut row)?;
     ///     assert_eq!(u64::from(row[0]), 10 * (number + 1));
     /// }
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another size.
-    pub fn read_slab_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
+    pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check(slab, out.len())?;
         let size = self.element_size();
         let block_bytes = self.schunk.limits().memory("bytes of a block", self.block_bytes()?.into())?;

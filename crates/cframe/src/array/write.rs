@@ -15,14 +15,14 @@ impl Array {
     ///
     /// let mut image = Array::new(&ArrayParams::new(&[3, 4], "|u1")?)?;
     /// let inner = Slab::new(image.shape(), [Range::new(1, 1), Range::new(1, 2)])?;
-    /// image.write_slab(&inner, &[200, 210])?;
-    /// assert_eq!(image.read()?, [0, 0, 0, 0, 0, 200, 210, 0, 0, 0, 0, 0]);
+    /// image.write_slab_bytes(&inner, &[200, 210])?;
+    /// assert_eq!(image.read_bytes()?, [0, 0, 0, 0, 0, 200, 210, 0, 0, 0, 0, 0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// `Usage` if the selection is of another shape or `bytes` of another size; those of reading and compressing.
-    pub fn write_slab(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+    pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.check(slab, bytes.len())?;
         let size = self.element_size();
         let (block_bytes, chunk_bytes) =
@@ -54,9 +54,9 @@ impl Array {
     /// use cframe::{Array, ArrayParams, Slab};
     ///
     /// let mut image = Array::new(&ArrayParams::new(&[2, 3], "|u1")?)?;
-    /// image.write_slab(&Slab::all(&[2, 3])?, &[1, 2, 3, 4, 5, 6])?;
+    /// image.write_slab_bytes(&Slab::all(&[2, 3])?, &[1, 2, 3, 4, 5, 6])?;
     /// image.resize(&[3, 2])?;
-    /// assert_eq!(image.read()?, [1, 2, 4, 5, 0, 0]);
+    /// assert_eq!(image.read_bytes()?, [1, 2, 4, 5, 0, 0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
@@ -94,18 +94,18 @@ impl Array {
     /// use cframe::{Array, ArrayParams};
     ///
     /// let mut counts = Array::new(&ArrayParams::new(&[0, 3], "|u1")?.chunks(&[100, 3]).blocks(&[10, 3]))?;
-    /// counts.append(0, &[1, 2, 3])?;
-    /// counts.append(0, &[4, 5, 6, 7, 8, 9])?; // two rows
+    /// counts.append_bytes(0, &[1, 2, 3])?;
+    /// counts.append_bytes(0, &[4, 5, 6, 7, 8, 9])?; // two rows
     /// assert_eq!(counts.shape(), [3, 3]);
-    /// counts.append(1, &[0, 0, 0])?; // a column
-    /// assert_eq!(counts.read()?, [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0]);
+    /// counts.append_bytes(1, &[0, 0, 0])?; // a column
+    /// assert_eq!(counts.read_bytes()?, [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// `Usage` if there is no such axis, or `bytes` are no whole number of rows; those of [`resize`](Self::resize) and
-    /// [`write_slab`](Self::write_slab).
-    pub fn append(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
+    /// [`write_slab_bytes`](Self::write_slab_bytes).
+    pub fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let mut shape = self.shape().to_vec();
         let Some(length) = shape.get_mut(axis) else {
             return Err(Error::usage(
@@ -129,7 +129,7 @@ impl Array {
         if let Some(range) = ranges.get_mut(axis) {
             *range = Range::new(before, rows);
         }
-        self.write_slab(&Slab::new(&shape, ranges)?, bytes)
+        self.write_slab_bytes(&Slab::new(&shape, ranges)?, bytes)
     }
 
     /// Whether a selection has every element of a chunk that lies in the array.
@@ -165,7 +165,7 @@ impl Array {
             let size = to_usize(self.typesize().into());
             for piece in slab.pieces(CHUNK_BYTES) {
                 let zeros = vec![0; to_usize(piece.len()).saturating_mul(size)];
-                self.write_slab(&piece, &zeros)?;
+                self.write_slab_bytes(&piece, &zeros)?;
             }
         }
         Ok(())

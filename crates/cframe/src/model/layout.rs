@@ -376,19 +376,19 @@ mod tests {
         let spec = ArrayParams::new(&[6, 5], "<i4").unwrap().chunks(&[2, 5]).blocks(&[1, 5]);
         let mut array = Array::new(&spec).unwrap();
         let all: Vec<u8> = (0..30i32).flat_map(|i| (i * 77_777).to_le_bytes()).collect();
-        array.write_slab(&Slab::all(&[6, 5]).unwrap(), &all).unwrap();
+        array.write_slab_bytes(&Slab::all(&[6, 5]).unwrap(), &all).unwrap();
         let mut file = array.schunk().to_bytes().unwrap();
         let seen = |file: &[u8]| {
             let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
             let array = Array::from_frame(frame).unwrap();
-            (array.shape().to_vec(), array.read().unwrap())
+            (array.shape().to_vec(), array.read_bytes().unwrap())
         };
         let mut cuts = replay::Cuts::default();
         let edits: [&dyn Fn(&mut Array); 4] = [
-            &|a| a.append(0, &all[..40]).unwrap(),
-            &|a| a.write_slab(&Slab::all(&[8, 5]).unwrap(), &[3; 160]).unwrap(),
+            &|a| a.append_bytes(0, &all[..40]).unwrap(),
+            &|a| a.write_slab_bytes(&Slab::all(&[8, 5]).unwrap(), &[3; 160]).unwrap(),
             &|a| a.resize(&[3, 5]).unwrap(),
-            &|a| a.append(1, &all[..12]).unwrap(),
+            &|a| a.append_bytes(1, &all[..12]).unwrap(),
         ];
         for edit in edits {
             let mut array = Array::from_schunk(SChunk::from_bytes(file.clone()).unwrap()).unwrap();

@@ -110,7 +110,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
             }
             if case == "appended" && i % 20 == 19 {
                 writer.finish()?;
-                writer = Writer::append(&path)?;
+                writer = Writer::append_to(&path)?;
             }
         }
         match case {
@@ -181,7 +181,7 @@ fn append(folder: &Path) -> Verdict {
     let path = folder.join("appended-by-us.gsd");
     let run = || -> Result<Reader> {
         std::fs::copy(folder.join("grown.gsd"), &path).map_err(|e| gsd_rs::Error::io("copy", e))?;
-        let mut writer = Writer::append(&path)?;
+        let mut writer = Writer::append_to(&path)?;
         for expected in content("grown", 60) {
             writer.write_bytes(&expected.name, expected.element, expected.columns, &expected.bytes)?;
         }

@@ -97,9 +97,9 @@ impl TrajectoryWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::append`] and [`Trajectory::open`](super::Trajectory::open).
+    /// As [`Writer::append_to`] and [`Trajectory::open`](super::Trajectory::open).
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
-        Self::on(Writer::append(path)?)
+        Self::on(Writer::append_to(path)?)
     }
 }
 
@@ -113,7 +113,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     ///
     /// // In memory, and of a version that older programs read.
     /// let options = CreateOptions::new("my program", "hoomd", Version::new(1, 4)).with_layer(Version::new(1, 0));
-    /// let mut writer = TrajectoryWriter::on(Writer::create_on(Vec::new(), &options)?)?;
+    /// let mut writer = TrajectoryWriter::on(Writer::create_in(Vec::new(), &options)?)?;
     /// writer.append(&Frame::new(3))?;
     /// let trajectory = Trajectory::new(Reader::from_bytes(writer.into_bytes()?)?)?;
     /// assert_eq!(trajectory.frame(0)?.particles.n, 3);
@@ -145,7 +145,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// use gsd_rs::hoomd::Frame;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// let mut frame = Frame::new(2);
     /// frame.particles.position = vec![0.0f32, 0.0, 0.0, 1.0, 1.0, 1.0].into();
     /// writer.append(&frame)?;
@@ -203,7 +203,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     /// use gsd_rs::hoomd::{Frame, Trajectory};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// writer.writer().write("user/temperature", 1, &[293.15f64])?;
     /// writer.append(&Frame::new(2))?;
     ///
@@ -243,7 +243,7 @@ impl TrajectoryWriter<Vec<u8>> {
     /// use gsd_rs::hoomd::{Frame, Trajectory};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// writer.append(&Frame::new(2))?;
     /// let trajectory = Trajectory::new(gsd_rs::Reader::from_bytes(writer.into_bytes()?)?)?;
     /// assert_eq!(trajectory.len(), 1);
@@ -266,7 +266,7 @@ impl<S: ReadAt + WriteAt> std::fmt::Debug for TrajectoryWriter<S> {
 /// Frame 0 of the file in `storage`.
 fn first_frame(storage: &dyn ReadAt) -> Result<Initial> {
     let opened = open(storage)?;
-    let mut copy = Writer::create_on(Vec::new(), &CreateOptions::new("", "hoomd", CURRENT))?;
+    let mut copy = Writer::create_in(Vec::new(), &CreateOptions::new("", "hoomd", CURRENT))?;
     let mut names = HashSet::new();
     for item in opened.index.of_frame(storage, 0, 0)? {
         let (position, entry) = item?;

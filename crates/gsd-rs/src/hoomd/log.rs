@@ -313,7 +313,7 @@ pub(crate) fn store<S: ReadAt + WriteAt>(
 /// use gsd_rs::hoomd::{Column, Data, Trajectory};
 ///
 /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-/// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+/// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
 /// # for step in 0..3u32 {
 /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
 /// #     frame.configuration.step = u64::from(step) * 1000;

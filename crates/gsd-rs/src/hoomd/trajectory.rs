@@ -69,7 +69,7 @@ impl Trajectory {
     /// use gsd_rs::{Limits, OpenOptions, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # writer.append(&gsd_rs::hoomd::Frame::new(2))?;
     /// # let bytes = writer.into_bytes()?;
     /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 20));
@@ -92,7 +92,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -158,7 +158,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -188,7 +188,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -216,7 +216,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -246,7 +246,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -269,7 +269,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -300,7 +300,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;
@@ -337,7 +337,7 @@ impl Trajectory {
     /// use gsd_rs::hoomd::Trajectory;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "hoomd", gsd_rs::Version::new(2, 0));
-    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_on(Vec::new(), &options)?)?;
+    /// # let mut writer = gsd_rs::hoomd::TrajectoryWriter::on(gsd_rs::Writer::create_in(Vec::new(), &options)?)?;
     /// # for step in 0..3u32 {
     /// #     let mut frame = gsd_rs::hoomd::Frame::new(1);
     /// #     frame.configuration.step = u64::from(step) * 1000;

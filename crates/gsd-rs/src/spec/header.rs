@@ -35,7 +35,7 @@ const MAGIC: u64 = 0x65DF_65DF_65DF_65DF;
 /// use gsd_rs::Reader;
 ///
 /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-/// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+/// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
 /// # writer.write("step", 1, &[1000u64])?;
 /// # writer.end_frame()?;
 /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -58,7 +58,7 @@ pub struct Block {
 /// use gsd_rs::{CreateOptions, Version, Writer};
 ///
 /// let options = CreateOptions::new("my program", "hoomd", Version::new(1, 4));
-/// let writer = Writer::create_on(Vec::new(), &options)?;
+/// let writer = Writer::create_in(Vec::new(), &options)?;
 /// let header = writer.header();
 /// assert_eq!((header.version, header.schema_version), (Version::new(2, 1), Version::new(1, 4)));
 /// assert_eq!(header.schema.as_bytes(), b"hoomd");

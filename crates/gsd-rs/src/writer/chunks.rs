@@ -49,7 +49,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[1000u64])?;
     /// writer.write("position", 3, &[0.5f32; 30])?; // 10 rows of 3
     /// assert!(writer.write("velocity", 3, &[0.5f32; 31]).is_err());
@@ -82,7 +82,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write_text("note", "heated to 350 K")?;
     /// writer.end_frame()?;
     /// let reader = Reader::from_bytes(writer.into_bytes()?)?;
@@ -102,7 +102,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::{ElementType, Error, Reader};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write_bytes("counts", ElementType::U16, 1, &[1, 0, 0x2c, 1])?;
     /// writer.end_frame()?;
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;

@@ -16,7 +16,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     ///
     /// ```
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[0u64])?;
     /// writer.end_frame()?;
     /// writer.write("step", 1, &[1u64])?; // the same name again, in the next frame
@@ -44,7 +44,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[0u64])?;
     /// writer.end_frame()?;
     /// writer.write("step", 1, &[1u64])?;
@@ -132,7 +132,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::{CreateOptions, Version, Writer};
     ///
     /// let old = CreateOptions::new("docs", "points", Version::new(1, 0)).with_layer(Version::new(1, 0));
-    /// let mut writer = Writer::create_on(Vec::new(), &old)?;
+    /// let mut writer = Writer::create_in(Vec::new(), &old)?;
     /// assert!(writer.write_text("note", "heated to 350 K").is_err()); // not in this layer
     /// writer.upgrade()?;
     /// assert_eq!(writer.header().version, Version::new(2, 1));
@@ -161,7 +161,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::Reader;
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// writer.write("step", 1, &[0u64])?;
     /// writer.end_frame()?;
     /// writer.truncate()?;
@@ -245,7 +245,7 @@ impl Writer<Vec<u8>> {
     /// ```
     /// use gsd_rs::{CreateOptions, Reader, Version, Writer};
     ///
-    /// let mut writer = Writer::create_on(Vec::new(), &CreateOptions::new("docs", "points", Version::new(1, 0)))?;
+    /// let mut writer = Writer::create_in(Vec::new(), &CreateOptions::new("docs", "points", Version::new(1, 0)))?;
     /// writer.write("step", 1, &[1000u64])?;
     /// writer.end_frame()?;
     /// assert_eq!(Reader::from_bytes(writer.into_bytes()?)?.frames(), 1);

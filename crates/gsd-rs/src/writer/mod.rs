@@ -135,7 +135,7 @@ impl Writer {
         let mut replacement = Replacement::create(path)?;
         replacement.write_at(0, &bytes)?;
         replacement.finish(Durability::Power)?;
-        Self::append(path)
+        Self::append_to(path)
     }
 
     /// Opens a file to append frames.
@@ -150,7 +150,7 @@ impl Writer {
     /// # writer.write("step", 1, &[0u64])?;
     /// # writer.end_frame()?;
     /// # writer.finish()?;
-    /// let mut writer = Writer::append(&path)?; // it has one frame
+    /// let mut writer = Writer::append_to(&path)?; // it has one frame
     /// writer.write("step", 1, &[writer.frames()])?;
     /// writer.end_frame()?;
     /// writer.finish()?;
@@ -160,12 +160,12 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Reader::open`](crate::Reader::open); [`Error::Usage`](crate::Error::Usage) if another writer has it open.
-    pub fn append(path: impl AsRef<Path>) -> Result<Self> {
+    pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
         let mut storage = FileStorage::edit(path)?;
         storage.try_lock()?;
         // Another writer may have let go of the file between the opening and the lock.
         storage.refresh()?;
-        Self::append_on(storage)
+        Self::append_in(storage)
     }
 }
 
@@ -176,7 +176,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::{CreateOptions, Version, Writer};
     ///
     /// let options = CreateOptions::new("walk 1.0", "points", Version::new(1, 0));
-    /// let mut writer = Writer::create_on(Vec::new(), &options)?; // a file in memory
+    /// let mut writer = Writer::create_in(Vec::new(), &options)?; // a file in memory
     /// writer.write("position", 3, &[0.5f32; 30])?;
     /// writer.end_frame()?;
     /// let bytes = writer.into_bytes()?;
@@ -186,7 +186,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     ///
     /// # Errors
     /// As [`Writer::create`].
-    pub fn create_on(storage: S, options: &CreateOptions) -> Result<Self> {
+    pub fn create_in(storage: S, options: &CreateOptions) -> Result<Self> {
         Self::start(storage, &options.header()?)
     }
 
@@ -194,7 +194,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         let (bytes, _) = new_file(header);
         let steps = [Step::SetSize { size: 0 }, Step::write(0, bytes), Step::Sync];
         apply(&steps, &mut storage)?;
-        Self::append_on(storage)
+        Self::append_in(storage)
     }
 
     /// Appends to the file in a storage.
@@ -203,9 +203,9 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// use gsd_rs::{Reader, Writer};
     ///
     /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
-    /// # let mut writer = gsd_rs::Writer::create_on(Vec::new(), &options)?;
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
     /// # let bytes = writer.into_bytes()?;
-    /// let mut writer = Writer::append_on(bytes)?;
+    /// let mut writer = Writer::append_in(bytes)?;
     /// writer.write("step", 1, &[writer.frames()])?;
     /// writer.end_frame()?;
     /// assert_eq!(Reader::from_bytes(writer.into_bytes()?)?.frames(), 1);
@@ -213,8 +213,8 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`Writer::append`].
-    pub fn append_on(storage: S) -> Result<Self> {
+    /// As [`Writer::append_to`].
+    pub fn append_in(storage: S) -> Result<Self> {
         let opened = open(&storage)?;
         let state = State::new(&opened, &storage)?;
         let Opened { names, frames, .. } = opened;

@@ -63,7 +63,7 @@ impl WriteAt for Counting {
 fn high_performance_file_write_collects_chunks() {
     let storage = Counting::default();
     let calls = storage.calls.clone();
-    let mut writer = Writer::create_on(storage, &options()).unwrap();
+    let mut writer = Writer::create_in(storage, &options()).unwrap();
     let before = calls.load(Ordering::Relaxed);
     for frame in 0..10_000u64 {
         writer.write("step", 1, &[frame]).unwrap();
@@ -78,7 +78,7 @@ fn high_performance_file_write_collects_chunks() {
 #[test]
 fn high_performance_file_read_takes_few_steps() {
     let bytes = {
-        let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+        let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
         for frame in 0..20_000u64 {
             writer.write("step", 1, &[frame]).unwrap();
             writer.end_frame().unwrap();
@@ -103,7 +103,7 @@ fn can_be_integrated_into_other_tools() {
     for_threads::<gsd_rs::hoomd::Trajectory>();
     // On any storage that can be read at a position, here one that has a file in its middle.
     let mut whole = vec![0xAA; 100];
-    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     writer.write("a", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
     let file = writer.into_bytes().unwrap();
@@ -237,7 +237,7 @@ fn append_frames_to_an_existing_file() {
     let path = dir.path().join("append.gsd");
     Writer::create(&path, &options()).unwrap().finish().unwrap();
     for session in 0..10u64 {
-        let mut writer = Writer::append(&path).unwrap();
+        let mut writer = Writer::append_to(&path).unwrap();
         assert_eq!(writer.frames(), session * 2);
         for _ in 0..2 {
             writer.write("frame", 1, &[writer.frames()]).unwrap();

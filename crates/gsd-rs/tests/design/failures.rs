@@ -3,7 +3,7 @@
 use super::*;
 
 fn file() -> Vec<u8> {
-    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     for frame in 0..3u32 {
         writer.write("a", 1, &[frame; 4]).unwrap();
         writer.write("b", 2, &[frame; 4]).unwrap();
@@ -72,7 +72,7 @@ fn the_name_list_is_inside_the_file_and_ends_in_a_zero() {
 
 #[test]
 fn a_frame_that_was_not_ended_is_not_in_the_file() {
-    let mut writer = Writer::append_on(file()).unwrap();
+    let mut writer = Writer::append_in(file()).unwrap();
     writer.set_buffer(0);
     writer.write("a", 1, &[9u32; 4]).unwrap();
     writer.write("new", 1, &[9u32; 4]).unwrap();
@@ -84,7 +84,7 @@ fn a_frame_that_was_not_ended_is_not_in_the_file() {
     assert_eq!((reader.frames(), reader.entries()), (3, 6));
     reader.verify().unwrap();
     assert_eq!(reader.space().unwrap().unused(), 32);
-    let mut writer = Writer::append_on(left).unwrap();
+    let mut writer = Writer::append_in(left).unwrap();
     writer.write("new", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
@@ -180,7 +180,7 @@ fn remains_behind_the_index_never_become_entries() {
     // As a loss of power can leave it: behind a gap there are bytes of entries that were never committed.
     let mut file = file();
     file[256 + 40 * 32..256 + 41 * 32].fill(0x11);
-    let mut writer = Writer::append_on(file).unwrap();
+    let mut writer = Writer::append_in(file).unwrap();
     for _ in 0..2 {
         writer.write("a", 1, &[1u8]).unwrap();
         writer.end_frame().unwrap();
@@ -192,7 +192,7 @@ fn remains_behind_the_index_never_become_entries() {
     // And the same behind the names.
     let mut file = self::file();
     file[4352 + 20..4352 + 30].fill(b'x');
-    let mut writer = Writer::append_on(file).unwrap();
+    let mut writer = Writer::append_in(file).unwrap();
     writer.write("a name of some length", 1, &[1u8]).unwrap();
     writer.end_frame().unwrap();
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();

@@ -67,7 +67,7 @@ fn a_full_name_list_moves_to_the_end_of_the_file() {
 
 #[test]
 fn the_header_is_the_first_256_bytes_and_entries_have_32() {
-    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     writer.write("chunk", 2, &[1u16, 2, 3, 4]).unwrap();
     writer.end_frame().unwrap();
     let file = writer.into_bytes().unwrap();
@@ -88,13 +88,13 @@ fn the_header_is_the_first_256_bytes_and_entries_have_32() {
 #[test]
 fn a_file_of_layer_2_0_becomes_one_of_2_1_with_its_first_new_frame() {
     let of_2_0 = || {
-        let mut file = Writer::create_on(Vec::new(), &options()).unwrap().into_bytes().unwrap();
+        let mut file = Writer::create_in(Vec::new(), &options()).unwrap().into_bytes().unwrap();
         file[44] = 0;
         file
     };
-    let untouched = Writer::append_on(of_2_0()).unwrap().into_bytes().unwrap();
+    let untouched = Writer::append_in(of_2_0()).unwrap().into_bytes().unwrap();
     assert_eq!(untouched, of_2_0());
-    let mut writer = Writer::append_on(of_2_0()).unwrap();
+    let mut writer = Writer::append_in(of_2_0()).unwrap();
     writer.write_text("text", "needs 2.1").unwrap();
     writer.end_frame().unwrap();
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();

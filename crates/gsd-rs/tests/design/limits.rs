@@ -6,7 +6,7 @@ use super::*;
 fn chunk_names_up_to_63_bytes_before_2_0_and_longer_since() {
     let long = "n".repeat(64);
     let most = "m".repeat(63);
-    let mut writer = Writer::create_on(Vec::new(), &options().with_layer(V1)).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options().with_layer(V1)).unwrap();
     assert_eq!(
         writer.write(&long, 1, &[1u8]).unwrap_err().to_string(),
         format!("chunk name {long:?} has 64 bytes, and layers before 2.0 store at most 63")
@@ -31,7 +31,7 @@ fn chunk_names_up_to_63_bytes_before_2_0_and_longer_since() {
 #[test]
 fn as_many_names_as_ids_but_one() {
     for layer in [V1, Version::new(2, 1)] {
-        let mut writer = Writer::create_on(Vec::new(), &options().with_layer(layer)).unwrap();
+        let mut writer = Writer::create_in(Vec::new(), &options().with_layer(layer)).unwrap();
         for i in 0..65_535u32 {
             writer.write(&format!("name {i}"), 1, &[i]).unwrap();
             if i % 1000 == 0 {
@@ -55,7 +55,7 @@ fn as_many_names_as_ids_but_one() {
 #[test]
 fn up_to_65536_names_are_read() {
     // One more than is written: the block of a file without frames, filled by hand.
-    let mut file = Writer::create_on(Vec::new(), &options()).unwrap().into_bytes().unwrap();
+    let mut file = Writer::create_in(Vec::new(), &options()).unwrap().into_bytes().unwrap();
     let at = file.len() as u64;
     let mut block: Vec<u8> = (0..65_536u32).flat_map(|i| format!("n{i}\0").into_bytes()).collect();
     block.resize(block.len().next_multiple_of(64) + 64, 0);
@@ -71,17 +71,17 @@ fn up_to_65536_names_are_read() {
 fn application_and_schema_names_up_to_63_bytes() {
     let most = "a".repeat(63);
     let version = Version::new(1, 0);
-    let writer = Writer::create_on(Vec::new(), &CreateOptions::new(&most, &most, version)).unwrap();
+    let writer = Writer::create_in(Vec::new(), &CreateOptions::new(&most, &most, version)).unwrap();
     let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
     assert_eq!(reader.header().application.to_text(), most);
     for bad in ["a".repeat(64), "a\0".into()] {
         for options in [CreateOptions::new(&bad, "s", version), CreateOptions::new("a", &bad, version)] {
-            let error = Writer::create_on(Vec::new(), &options).unwrap_err();
+            let error = Writer::create_in(Vec::new(), &options).unwrap_err();
             assert!(matches!(error, Error::Usage { .. }), "{error}");
         }
     }
     let old = options().with_layer(Version::new(0, 3));
-    assert!(Writer::create_on(Vec::new(), &old).is_err());
+    assert!(Writer::create_in(Vec::new(), &old).is_err());
 }
 
 // Elsewhere not every file system leaves out what was never written.

@@ -25,7 +25,7 @@ fn memory(write: impl FnOnce(&mut Writer<Vec<u8>>)) -> Reader {
 }
 
 fn memory_of(layer: Version, write: impl FnOnce(&mut Writer<Vec<u8>>)) -> Reader {
-    let mut writer = Writer::create_on(Vec::new(), &options().with_layer(layer)).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options().with_layer(layer)).unwrap();
     write(&mut writer);
     Reader::from_bytes(writer.into_bytes().unwrap()).unwrap()
 }

@@ -56,7 +56,7 @@ fn write_a_single_data_chunk_from_multiple_threads() {
 
 #[test]
 fn write_data_to_named_chunk_in_the_current_frame() {
-    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     writer.write("a", 3, &[1i16, 2, 3, 4, 5, 6]).unwrap();
     writer.end_frame().unwrap();
     writer.write("b", 1, &[0.5f32]).unwrap();
@@ -110,7 +110,7 @@ fn end_frame_and_commit_to_disk() {
     writer.end_frame().unwrap();
     drop(writer);
     assert_eq!(frames(), 2);
-    let mut writer = Writer::append(&path).unwrap();
+    let mut writer = Writer::append_to(&path).unwrap();
     writer.write("a", 1, &[3u8]).unwrap();
     assert_eq!(writer.finish().unwrap_err().to_string(), "frame has been begun, but was not ended");
     assert_eq!(frames(), 2);
@@ -118,7 +118,7 @@ fn end_frame_and_commit_to_disk() {
 
 #[test]
 fn what_a_frame_cannot_hold_is_refused() {
-    let mut writer = Writer::create_on(Vec::new(), &options()).unwrap();
+    let mut writer = Writer::create_in(Vec::new(), &options()).unwrap();
     let mut refused =
         |name: &str, columns, values: &[u8]| writer.write(name, columns, values).unwrap_err().to_string();
     assert_eq!(refused("a", 0, &[]), "columns must not be 0");
@@ -143,7 +143,7 @@ fn one_writer_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lock.gsd");
     let writer = Writer::create(&path, &options()).unwrap();
-    assert!(matches!(Writer::append(&path), Err(Error::Usage { argument: "file", .. })));
+    assert!(matches!(Writer::append_to(&path), Err(Error::Usage { argument: "file", .. })));
     assert!(matches!(Writer::overwrite(&path, &options()), Err(Error::Usage { argument: "file", .. })));
     assert!(matches!(Writer::create(&path, &options()), Err(Error::Io { .. })));
     writer.finish().unwrap();

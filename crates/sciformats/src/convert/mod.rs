@@ -320,7 +320,7 @@ impl Plan {
     /// # Errors
     /// If the file cannot be opened.
     pub fn check(&self, path: impl AsRef<Path>, options: &OpenOptions) -> Result<Option<(String, String)>> {
-        let written = File::open(path, options)?;
+        let written = File::open_with(path, options)?;
         let lines = |file: &File| {
             let mut out = Vec::new();
             manifest::write(file, &mut out)?;

@@ -21,7 +21,7 @@ fn written(plan: &Plan, path: &Path) -> Arc<File> {
     plan.write(path, &WriteOptions::default()).unwrap();
     let options = OpenOptions::default();
     assert_eq!(plan.check(path, &options).unwrap(), None, "{}", plan.target());
-    Arc::new(File::open(path, &options).unwrap())
+    Arc::new(File::open_with(path, &options).unwrap())
 }
 
 /// There and back. Nothing may be lost on either way, and what comes back must be what it was.

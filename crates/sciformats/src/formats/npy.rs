@@ -195,7 +195,6 @@ impl Source for Adapter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
     use crate::{ElementType, File, Range};
@@ -211,7 +210,7 @@ mod tests {
     }
 
     fn open(bytes: Vec<u8>) -> Result<File> {
-        File::from_storage(Arc::new(bytes), &OpenOptions::default())
+        File::from_bytes(bytes)
     }
 
     #[test]

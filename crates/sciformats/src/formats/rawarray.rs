@@ -111,7 +111,7 @@ impl Source for Adapter {
         let size = slab.len().checked_mul(self.reader.element().size());
         let size = size.ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         let size = self.limits.memory("bytes of the selected elements", size)?;
-        self.reader.read_slab_bytes(slab, super::grow(out, size)?)
+        self.reader.read_slab_bytes_into(slab, super::grow(out, size)?)
     }
 
     fn may_be_shared(&self, _id: ObjectId) -> bool {
@@ -153,7 +153,6 @@ impl Source for Adapter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
     use crate::File;
@@ -170,7 +169,7 @@ mod tests {
     }
 
     fn open(bytes: Vec<u8>) -> File {
-        File::from_storage(Arc::new(bytes), &OpenOptions::default()).unwrap()
+        File::from_bytes(bytes).unwrap()
     }
 
     #[test]

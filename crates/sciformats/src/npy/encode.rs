@@ -94,7 +94,7 @@ fn tuple(shape: &[u64]) -> String {
 ///
 /// let mut file = npy::header("'<u2'", &[3]);
 /// file.extend([1u16, 2, 300].map(u16::to_le_bytes).concat());
-/// let file = File::from_storage(Arc::new(file), &OpenOptions::default())?;
+/// let file = File::from_bytes(file)?;
 /// assert_eq!(file.array("/")?.read::<u16>()?, [1, 2, 300]);
 /// # Ok::<(), sciformats::Error>(())
 /// ```

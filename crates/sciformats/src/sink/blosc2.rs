@@ -111,9 +111,9 @@ impl Sink for Writing {
         let mut waiting = 0u64;
         elements.in_chunks(chunks).for_each_piece(&mut |slab, bytes| {
             if text {
-                array.write_slab(slab, &npy::ucs4(bytes, width)?)?;
+                array.write_slab_bytes(slab, &npy::ucs4(bytes, width)?)?;
             } else {
-                array.write_slab(slab, bytes)?;
+                array.write_slab_bytes(slab, bytes)?;
             }
             waiting = waiting.saturating_add(bytes.len() as u64);
             if waiting >= COMMIT {

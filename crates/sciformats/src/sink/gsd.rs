@@ -105,7 +105,7 @@ impl Sink for Writing {
         // The order within a frame stays that of adding.
         self.chunks.sort_by_key(|(frame, ..)| *frame);
         let path = self.replacement.partial_path().to_owned();
-        let mut writer = Writer::create_on(FileStorage::edit(&path)?, &self.options)?;
+        let mut writer = Writer::create_in(FileStorage::edit(&path)?, &self.options)?;
         writer.set_durability(Durability::Process);
         let mut chunks = self.chunks.into_iter().peekable();
         for frame in 0..frames {

@@ -35,7 +35,7 @@ fn write(path: &Path, encoding: Encoding, elements: &Elements) -> Result<()> {
         // A single element, none at all, or an encoding that looks at all of them.
         return Writer::new(dims).options(options).write_bytes(path, element, &elements.to_bytes()?);
     };
-    let mut stream = StreamWriter::new(Replacement::create(path)?, element, row, &options)?;
+    let mut stream = StreamWriter::in_storage(Replacement::create(path)?, element, row, &options)?;
     elements.for_each_piece(&mut |_, bytes| {
         stream.write_bytes(bytes)?;
         Ok(ControlFlow::Continue(()))

@@ -316,9 +316,9 @@ impl Source for Adapter {
         let array = self.file.array_at(node)?;
         let size = self.size(array.datatype(), slab)?;
         if canonical::is_packed(array.datatype()) {
-            return array.read_slab_into(slab, super::grow(out, size)?);
+            return array.read_slab_bytes_into(slab, super::grow(out, size)?);
         }
-        let packed = array.read_slab(slab)?;
+        let packed = array.read_slab_bytes(slab)?;
         canonical::append(array.datatype(), slab.len(), &mut &*packed, at, out)
     }
 

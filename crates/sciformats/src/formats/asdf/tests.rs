@@ -1,7 +1,5 @@
 //! The adapter, on small files made here.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::{File, manifest, verify};
 
@@ -9,7 +7,7 @@ const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:sts
 
 fn open(tree: &str) -> File {
     let bytes = format!("{HEAD}--- {tree}\n...\n").into_bytes();
-    File::from_storage(Arc::new(bytes), &OpenOptions::default()).unwrap()
+    File::from_bytes(bytes).unwrap()
 }
 
 /// The lines of the manifest without the first one.
@@ -128,7 +126,7 @@ fn few_bytes_do_not_become_many() {
     .into_bytes();
     bytes.extend(b"\xD3BLK\0\x30");
     bytes.extend([0; 48]);
-    let file = File::from_storage(Arc::new(bytes), &OpenOptions::default()).unwrap();
+    let file = File::from_bytes(bytes).unwrap();
     assert!(matches!(file.array("/").unwrap_err(), Error::LimitExceeded { .. }));
     let mut names = Vec::new();
     file.source()

@@ -221,10 +221,10 @@ impl Source for Adapter {
         let stored = total(Some(array.typesize().into()));
         let stored = self.limits.memory("bytes of the selected elements", stored)?;
         match dtype.as_ref().filter(|dtype| !canonical::is_packed(dtype)) {
-            None => array.read_slab_into(slab, super::grow(out, stored)?),
+            None => array.read_slab_bytes_into(slab, super::grow(out, stored)?),
             Some(dtype) => {
                 self.limits.memory("bytes of the selected elements", total(canonical::most(dtype)))?;
-                canonical::append(dtype, &array.read_slab(slab)?, out)
+                canonical::append(dtype, &array.read_slab_bytes(slab)?, out)
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Frames and arrays through the common view.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use cframe::{ArrayParams, Params, Range, SChunk};
 use sciformats_core::Slab;
@@ -10,7 +9,7 @@ use super::*;
 use crate::{File, Selection, verify};
 
 fn opened(schunk: &SChunk) -> File {
-    File::from_storage(Arc::new(schunk.to_bytes().unwrap()), &OpenOptions::default()).unwrap()
+    File::from_bytes(schunk.to_bytes().unwrap()).unwrap()
 }
 
 fn frame() -> SChunk {
@@ -76,7 +75,7 @@ fn arrays() {
         let spec = ArrayParams::new(&[5, 7], dtype).unwrap().chunks(&[3, 4]).blocks(&[2, 2]);
         let mut array = cframe::Array::new(&spec).unwrap();
         let all: Vec<u8> = (0..35u16).flat_map(u16::to_be_bytes).collect();
-        array.write_slab(&Slab::all(&[5, 7]).unwrap(), &all).unwrap();
+        array.write_slab_bytes(&Slab::all(&[5, 7]).unwrap(), &all).unwrap();
         let file = opened(array.schunk());
         let found = file.array("/").unwrap();
         assert_eq!((found.element().to_string().as_str(), found.shape()), (expected, Some(&[5, 7][..])));
@@ -105,7 +104,7 @@ fn a_block_of_padding_is_checked_too() {
     let spec =
         ArrayParams::new(&[5], "<i8").unwrap().chunks(&[4]).blocks(&[2]).params(Params::new(8).level(1));
     let mut array = cframe::Array::new(&spec).unwrap();
-    array.write_slab(&Slab::all(&[5]).unwrap(), &[9; 40]).unwrap();
+    array.write_slab_bytes(&Slab::all(&[5]).unwrap(), &[9; 40]).unwrap();
     let mut bytes = array.schunk().to_bytes().unwrap();
     let at = match array.schunk().frame() {
         Some(frame) => frame.chunk_place(1).unwrap(),
@@ -115,7 +114,7 @@ fn a_block_of_padding_is_checked_too() {
     let at = usize::try_from(at).unwrap();
     // The start of its last block then leaves the chunk.
     bytes[at + 36..at + 40].fill(0x7f);
-    let file = File::from_storage(Arc::new(bytes), &OpenOptions::default()).unwrap();
+    let file = File::from_bytes(bytes).unwrap();
     let mut errors = Vec::new();
     verify::verify(&file, &mut |finding| errors.push(finding.error.to_string()));
     assert!(!errors.is_empty());
@@ -130,7 +129,7 @@ fn a_folder_is_one_file() {
     schunk.append(&[2; 500]).unwrap();
     schunk.commit().unwrap();
     for mapped in [true, false] {
-        let file = File::open(&path, &OpenOptions::default().with_mapped(mapped)).unwrap();
+        let file = File::open_with(&path, &OpenOptions::default().with_mapped(mapped)).unwrap();
         assert_eq!(file.array("/").unwrap().shape(), Some(&[550][..]));
         assert!(file.size() > 97 + 2 * 32);
         assert_eq!(file.source().headline(), "sparse, 2 chunks");

@@ -305,7 +305,7 @@ impl Log {
 mod tests {
     use gsd_rs::{CreateOptions, Version, Writer};
 
-    use crate::{ElementType, File, OpenOptions};
+    use crate::{ElementType, File};
 
     /// A trajectory of four frames. The step and `a` stand in all of them, `late` from frame 2 on, `list` with other
     /// rows in frame 1, `mixed` as another type in frame 3, `once` and `tensor` in frame 0, `note` in frame 1.
@@ -339,7 +339,7 @@ mod tests {
             writer.end_frame().unwrap();
         }
         writer.finish().unwrap();
-        File::open(&path, &OpenOptions::default()).unwrap()
+        File::open(&path).unwrap()
     }
 
     /// The elements at `path` as text.
