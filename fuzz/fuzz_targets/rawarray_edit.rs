@@ -18,7 +18,8 @@ fuzz_target!(|data: &[u8]| {
 
 fn edit(file: Vec<u8>) {
     let Ok(mut editor) = Editor::in_storage(file) else { return };
-    let row = editor.dims().split_last().map_or(0, |(_, row)| row.iter().fold(1, |n, side| side.saturating_mul(n)));
+    let row =
+        editor.dims().split_last().map_or(0, |(_, row)| row.iter().fold(1, |n, side| side.saturating_mul(n)));
     let size = editor.element().size().saturating_mul(row);
     let rows = editor.dims().last().copied().unwrap_or(0);
     let added = size > 0 && size < LONGEST && editor.append_bytes(&vec![7; size as usize]).is_ok();
