@@ -39,7 +39,10 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     writer.discard_frame();
-    check(Reader::from_bytes(writer.into_bytes().expect("nothing is open")).expect("it was written"), &frames);
+    check(
+        Reader::from_bytes(writer.into_bytes().expect("nothing is open")).expect("it was written"),
+        &frames,
+    );
 });
 
 fn reopen(writer: Writer<Vec<u8>>, frames: &mut Vec<Frame>) -> Writer<Vec<u8>> {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rawarray::{Element, ElementType, Limits, Range, OpenOptions, Reader, Slab};
+use rawarray::{Element, ElementType, Limits, OpenOptions, Range, Reader, Slab};
 use sciformats_fuzz::bounded;
 
 fuzz_target!(|data: &[u8]| {

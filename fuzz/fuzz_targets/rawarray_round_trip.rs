@@ -102,7 +102,8 @@ fn edit(
         bytes.extend(&added);
         *dims.last_mut().expect("there is a row") += rows;
         let (_, row_dims) = dims.split_last().expect("there is a row");
-        let mut stream = StreamWriter::in_storage(Vec::new(), element, row_dims, &options).expect("there is a row");
+        let mut stream =
+            StreamWriter::in_storage(Vec::new(), element, row_dims, &options).expect("there is a row");
         stream.write_bytes(&bytes).expect("memory");
         let streamed = stream.finish().expect("whole rows");
         is(&streamed, element, &dims, &bytes, &[]);
