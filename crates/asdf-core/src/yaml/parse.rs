@@ -294,6 +294,13 @@ impl<'a> Parser<'a> {
         let indent = isize::try_from(column).unwrap_or(isize::MAX);
         let place = Place { indent, inline: true, sequence: true };
         let mut entries = Vec::new();
+        if let Key::Done(key) = first {
+            // That there is a mapping is known only when its first key has been read.
+            let start = self.tree.node(key).offset;
+            if let Some(mapping) = self.tree.node_mut(id) {
+                mapping.offset = mapping.offset.min(start);
+            }
+        }
         let mut next = first;
         loop {
             let pair = match next {

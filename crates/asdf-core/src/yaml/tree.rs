@@ -225,6 +225,7 @@ impl Tree {
     /// use asdf_core::{Limits, Tree};
     ///
     /// let tree = Tree::parse_at(b"target: M31\n", 1000, &Limits::default())?;
+    /// assert_eq!(tree.node(tree.root()).offset, 1000);
     /// assert_eq!(tree.get("target").map(|node| tree.node(node).offset), Some(1008));
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
