@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 
 use cframe::{
-    Array, ArrayParams, ChunkSize, Codec, Filter, Frame, FrameType, Params, Range, SChunk, Slab, Special,
-    Value,
+    Array, ArrayParams, ChunkSize, Codec, Error, Filter, Frame, FrameType, Limits, Options, Params, Range,
+    SChunk, Slab, Special, Value,
 };
 
 fn data(seed: usize, len: usize) -> Vec<u8> {
@@ -291,4 +291,19 @@ fn chosen_shapes_fit() {
     assert!((1 << 16..=1 << 19).contains(&chunk), "{:?}", array.chunk_shape());
     assert!(array.block_shape().iter().zip(array.chunk_shape()).all(|(block, chunk)| block <= chunk));
     assert!(array.schunk().to_bytes().unwrap().len() < 400);
+}
+
+#[test]
+fn chunks_that_are_only_their_kind_unfold_within_limits() {
+    let mut schunk = SChunk::new(Params::new(1));
+    schunk.append(&vec![0; 64 << 20]).unwrap();
+    schunk.append(&[1; 10]).unwrap();
+    let few = schunk.to_bytes().unwrap();
+    assert!(few.len() < 1000, "{}", few.len());
+    // With a longer chunk behind a short one sizes vary, and the zeros have to be stored.
+    let limits = Limits::default().with_memory(2 << 20);
+    let mut schunk = SChunk::from_bytes_with(few, &Options::default().with_limits(limits)).unwrap();
+    schunk.append(&[1; 100]).unwrap();
+    let refused = schunk.to_bytes().unwrap_err();
+    assert!(matches!(refused, Error::LimitExceeded { declared: 0x400_0000, .. }), "{refused}");
 }

@@ -1,7 +1,7 @@
 //! Writing a chunk.
 
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Limits, Result};
 
 use super::chunk::{Chunk, Context, PLAIN};
 use super::job::{Job, State, repeated};
@@ -28,9 +28,11 @@ pub(crate) fn compress(data: &[u8], params: &Params, context: &Context) -> Resul
 /// The same content as an ordinary chunk, for a chunk that is nothing but its kind.
 ///
 /// # Errors
-/// Those of decoding.
-pub(crate) fn ordinary(chunk: &[u8]) -> Result<Vec<u8>> {
-    let data = Chunk::new(chunk)?.decode()?;
+/// `LimitExceeded`; those of decoding.
+pub(crate) fn ordinary(chunk: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    let chunk = Chunk::new(chunk)?;
+    limits.memory("bytes of the decoded chunk", chunk.nbytes() as u64)?;
+    let data = chunk.decode()?;
     let params = Params::new(1).codec(Codec::BloscLz).pipeline(Pipeline::default());
     compress_as(&data, &params, &PLAIN, false)
 }

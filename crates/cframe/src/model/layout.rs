@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use sciformats_core::commit::{SECTOR, journal};
 use sciformats_core::storage::Patch;
-use sciformats_core::{Result, Step};
+use sciformats_core::{Limits, Result, Step};
 
 use super::chunk::PLAIN;
 use super::compress::{compress, ordinary};
@@ -115,13 +115,13 @@ pub(crate) enum Stored {
 
 ///
 /// Where sizes vary, other readers refuse chunks that are nothing but their kind, so these become ordinary ones.
-pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize) -> Result<Stored> {
+pub(crate) fn stored(bytes: &Arc<Vec<u8>>, chunksize: ChunkSize, limits: &Limits) -> Result<Stored> {
     let special = ChunkHeader::parse(bytes).ok().and_then(|(_, header)| header.special());
     match (special, chunksize) {
         (Some(kind @ (Special::Zeros | Special::Nan | Special::Uninit)), ChunkSize::Fixed(_)) => {
             Ok(Stored::Nothing(Offset::Special(kind)))
         }
-        (Some(_), ChunkSize::Variable) => Ok(Stored::Bytes(Arc::new(ordinary(bytes)?))),
+        (Some(_), ChunkSize::Variable) => Ok(Stored::Bytes(Arc::new(ordinary(bytes, limits)?))),
         _ => Ok(Stored::Bytes(bytes.clone())),
     }
 }
@@ -151,7 +151,7 @@ pub(crate) fn plan(
     let mut space = space.clone();
     let mut cursor = frame.frame_len();
     describe(&mut header, entries);
-    let (offsets, mut writes) = place(entries, &header, header_len, |len| {
+    let (offsets, mut writes) = place(entries, &header, frame, |len| {
         let at = space.take(len).unwrap_or_else(|| {
             let at = cursor;
             cursor = cursor.saturating_add(len);
@@ -194,15 +194,16 @@ pub(crate) fn plan(
 fn place(
     entries: &[Entry],
     header: &FrameHeader,
-    header_len: u64,
+    frame: &Frame,
     mut allocate: impl FnMut(u64) -> u64,
 ) -> Result<(Vec<Offset>, Vec<Step<'static>>)> {
+    let header_len = u64::from(frame.header().header_len);
     let mut offsets = Vec::with_capacity(entries.len());
     let mut writes = Vec::new();
     for entry in entries {
         let stored = match &entry.place {
             Place::Stored(offset) => Stored::Nothing(*offset),
-            Place::New(bytes) => stored(bytes, header.chunksize)?,
+            Place::New(bytes) => stored(bytes, header.chunksize, frame.limits())?,
         };
         match stored {
             Stored::Nothing(offset) => offsets.push(offset),
@@ -222,7 +223,7 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
     let mut cursor = old_len;
-    let (offsets, mut fresh) = place(entries, &header, header_len, |len| {
+    let (offsets, mut fresh) = place(entries, &header, frame, |len| {
         let at = cursor;
         cursor = cursor.saturating_add(len);
         at

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{FileStorage, Mapped, Window};
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, Limits, ReadAt, Result};
 
 pub(crate) use parts::{FRAME_HEADER, read_across};
 use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
@@ -304,6 +304,10 @@ impl Frame {
         let starts = self.starts()?;
         let at = |index: u64| usize::try_from(index).ok().and_then(|index| starts.get(index)).copied();
         Ok(at(index).unwrap_or(0)..at(index.saturating_add(1)).unwrap_or(0))
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.context.limits
     }
 
     /// The chunk that holds a decoded byte.

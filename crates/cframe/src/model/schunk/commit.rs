@@ -130,13 +130,13 @@ impl SChunk {
     /// The bytes of each chunk as they are stored.
     fn stored(&self, entry: &Entry, chunksize: ChunkSize) -> Result<Stored> {
         match (&entry.place, &self.base) {
-            (Place::New(bytes), _) => layout::stored(bytes, chunksize),
+            (Place::New(bytes), _) => layout::stored(bytes, chunksize, self.limits()),
             (Place::Stored(offset @ Offset::Special(_)), _) if matches!(chunksize, ChunkSize::Fixed(_)) => {
                 Ok(Stored::Nothing(*offset))
             }
             (Place::Stored(offset), Some(base)) => {
                 let chunk = base.chunk_of(*offset, Some(entry.nbytes))?;
-                layout::stored(&Arc::new(chunk.stored()?.into_owned()), chunksize)
+                layout::stored(&Arc::new(chunk.stored()?.into_owned()), chunksize, self.limits())
             }
             (Place::Stored(_), None) => Err(Error::usage("chunk", "has no frame")),
         }
