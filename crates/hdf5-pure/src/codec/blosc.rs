@@ -19,7 +19,7 @@ pub(crate) fn chunk(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
 pub(crate) fn frame(input: &[u8], max: usize) -> Result<Vec<u8>, Error> {
     let frame = Frame::from_bytes_with(input.to_vec(), &options(max))?;
     if frame.metalayer("b2nd").is_some() {
-        return Array::from_frame(frame)?.read();
+        return Array::from_frame(frame)?.read_bytes();
     }
     let len = usize::try_from(frame.nbytes()).ok().filter(|&len| len <= max).ok_or_else(|| {
         let kind = FaultKind::OutOfBounds { found: frame.nbytes(), end: max as u64 };
