@@ -42,8 +42,8 @@ mod writer;
 
 pub use chunk::Chunk;
 pub use element::Element;
-pub use options::CreateOptions;
-pub use reader::{OpenOptions, Reader, Space};
+pub use options::{CreateOptions, OpenOptions};
+pub use reader::{Reader, Space};
 pub use region::{Region, RegionWriter};
 pub use sciformats_core::storage::{self, Durability, FileStorage};
 pub use sciformats_core::{Error, Limits, ReadAt, Result, WriteAt};

@@ -1,11 +1,57 @@
-//! How a file is created.
+//! How files are opened and created.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Limits, Result};
 
 use crate::model::commit::is_writable;
 use crate::model::{CURRENT, LEGACY};
 use crate::spec::Block;
 use crate::{Header, Label, Version};
+
+/// How a file is opened.
+///
+/// ```
+/// use gsd_rs::{Limits, OpenOptions, Reader};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("walk.gsd");
+/// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+/// # gsd_rs::Writer::create(&path, &options)?.finish()?;
+/// let limits = Limits::default().with_memory(1 << 30);
+/// let options = OpenOptions::default().with_mapped(false).with_limits(limits);
+/// assert_eq!(Reader::open_with(&path, &options)?.frames(), 0);
+/// # Ok::<(), gsd_rs::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// What the file may ask of the machine. The file layer hands out bytes that are stored and needs few limits;
+    /// the schemas on top of it unfold defaults.
+    pub limits: Limits,
+    /// Whether the file is mapped into memory, which takes the same time for every size. Default: yes. A mapped file must
+    /// not be cut shorter by another process while it is open, see
+    /// [`Mapped`](sciformats_core::storage::Mapped).
+    pub mapped: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), mapped: true }
+    }
+}
+
+impl OpenOptions {
+    /// The same options with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same options, mapped or not.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
+    }
+}
 
 /// What the header of a new file says.
 ///
