@@ -228,7 +228,11 @@ floats!(f32 4 f64 8);
 /// Strings; bytes that are not UTF-8 become replacement characters.
 impl Element for String {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        // Nearly all text is what it says it is, which is found out faster than where it is not.
+        let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+        };
         match &values.datatype.class {
             Class::String { padding, .. } => Ok(values
                 .elements()

@@ -47,7 +47,7 @@ const STRUCTURE: &str = "attribute message";
 
 /// All attributes of `object`.
 pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
-    let mut found = compact(context, object, None);
+    let mut found = compact(context, object, None).collect();
     if let Err(error) = dense(context, object, None, &mut found) {
         found.push(Found::broken(error));
     }
@@ -56,36 +56,45 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
 
 /// The attribute named `name`.
 pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Found>> {
-    let mut found = compact(context, object, Some(name));
-    dense(context, object, Some(name), &mut found)?;
     let mut error = None;
-    for attribute in found {
-        match &attribute.name {
-            Some(found) if found.as_bytes() == name => return Ok(Some(attribute)),
-            Some(_) => {}
-            None => error = attribute.content.err(),
+    let mut wanted = |attribute: Found| match &attribute.name {
+        Some(found) if found.as_bytes() == name => Some(attribute),
+        Some(_) => None,
+        None => {
+            error = attribute.content.err();
+            None
         }
+    };
+    if let Some(attribute) = compact(context, object, Some(name)).find_map(&mut wanted) {
+        return Ok(Some(attribute));
+    }
+    let mut found = Vec::new();
+    dense(context, object, Some(name), &mut found)?;
+    if let Some(attribute) = found.into_iter().find_map(&mut wanted) {
+        return Ok(Some(attribute));
     }
     // One whose name cannot be read may be the one that is looked for.
     error.map_or(Ok(None), Err)
 }
 
 /// The attributes in the header: all, or those that may have the name `name`.
-fn compact(context: &Context, object: &Object<'_>, name: Option<&[u8]>) -> Vec<Found> {
+fn compact<'a>(
+    context: &'a Context,
+    object: &'a Object<'_>,
+    name: Option<&'a [u8]>,
+) -> impl Iterator<Item = Found> + 'a {
     let messages = object.messages().iter().filter(|message| message.kind == MessageType::Attribute);
-    messages
-        .filter_map(|message| {
-            let order = message.creation_index.map(u32::from);
-            let body = object.body(message);
-            if !message.is_shared() {
-                return parse(context, (message.offset, body), order, name);
-            }
-            match shared::resolve(context, message.kind, message.offset, body) {
-                Ok((offset, body)) => parse(context, (offset, &body), order, name),
-                Err(error) => Some(Found::broken(error)),
-            }
-        })
-        .collect()
+    messages.filter_map(move |message| {
+        let order = message.creation_index.map(u32::from);
+        let body = object.body(message);
+        if !message.is_shared() {
+            return parse(context, (message.offset, body), order, name);
+        }
+        match shared::resolve(context, message.kind, message.offset, body) {
+            Ok((offset, body)) => parse(context, (offset, &body), order, name),
+            Err(error) => Some(Found::broken(error)),
+        }
+    })
 }
 
 /// Adds the attributes in dense storage: all, or those whose names have the hash of `name`.

@@ -1,7 +1,7 @@
 //! What every reader of a file's structures needs: its bytes, its widths, its limits.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, RwLock};
 
 use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
@@ -11,6 +11,12 @@ use crate::model::filters::Registry;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::shared_table::SharedIndex;
 use crate::spec::{Address, Sizes};
+
+/// What is known of addresses. Its hash is a fast one with a seed of the process, so that no file can provoke collisions.
+pub(crate) type AddressMap<T> = HashMap<Address, T, foldhash::fast::RandomState>;
+
+/// Addresses that were met; hashed as in [`AddressMap`].
+pub(crate) type AddressSet = HashSet<Address, foldhash::fast::RandomState>;
 
 /// An open file, below the level of objects.
 pub(crate) struct Context {
@@ -23,7 +29,7 @@ pub(crate) struct Context {
     /// Indexes of shared messages.
     pub(crate) shared: Vec<SharedIndex>,
     /// Blocks of fractal heaps whose checksums were found right: every lookup of a name in a large group reads one.
-    pub(crate) verified: RwLock<HashSet<Address>>,
+    pub(crate) verified: RwLock<AddressSet>,
 }
 
 impl Context {
@@ -119,12 +125,12 @@ impl Context {
 /// that they lead back to each other.
 pub(crate) struct Budget {
     bytes: u64,
-    seen: HashSet<Address>,
+    seen: AddressSet,
 }
 
 impl Budget {
     pub(crate) fn new(context: &Context) -> Self {
-        Self { bytes: context.storage.len(), seen: HashSet::new() }
+        Self { bytes: context.storage.len(), seen: AddressSet::default() }
     }
 
     /// Takes note of a node of `size` bytes at `at`.

@@ -1,14 +1,13 @@
 //! Objects of a fractal heap by their IDs.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, locate};
 
 use super::btree_v2::Tree;
-use super::context::Context;
+use super::context::{AddressMap, Context};
 use crate::spec::Address;
 use crate::spec::btree_v2::record::HugeObject;
 use crate::spec::fractal_heap::block::{Child, IndirectBlock, check_direct};
@@ -25,10 +24,10 @@ pub(crate) struct Heap<'a> {
     header: FractalHeap,
     /// Bytes of objects that may still be given out: objects do not overlap, so that there are no more than the file has.
     left: u64,
-    direct: HashMap<Address, Cow<'a, [u8]>>,
+    direct: AddressMap<Cow<'a, [u8]>>,
     /// The root, if it is an indirect block: it is on the way to every object.
     top: Option<IndirectBlock>,
-    indirect: HashMap<Address, IndirectBlock>,
+    indirect: AddressMap<IndirectBlock>,
 }
 
 impl<'a> Heap<'a> {
@@ -44,9 +43,9 @@ impl<'a> Heap<'a> {
             address,
             header,
             left,
-            direct: HashMap::new(),
+            direct: AddressMap::default(),
             top: None,
-            indirect: HashMap::new(),
+            indirect: AddressMap::default(),
         })
     }
 

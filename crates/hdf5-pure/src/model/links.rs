@@ -90,7 +90,7 @@ pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<L
 }
 
 /// The links by the bytes of their names; those that cannot be read come last.
-pub(crate) fn sorted(links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Link, BrokenLink>> {
+pub(crate) fn sorted(mut links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Link, BrokenLink>> {
     // Old-style groups have them in this order.
     let known = |link: &Result<Link, BrokenLink>| link.is_ok();
     if links.iter().all(known) && links.is_sorted_by_key(|link| link.as_ref().ok().map(|link| &link.name)) {
@@ -106,8 +106,24 @@ pub(crate) fn sorted(links: Vec<Result<Link, BrokenLink>>) -> Vec<Result<Link, B
     let mut order: Vec<_> = links.iter().enumerate().map(|(i, link)| (head(link), i)).collect();
     let name = |i: usize| links.get(i).and_then(|link| link.as_ref().ok()).map(|link| &link.name);
     order.sort_unstable_by(|(a, i), (b, j)| a.cmp(b).then_with(|| name(*i).cmp(&name(*j))));
-    let mut left: Vec<_> = links.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|(_, i)| left.get_mut(i).and_then(Option::take)).collect()
+    let mut order: Vec<usize> = order.into_iter().map(|(_, i)| i).collect();
+    arrange(&mut links, &mut order);
+    links
+}
+
+/// Puts `items` into an order: `order` says of each place which item belongs there, and each of them once.
+fn arrange<T>(items: &mut [T], order: &mut [usize]) {
+    for start in 0..items.len() {
+        // Follows the cycle of places that have each other's items; a place that is done has its own.
+        let mut at = start;
+        while let Some(from) = order.get_mut(at).map(|from| std::mem::replace(from, at)) {
+            if from == start {
+                break;
+            }
+            items.swap(at, from);
+            at = from;
+        }
+    }
 }
 
 fn dense(context: &Context, heap: &mut Heap<'_>, record: &[u8]) -> Result<Link, BrokenLink> {
@@ -166,8 +182,20 @@ pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{Just, Strategy, prop_assert_eq};
+
     use super::*;
     use crate::spec::message::link::Target;
+
+    proptest::proptest! {
+        #[test]
+        fn items_are_put_into_any_order(mut order in Just((0..20).collect::<Vec<usize>>()).prop_shuffle()) {
+            let mut items: Vec<usize> = (100..120).collect();
+            let expected: Vec<usize> = order.iter().map(|&i| items[i]).collect();
+            arrange(&mut items, &mut order);
+            prop_assert_eq!(items, expected);
+        }
+    }
 
     #[test]
     fn links_in_the_order_of_their_names() {

@@ -5,20 +5,22 @@ use std::collections::HashSet;
 
 use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
 use sciformats_core::{Error, Result};
+use smallvec::SmallVec;
 
 use super::context::Context;
 use crate::spec::Address;
 use crate::spec::message::{MessageType, small};
-use crate::spec::object_header::{self, Prefix, RawMessage, Version, v1, v2};
+use crate::spec::object_header::{self, Each, Prefix, RawMessage, Version, v1, v2};
 
 /// An object's header.
 pub(crate) struct Object<'a> {
     pub(crate) address: Address,
     pub(crate) prefix: Prefix,
-    chunks: Vec<Cow<'a, [u8]>>,
+    // Most headers are one chunk of a few messages: those of many objects need no allocation.
+    chunks: SmallVec<[Cow<'a, [u8]>; 1]>,
     /// Absolute offsets and lengths of the chunks.
-    pub(crate) blocks: Vec<(u64, u64)>,
-    messages: Vec<Message>,
+    pub(crate) blocks: SmallVec<[(u64, u64); 1]>,
+    messages: SmallVec<[Message; 8]>,
 }
 
 /// A message of an [`Object`].
@@ -47,26 +49,44 @@ impl Message {
 
 const STRUCTURE: &str = "object header";
 
+/// Most headers are not longer: they are read at once.
+const USUAL_SIZE: usize = 512;
+
+/// The first `len` bytes.
+fn front(bytes: Cow<'_, [u8]>, len: usize) -> Cow<'_, [u8]> {
+    match bytes {
+        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
+        Cow::Owned(mut bytes) => {
+            bytes.truncate(len);
+            Cow::Owned(bytes)
+        }
+    }
+}
+
 impl<'a> Object<'a> {
     /// Reads the header at `address`.
     pub(crate) fn read(context: &'a Context, address: Address) -> Result<Self> {
-        let start = context.read_some(STRUCTURE, address, Prefix::MAX_SIZE)?;
+        let start = context.read_some(STRUCTURE, address, USUAL_SIZE)?;
         let prefix = locate(STRUCTURE, context.offset(address), &start, Prefix::parse)?;
-        let mut object =
-            Self { address, prefix, chunks: Vec::new(), blocks: Vec::new(), messages: Vec::new() };
+        let mut object = Self {
+            address,
+            prefix,
+            chunks: SmallVec::new(),
+            blocks: SmallVec::new(),
+            messages: SmallVec::new(),
+        };
         let tail = match prefix.version {
             Version::V1 { .. } => 0,
             Version::V2 { .. } => 4,
         };
         let len = prefix.chunk_size.saturating_add(prefix.len as u64).saturating_add(tail);
-        let first = context.read(STRUCTURE, address, len)?;
-        object.add(context, address, first, |i| match prefix.version {
-            Version::V1 { .. } => {
-                let (rest, mut found) = v1::messages(i.get(prefix.len..).unwrap_or_default())?;
-                found.iter_mut().for_each(|message| message.at = message.at.saturating_add(prefix.len));
-                Ok((rest, found))
-            }
-            Version::V2 { flags, .. } => v2::first_chunk(i, &prefix, flags),
+        let first = match usize::try_from(len) {
+            Ok(len) if len <= start.len() => front(start, len),
+            _ => context.read(STRUCTURE, address, len)?,
+        };
+        object.add(context, address, first, |i, each| match prefix.version {
+            Version::V1 { .. } => v1::messages(i, prefix.len, each),
+            Version::V2 { flags, .. } => v2::first_chunk(i, &prefix, flags, each),
         })?;
         object.follow(context)?;
         object.refuse_unknown()?;
@@ -78,20 +98,23 @@ impl<'a> Object<'a> {
         context: &Context,
         at: Address,
         bytes: Cow<'a, [u8]>,
-        parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, Vec<RawMessage<'b>>>,
+        mut parser: impl for<'b> FnMut(&'b [u8], &mut Each<'_, 'b>) -> Parsed<'b, ()>,
     ) -> Result<()> {
         let base = context.offset(at);
-        let found = locate(STRUCTURE, base, &bytes, parser)?;
         let chunk = self.chunks.len();
-        self.messages.extend(found.into_iter().map(|raw| Message {
-            kind: raw.kind,
-            flags: raw.flags,
-            creation_index: raw.creation_index,
-            offset: base.saturating_add(raw.at as u64),
-            chunk,
-            at: raw.at,
-            len: raw.body.len(),
-        }));
+        let messages = &mut self.messages;
+        let mut each = |raw: RawMessage<'_>| {
+            messages.push(Message {
+                kind: raw.kind,
+                flags: raw.flags,
+                creation_index: raw.creation_index,
+                offset: base.saturating_add(raw.at as u64),
+                chunk,
+                at: raw.at,
+                len: raw.body.len(),
+            });
+        };
+        locate(STRUCTURE, base, &bytes, |i| parser(i, &mut each))?;
         self.blocks.push((base, bytes.len() as u64));
         self.chunks.push(bytes);
         Ok(())
@@ -115,9 +138,9 @@ impl<'a> Object<'a> {
             }
             let bytes = context.read("object header continuation", at, len)?;
             let version = self.prefix.version;
-            self.add(context, at, bytes, |i| match version {
-                Version::V1 { .. } => v1::messages(i),
-                Version::V2 { flags, .. } => v2::continuation(i, flags),
+            self.add(context, at, bytes, |i, each| match version {
+                Version::V1 { .. } => v1::messages(i, 0, each),
+                Version::V2 { flags, .. } => v2::continuation(i, flags, each),
             })?;
         }
         Ok(())

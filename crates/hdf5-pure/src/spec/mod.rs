@@ -49,6 +49,7 @@ use nom::Parser;
 use nom::bytes::complete::{tag, take};
 use nom::number::complete::le_u32;
 use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
+use smallvec::SmallVec;
 
 /// Where something stands in the file, relative to the base address.
 ///
@@ -109,7 +110,7 @@ pub struct Sizes {
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Name(pub Box<[u8]>);
+pub struct Name(SmallVec<[u8; 16]>);
 
 impl Name {
     /// The bytes.

@@ -53,6 +53,7 @@ impl Tree {
             true => None,
             false => object.parse(context, MessageType::Datatype, Datatype::parse)?,
         };
+        drop(object);
         let id = self
             .add(datatype.map_or(Kind::Stored, Kind::Datatype), Some(Origin { address, attributes: None }))?;
         self.imported.insert(address, id);

@@ -43,9 +43,6 @@ pub enum Version {
 }
 
 impl Prefix {
-    /// No prefix is longer.
-    pub(crate) const MAX_SIZE: usize = 34;
-
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         match i.first() {
             Some(b'O') => v2::prefix(i),
@@ -65,7 +62,7 @@ pub struct RawMessage<'a> {
     pub flags: u8,
     /// Creation index, where the header tracks it.
     pub creation_index: Option<u16>,
-    /// Where the body starts in the bytes that were parsed.
+    /// Where the body starts in the chunk.
     pub at: usize,
     /// The body.
     pub body: &'a [u8],
@@ -82,21 +79,24 @@ pub(crate) const FAIL_ALWAYS: u8 = 0x80;
 /// The file was changed by something that did not understand the message.
 pub(crate) const WAS_UNKNOWN: u8 = 0x20;
 
-/// Messages of a chunk, one after another, until `next` finds none.
+/// What the messages of a chunk are given to, one after another.
+pub(crate) type Each<'e, 'a> = dyn FnMut(RawMessage<'a>) + 'e;
+
+/// Messages of a chunk, one after another, until `next` finds none. The first stands at `start` in the chunk.
 fn messages<'a>(
     i: &'a [u8],
+    start: usize,
+    each: &mut Each<'_, 'a>,
     next: impl Fn(&'a [u8]) -> Parsed<'a, Option<RawMessage<'a>>>,
-) -> Parsed<'a, Vec<RawMessage<'a>>> {
-    // Most headers have a few.
-    let mut found = Vec::with_capacity(8);
-    let mut at = i;
+) -> Parsed<'a, ()> {
+    let mut left = i;
     loop {
-        match next(at)? {
+        match next(left)? {
             (rest, Some(message)) => {
-                found.push(RawMessage { at: i.offset(message.body), ..message });
-                at = rest;
+                each(RawMessage { at: start.saturating_add(i.offset(message.body)), ..message });
+                left = rest;
             }
-            (rest, None) => return Ok((rest, found)),
+            (rest, None) => return Ok((rest, ())),
         }
     }
 }

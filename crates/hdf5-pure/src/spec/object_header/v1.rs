@@ -17,7 +17,7 @@ use sciformats_core::fault::{Parsed, field};
 
 use super::super::message::MessageType;
 use super::super::{pad8, put_padding, short, version};
-use super::{Message, Prefix, RawMessage, Version};
+use super::{Each, Message, Prefix, RawMessage, Version};
 
 pub(super) fn prefix(i: &[u8]) -> Parsed<'_, Prefix> {
     let (i, _) = version(1)(i)?;
@@ -30,9 +30,9 @@ pub(super) fn prefix(i: &[u8]) -> Parsed<'_, Prefix> {
     Ok((i, Prefix { version, chunk_size: chunk_size.into(), len: 16 }))
 }
 
-/// Parses the messages of a chunk.
-pub(crate) fn messages(i: &[u8]) -> Parsed<'_, Vec<RawMessage<'_>>> {
-    super::messages(i, |i| {
+/// Parses a chunk, of which the first `start` bytes are a prefix.
+pub(crate) fn messages<'a>(i: &'a [u8], start: usize, each: &mut Each<'_, 'a>) -> Parsed<'a, ()> {
+    super::messages(i.get(start..).unwrap_or_default(), start, each, |i| {
         // Old writers leave a few bytes that hold no message.
         if i.len() < 8 {
             return Ok((&[], None));
@@ -83,11 +83,12 @@ mod tests {
     fn a_header_with_a_symbol_table() {
         let bytes = hex("01 00 0100 01000000 18000000 00000000 \
              1100 1000 00 000000 8800000000000000 a802000000000000");
-        let (rest, prefix) = Prefix::parse(&bytes).unwrap();
+        let (_, prefix) = Prefix::parse(&bytes).unwrap();
         assert_eq!((prefix.len, prefix.chunk_size), (16, 24));
-        let (rest, found) = messages(rest).unwrap();
+        let mut found = Vec::new();
+        let (rest, ()) = messages(&bytes, prefix.len, &mut |message| found.push(message)).unwrap();
         assert!(rest.is_empty());
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].kind, found[0].at, found[0].body.len()), (MessageType::SymbolTable, 8, 16));
+        assert_eq!((found[0].kind, found[0].at, found[0].body.len()), (MessageType::SymbolTable, 24, 16));
     }
 }

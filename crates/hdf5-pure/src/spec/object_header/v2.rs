@@ -20,7 +20,7 @@ use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::super::message::MessageType;
 use super::super::{bit, put_uint, sealed, short, signature, uint, version};
-use super::{Message, Prefix, RawMessage, Version};
+use super::{Each, Message, Prefix, RawMessage, Version};
 
 pub(super) fn prefix(whole: &[u8]) -> Parsed<'_, Prefix> {
     let (i, ()) = signature(b"OHDR")(whole)?;
@@ -38,28 +38,30 @@ pub(super) fn prefix(whole: &[u8]) -> Parsed<'_, Prefix> {
     Ok((i, Prefix { version: Version::V2 { flags, times, phase_change }, chunk_size, len }))
 }
 
-/// Parses the first chunk from its prefix on, checks the checksum, and returns the messages.
-pub(crate) fn first_chunk<'a>(i: &'a [u8], prefix: &Prefix, flags: u8) -> Parsed<'a, Vec<RawMessage<'a>>> {
+/// Parses the first chunk from its prefix on, the checksum before its messages.
+pub(crate) fn first_chunk<'a>(
+    i: &'a [u8],
+    prefix: &Prefix,
+    flags: u8,
+    each: &mut Each<'_, 'a>,
+) -> Parsed<'a, ()> {
     let (rest, body) = sealed(take(i.len().saturating_sub(4)))(i)?;
-    let part = body.get(prefix.len..).unwrap_or_default();
-    let (_, mut found) = messages(part, flags)?;
-    found.iter_mut().for_each(|message| message.at = message.at.saturating_add(prefix.len));
-    Ok((rest, found))
+    let (_, ()) = messages(body.get(prefix.len..).unwrap_or_default(), prefix.len, flags, each)?;
+    Ok((rest, ()))
 }
 
 /// Parses a continuation.
-pub(crate) fn continuation(i: &[u8], flags: u8) -> Parsed<'_, Vec<RawMessage<'_>>> {
+pub(crate) fn continuation<'a>(i: &'a [u8], flags: u8, each: &mut Each<'_, 'a>) -> Parsed<'a, ()> {
     let (rest, body) = sealed(take(i.len().saturating_sub(4)))(i)?;
     let (part, ()) = signature(b"OCHK")(body)?;
-    let (_, mut found) = messages(part, flags)?;
-    found.iter_mut().for_each(|message| message.at = message.at.saturating_add(4));
-    Ok((rest, found))
+    let (_, ()) = messages(part, 4, flags, each)?;
+    Ok((rest, ()))
 }
 
-fn messages(i: &[u8], flags: u8) -> Parsed<'_, Vec<RawMessage<'_>>> {
+fn messages<'a>(i: &'a [u8], start: usize, flags: u8, each: &mut Each<'_, 'a>) -> Parsed<'a, ()> {
     let tracked = bit(flags.into(), 2);
     let prefix = if tracked { 6 } else { 4 };
-    super::messages(i, |i| {
+    super::messages(i, start, each, |i| {
         // Fewer bytes than a message prefix are a gap.
         if i.len() < prefix {
             return Ok((&[], None));
@@ -124,12 +126,13 @@ mod tests {
              0a 0200 00 0000"));
         let (_, prefix) = Prefix::parse(&bytes).unwrap();
         assert_eq!((prefix.len, prefix.chunk_size), (7, 28));
-        let (_, found) = first_chunk(&bytes, &prefix, 0).unwrap();
+        let mut found = Vec::new();
+        first_chunk(&bytes, &prefix, 0, &mut |message| found.push(message)).unwrap();
         let kinds: Vec<_> = found.iter().map(|message| message.kind).collect();
         assert_eq!(kinds, [MessageType::LinkInfo, MessageType::GroupInfo]);
         assert_eq!(&bytes[found[1].at..found[1].at + 2], [0, 0]);
         let mut broken = bytes;
         broken[20] ^= 1;
-        assert!(first_chunk(&broken, &prefix, 0).is_err());
+        assert!(first_chunk(&broken, &prefix, 0, &mut |_| {}).is_err());
     }
 }
