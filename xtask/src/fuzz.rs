@@ -4,11 +4,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use crate::args::Args;
 use crate::fixtures::{files_below, hex};
 use crate::formats::{FORMATS, name_of};
-use crate::sh::{About, Failure, Result, root, run};
+use crate::sh::{About, Failure, Result, root, run, target_folder};
 use sha2::{Digest, Sha256};
 
 /// How long each target runs unless `--seconds` says otherwise.
@@ -23,6 +24,7 @@ pub(crate) const FACADE: &str = "facade";
 /// The verb.
 pub(crate) fn task(mut args: Args) -> Result {
     let seconds = args.number("--seconds")?.unwrap_or(SECONDS);
+    let jobs = args.number("--jobs")?.unwrap_or(1).max(1);
     let (every, asked) = (args.flag("--all"), args.word());
     args.end()?;
     if every == asked.is_some() {
@@ -36,25 +38,61 @@ pub(crate) fn task(mut args: Args) -> Result {
         return Err(Failure::setup(format!("no fuzz target {asked}; there are: {}", all.join(", "))));
     }
     needs_tools()?;
-    let mut failed = Vec::new();
-    for target in chosen {
-        let corpus = root().join("fuzz").join("corpus").join(target);
-        let seeds = seed(target, &root().join("fixtures"), &corpus)?;
-        println!("{target}: {seeds} fixtures, {seconds} s");
-        let mut fuzz = cargo_fuzz("run", target);
-        fuzz.arg(format!("-max_total_time={seconds}")).arg(format!("-rss_limit_mb={MEGABYTES}"));
-        fuzz.args(["-timeout=10", "-print_final_stats=1"]);
-        if run(&mut fuzz).and_then(|()| run(&mut cargo_fuzz("cmin", target))).is_err() {
-            failed.push(target.as_str());
+    // All at once: jobs would wait for each other's.
+    run(&mut cargo_fuzz("build", &[]))?;
+    let queue = Mutex::new(chosen.into_iter());
+    let failed = Mutex::new(Vec::new());
+    let next = || queue.lock().ok()?.next();
+    let job = || {
+        while let Some(target) = next() {
+            match fuzz(target, seconds) {
+                Ok(said) => println!("{target}: {said}"),
+                Err(error) => {
+                    eprintln!("{target}: {}", error.message);
+                    failed.lock().map(|mut failed| failed.push(target.as_str())).unwrap_or_default();
+                }
+            }
         }
-    }
+    };
+    std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(job))));
+    let failed = failed.into_inner().unwrap_or_default();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
 }
 
-/// `cargo fuzz VERB TARGET --`
-fn cargo_fuzz(verb: &str, target: &str) -> Command {
+/// Runs a target, then minimises its corpus. What both print goes to a file in `target/fuzz`; the result says how much
+/// was run.
+fn fuzz(target: &str, seconds: u64) -> Result<String> {
+    let corpus = root().join("fuzz").join("corpus").join(target);
+    let seeds = seed(target, &root().join("fixtures"), &corpus)?;
+    let place = target_folder()?.join("fuzz");
+    fs::create_dir_all(&place).about(&place)?;
+    let place = place.join(format!("{target}.log"));
+    let log = fs::File::create(&place).about(&place)?;
+    let logged = |command: &mut Command| {
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().about(&place)?)
+            .stderr(log.try_clone().about(&place)?);
+        run(command).map_err(|error| Failure::from(format!("{}; see {}", error.message, place.display())))
+    };
+    let (time, memory) = (format!("-max_total_time={seconds}"), format!("-rss_limit_mb={MEGABYTES}"));
+    logged(&mut cargo_fuzz("run", &[target, "--", &time, &memory, "-timeout=10", "-print_final_stats=1"]))?;
+    let runs = runs(&fs::read_to_string(&place).about(&place)?);
+    logged(&mut cargo_fuzz("cmin", &[target]))?;
+    let kept = fs::read_dir(&corpus).about(&corpus)?.count();
+    Ok(format!("clean, {seconds} s, {runs} runs from {seeds} fixtures; {kept} inputs kept"))
+}
+
+/// How often libFuzzer says to have called the target.
+fn runs(log: &str) -> u64 {
+    let count = |line: &str| line.strip_prefix("stat::number_of_executed_units:")?.trim().parse().ok();
+    log.lines().find_map(count).unwrap_or(0)
+}
+
+/// `cargo fuzz VERB WORDS`
+fn cargo_fuzz(verb: &str, words: &[&str]) -> Command {
     let mut command = Command::new("cargo");
-    command.args(["+nightly", "fuzz", verb, target, "--"]);
+    command.args(["+nightly", "fuzz", verb]).args(words);
     // A C compiler that makes a constant of a function a global one (zstd has such) keeps saying that it leaves its scope.
     command.env("CFLAGS", "-fno-sanitize-address-use-after-scope");
     // The toolchain that runs this task must not be the one that builds the targets.
@@ -133,6 +171,12 @@ mod tests {
         let text = "[[bin]]\nname = \"gsd_read\"\npath = \"a.rs\"\n[[bin]]\nname = \"gsd_round_trip\"\npath = \"b.rs\"\n";
         assert_eq!(targets(text).unwrap(), ["gsd_read", "gsd_round_trip"]);
         assert!(targets("[package]\nname = \"x\"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_number_of_runs_is_libfuzzers() {
+        let log = "Done 17 runs in 1 second(s)\nstat::number_of_executed_units: 17\nstat::average_exec_per_sec:     8\n";
+        assert_eq!((runs(log), runs("")), (17, 0));
     }
 
     #[test]
