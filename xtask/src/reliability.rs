@@ -56,7 +56,8 @@ What exactly is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2]
 pub(crate) fn task(mut args: Args) -> Result {
     let count = args.number("--count")?.unwrap_or(COUNT);
     args.end()?;
-    let packages = || FORMATS.iter().flat_map(|format| ["--package", format.package]);
+    let names = || FORMATS.iter().map(|format| format.package).chain(["sciformats-cli"]);
+    let packages = || names().flat_map(|name| ["--package", name]);
     // Tests start examples as processes of their own.
     run(cargo().args(["build", "--examples", "--all-features"]).args(packages()))?;
     let mut command = cargo();

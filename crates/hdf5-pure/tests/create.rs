@@ -1,14 +1,22 @@
 //! What is left where the creation of a file is cut off.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
+
+#[path = "support/description.rs"]
+mod description;
+#[path = "support/recorded.rs"]
+mod recorded;
 
 use std::borrow::Cow;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hdf5_pure::{CreateOptions, Error, File, ReadAt, Result, Writer};
+use description::describe;
+use hdf5_pure::{Bound, CreateOptions, Durability, Error, File, ReadAt, Result, Writer};
+use recorded::Recorded;
 use sciformats_core::WriteAt;
 use sciformats_core::commit::kill::example;
+use sciformats_core::commit::replay::{Cuts, every_cut};
 
 /// A disk with room for so many bytes.
 struct Full {
@@ -75,6 +83,29 @@ fn a_full_disk_is_an_error_at_every_size() {
         );
     }
     println!("crash matrix: hdf5: files created: 60 full disks");
+}
+
+#[test]
+fn every_cut_of_a_creation_leaves_the_whole_file_or_none() {
+    let mut total = Cuts::default();
+    for bound in [Bound::Earliest, Bound::V18, Bound::V110] {
+        let disk = Recorded::new(Vec::new());
+        let options = CreateOptions::default().with_bound(bound);
+        let mut file = Writer::in_storage(Box::new(disk.clone()), &options).unwrap();
+        fill(&mut file).unwrap();
+        file.finish_with(Durability::Power).unwrap();
+        let whole = describe(&File::from_bytes(disk.bytes()).unwrap());
+        let mut found = 0;
+        total += every_cut(&[], &disk.take_steps(), |cut, bytes| match File::from_bytes(bytes.to_vec()) {
+            Ok(file) => {
+                found += 1;
+                assert_eq!(describe(&file), whole, "{bound:?}: {cut:?}");
+            }
+            Err(error) => assert!(matches!(error, Error::Malformed { .. }), "{bound:?}: {cut:?}: {error}"),
+        });
+        assert!(found > 0, "{bound:?}: the whole is one of them");
+    }
+    println!("crash matrix: hdf5: files created: {total}");
 }
 
 #[test]

@@ -44,7 +44,10 @@ impl Tree {
     /// Writes everything that is not written yet, and completes the file.
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
         let parts = self.write_new(&Counts::of_new(&self.objects))?;
-        self.superblock(parts.first().and_then(Option::as_ref))?;
+        let superblock = self.superblock(parts.first().and_then(Option::as_ref))?;
+        // Without it the file is none: it comes after all that it leads to.
+        self.output.settle(durability)?;
+        self.output.write(Address(0), &superblock)?;
         self.output.finish(durability)
     }
 
@@ -228,7 +231,7 @@ impl Tree {
         Ok(Some(at))
     }
 
-    fn superblock(&mut self, root: Option<&Parts>) -> Result<()> {
+    fn superblock(&mut self, root: Option<&Parts>) -> Result<Vec<u8>> {
         let Some(root) = root else { return Err(Error::usage("file", "has no root group")) };
         let bound = self.settings.bound;
         let rest = match bound.is_old() {
@@ -265,7 +268,7 @@ impl Tree {
         };
         let mut bytes = Vec::new();
         superblock.encode(&mut bytes);
-        self.output.write(Address(0), &bytes)
+        Ok(bytes)
     }
 }
 

@@ -295,11 +295,18 @@ impl Output {
         self.target.write_at(0, bytes)
     }
 
-    /// Completes the file: everything is written, it is exactly as long as was allocated, and a file takes its place.
+    /// Has everything arrive before what is written from now on, where the file is not one that takes its place at the end.
+    pub(crate) fn settle(&mut self, durability: Durability) -> Result<()> {
+        self.extend()?;
+        match &mut self.target {
+            Target::Other(storage) if durability == Durability::Power => storage.sync(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes a file that has [settled](Self::settle): it takes its place.
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
         self.flush()?;
-        let size = self.base.saturating_add(self.end);
-        self.target.set_size(size)?;
         match self.target {
             Target::File(replacement) => {
                 replacement.finish(durability)?;

@@ -76,10 +76,14 @@ impl Drop for Beside {
     }
 }
 
-/// Puts the new file in the place of one that may be there, which hands down who may read and write it.
+/// Puts the new file in the place of one that may be there, which hands down who may read and write it and gives way only
+/// after the new bytes are on the device: until then its own may be the only copy there is.
 fn put(new: &Path, output: &Path) -> io::Result<()> {
     if let Ok(metadata) = fs::metadata(output) {
         fs::set_permissions(new, metadata.permissions())?;
+        if fs::metadata(new)?.is_file() {
+            fs::File::options().read(true).write(true).open(new)?.sync_all()?;
+        }
     }
     fs::rename(new, output)
 }
