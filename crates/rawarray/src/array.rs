@@ -261,7 +261,7 @@ impl<T: Element> RawArray<T> {
     }
 
     fn writer(&self, options: &WriteOptions) -> Writer<'_> {
-        Writer::new(&self.dims[..]).metadata(&self.metadata).options(*options)
+        Writer::new(&self.dims[..]).with_metadata(&self.metadata).with_options(*options)
     }
 }
 
