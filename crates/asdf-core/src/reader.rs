@@ -492,7 +492,7 @@ impl<'a> Block<'a> {
             self.file.options.limits.memory("bytes of the decoded block", self.entry.header.data_size)?;
         let (storage, at) = (&*self.file.storage, self.entry.data_offset());
         if let Some(error) = self.compression().obstacle() {
-            return Err(codec::Problem::Unsupported(error).at(at));
+            return Err(codec::DecodeError::Unsupported(error).at(at));
         }
         let mut out = zeroed(size)?;
         let threads = self.file.options.thread_count();
@@ -501,11 +501,11 @@ impl<'a> Block<'a> {
             let decoded = pieces::overlapped(storage, at..at.saturating_add(self.entry.stored), |stored| {
                 codec::decode_stream(self.compression(), stored, &mut out)
             })?;
-            decoded.map_err(|problem| problem.at(at))?;
+            decoded.map_err(|error| error.at(at))?;
             return Ok(out);
         }
         codec::decode(self.compression(), &self.stored()?, &mut out, threads)
-            .map_err(|problem| problem.at(at))?;
+            .map_err(|error| error.at(at))?;
         Ok(out)
     }
 
