@@ -160,6 +160,17 @@ impl Asdf {
     }
 
     /// Where everything is.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("flux", NewArray::new(&[1.0f32, 2.0], &[2])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let block = &file.layout().blocks[0];
+    /// assert_eq!((block.data_size(), block.data_offset()), (8, block.offset + block.header.size()));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

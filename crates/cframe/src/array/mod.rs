@@ -226,6 +226,15 @@ impl Array {
     }
 
     /// The shape of a chunk.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let pressure = Array::new(&ArrayParams::of::<f64>(&[500, 1000])?.with_chunks(&[250, 1000]).with_blocks(&[25, 100]))?;
+    /// assert_eq!((pressure.chunk_shape(), pressure.block_shape()), (&[250, 1000][..], &[25, 100][..]));
+    /// assert_eq!((pressure.len(), pressure.typesize(), pressure.dtype()), (500_000, 8, Some("<f8")));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn chunk_shape(&self) -> &[u32] {
         &self.b2nd.chunks
     }
