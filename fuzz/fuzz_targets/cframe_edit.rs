@@ -1,7 +1,7 @@
 //! A frame of any bytes is changed where that is possible; what is written then opens, and holds the change.
 #![no_main]
 
-use cframe::{Limits, Options, SChunk, Threads};
+use cframe::{Limits, OpenOptions, SChunk};
 use libfuzzer_sys::fuzz_target;
 use sciformats_fuzz::bounded;
 
@@ -10,12 +10,12 @@ const LARGEST: u32 = 1 << 16;
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default().with_memory(2 << 20).with_items(1 << 12);
-    let options = Options::default().with_limits(limits).with_threads(Threads::One);
+    let options = OpenOptions::default().with_limits(limits).with_threads(1);
     let file = data.to_vec();
     bounded(8 * data.len(), || edit(file, &options));
 });
 
-fn edit(file: Vec<u8>, options: &Options) {
+fn edit(file: Vec<u8>, options: &OpenOptions) {
     let Ok(mut schunk) = SChunk::from_bytes_with(file, options) else { return };
     if schunk.typesize() > LARGEST {
         return;

@@ -1,13 +1,13 @@
 //! Everything that can be asked of a frame, of any bytes.
 #![no_main]
 
-use cframe::{Array, Frame, Limits, Options, Range, SChunk, Slab, Threads};
+use cframe::{Array, Frame, Limits, OpenOptions, Range, SChunk, Slab};
 use libfuzzer_sys::fuzz_target;
 use sciformats_fuzz::bounded;
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default().with_memory(2 << 20).with_items(1 << 12);
-    let options = Options::default().with_limits(limits).with_threads(Threads::One);
+    let options = OpenOptions::default().with_limits(limits).with_threads(1);
     let file = data.to_vec();
     let again = data.to_vec();
     bounded(2 * data.len(), || {
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     });
 });
 
-fn walk(file: Vec<u8>, options: &Options) {
+fn walk(file: Vec<u8>, options: &OpenOptions) {
     let Ok(frame) = Frame::from_storage(file, 0, options) else { return };
     let names: Vec<String> = frame.vlmeta_names().map(str::to_owned).collect();
     names.iter().for_each(|name| drop(frame.vlmeta(name)));
@@ -39,7 +39,7 @@ fn walk(file: Vec<u8>, options: &Options) {
 }
 
 /// The same bytes as an array.
-fn array(file: Vec<u8>, options: &Options) {
+fn array(file: Vec<u8>, options: &OpenOptions) {
     let Ok(array) = SChunk::from_bytes_with(file, options).and_then(Array::from_schunk) else { return };
     let _ = array.element();
     let ranges: Vec<Range> = array.shape().iter().map(|&n| Range::new(n / 2, n.min(1))).collect();

@@ -17,12 +17,12 @@ fuzz_target!(|data: &[u8]| {
         .map(|(filter, _)| filter)
         .collect();
     let params = Params::new(typesize.into())
-        .codec(CODECS[usize::from(codec) % 5])
-        .level(level % 8)
-        .filters(&list)
+        .with_codec(CODECS[usize::from(codec) % 5])
+        .with_level(level % 8)
+        .with_filters(&list)
         .expect("four at most")
-        .blocksize(u32::from(blocksize) * 8)
-        .dictionary(filters & 0x10 != 0)
+        .with_blocksize(u32::from(blocksize) * 8)
+        .with_dictionary(filters & 0x10 != 0)
         .split(if filters & 0x20 == 0 { Split::Auto } else { Split::Always });
     if typesize == 0 {
         assert!(cframe::compress(rest, &params).is_err());

@@ -39,7 +39,7 @@ fn run(input: &Input) {
     let metadata = if encoding == Encoding::Leb128 { &[] } else { &input.metadata[..] };
     let order = if input.big { ByteOrder::Big } else { ByteOrder::Little };
     let options = WriteOptions::default().with_byte_order(order).with_encoding(encoding);
-    let writer = Writer::new(&dims[..]).metadata(metadata).options(options);
+    let writer = Writer::new(&dims[..]).with_metadata(metadata).with_options(options);
     let file = writer.encode_bytes(element, &bytes).expect("the bytes are the array's");
     is(&file, element, &dims, &bytes, metadata);
     if encoding == Encoding::Raw {

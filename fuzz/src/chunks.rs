@@ -1,13 +1,13 @@
 //! Chunks of Blosc2 around a payload that comes from the fuzzer.
 
-use cframe::{Codec, Filter, Limits, Options, Params, Threads};
+use cframe::{Codec, Filter, Limits, OpenOptions, Params};
 
 use crate::bounded;
 
 /// Little memory, one thread.
 #[must_use]
-pub fn options() -> Options {
-    Options::default().with_limits(Limits::default().with_memory(2 << 20)).with_threads(Threads::One)
+pub fn options() -> OpenOptions {
+    OpenOptions::default().with_limits(Limits::default().with_memory(2 << 20)).with_threads(1)
 }
 
 /// A chunk of one unsplit block of one stream, which decodes to `nbytes` bytes if the payload is right.
@@ -55,8 +55,8 @@ pub fn codec(codec: Codec, data: &[u8]) {
     // The highest level of zstd takes long.
     let level = level % 9 + u8::from(codec != Codec::Zstd);
     let filter = if high & 1 == 0 { Filter::NONE } else { Filter::SHUFFLE };
-    let params = Params::new(u32::from(low % 17) + 1).codec(codec).level(level);
-    let params = params.filters(&[filter]).expect("one");
+    let params = Params::new(u32::from(low % 17) + 1).with_codec(codec).with_level(level);
+    let params = params.with_filters(&[filter]).expect("one");
     // Data that repeats has long matches.
     for data in [payload.to_vec(), payload.repeat(1 + usize::from(low) / 8)] {
         let Ok(chunk) = cframe::compress_with(&data, &params, &options()) else { return };

@@ -3,7 +3,7 @@
     asdf_peer.py write DIR     write the matrix of files
     asdf_peer.py check DIR     read the files that the Rust side wrote, and compare every value
 
-The contents are formulas, written down here and in crates/asdf-core/examples/conformance.rs.
+The contents are formulas, written down here and in the example `asdf_conformance`.
 """
 
 import datetime

@@ -1,6 +1,6 @@
 """Elements of existing files: we edit what h5py wrote, h5py edits it again, and each follows the other's writer.
 
-    hdf5_data_conform.py PROGRAM DIR   PROGRAM is our side, the example `conformance` of hdf5-pure; DIR is for files
+    hdf5_data_conform.py PROGRAM DIR   PROGRAM is our side, the example `hdf5_conformance` of hdf5-pure; DIR is for files
 
 A check is a line of JSON, as everywhere in the conformance run. What kills do to files of h5py is printed for comparison
 on stderr, and fails nothing.

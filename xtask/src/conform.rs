@@ -1,6 +1,6 @@
 //! The conformance run: our program and an independent one write files for each other.
 //!
-//! For a format F, `examples/conformance.rs` of its crate is our side and `xtask/python/F_peer.py` the other. Both
+//! For a format F, the example `F_conformance` of its crate is our side and `xtask/python/F_peer.py` the other. Both
 //! understand `write DIR` and `check DIR`, and print a line `{"case":"GROUP: detail",…}` for each check. Where the peer
 //! leaves a content manifest `NAME.jsonl` beside a file, the output of `sciformats manifest NAME` must agree with it.
 //! Scripts `F_PART_conform.py` are given our example and a folder, call it as they need, and print such lines too.
@@ -78,7 +78,8 @@ fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
         fs::create_dir_all(folder).about(folder)?;
     }
     let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
-    let example = build(&["--package", format.package, "--example", "conformance"], "conformance", &place)?;
+    let name = format.example();
+    let example = build(&["--package", format.package, "--example", &name], &name, &place)?;
     let peer = || python.script(&format.script("peer"));
 
     if format.writes {
@@ -184,8 +185,8 @@ fn read_line(line: &str) -> Line {
     Line::Check(Check { case: case.to_owned(), way: way.flatten(), outcome })
 }
 
-/// Builds one target with the profile `conform` and copies it into `place`: a later build of the same name (each
-/// format has an example `conformance`) must not change the program under test.
+/// Builds one target with the profile `conform` and copies it into `place`: a later build must not change the program
+/// under test.
 pub(crate) fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf> {
     let mut command = cargo();
     command

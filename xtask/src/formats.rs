@@ -27,6 +27,11 @@ pub(crate) const FORMATS: &[Format] = &[
 ];
 
 impl Format {
+    /// The example of its crate that is our side of the conformance run.
+    pub(crate) fn example(self) -> String {
+        format!("{}_conformance", self.name)
+    }
+
     /// `xtask/python/NAME_PART.py`
     pub(crate) fn script(self, part: &str) -> PathBuf {
         root().join("xtask").join("python").join(format!("{}_{part}.py", self.name))

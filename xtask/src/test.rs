@@ -7,10 +7,10 @@ use crate::args::Args;
 use crate::counts::Counts;
 use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder};
 
-/// Examples that other tasks and tests run, with arguments. Every other example runs without any, and quickly.
+/// Examples that tests run, with arguments, beside those of the conformance run. Every other example runs without any, and
+/// quickly.
 const RUN_ELSEWHERE: &[&str] = &[
     "appends_until_killed",
-    "conformance",
     "edit_until_killed",
     "fills_a_part",
     "keeps_creating",
@@ -106,14 +106,14 @@ impl Successes {
     }
 }
 
-/// Builds the examples of each package (one package at a time: names may be the same in two of them), and runs
-/// those that need no arguments, in an empty folder.
+/// Runs the examples of each package that need no arguments, in an empty folder.
 fn examples() -> Result<Counts> {
     let mut counts = Counts::default();
     let place = target_folder()?.join("examples-run");
     for (package, names) in examples_by_package()? {
-        run(cargo().args(["build", "--examples", "--all-features", "--package", &package]))?;
-        for name in names.iter().filter(|name| !RUN_ELSEWHERE.contains(&name.as_str())) {
+        let runs_here =
+            |name: &&String| !RUN_ELSEWHERE.contains(&name.as_str()) && !name.ends_with("_conformance");
+        for name in names.iter().filter(runs_here) {
             if place.exists() {
                 std::fs::remove_dir_all(&place).about(&place)?;
             }

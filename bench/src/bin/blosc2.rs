@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use blosc2_pure_rs as pure;
-use cframe::{Array, ArrayParams, Codec, Filter, Frame, Options, Params, Range, SChunk, Slab, Threads};
+use cframe::{Array, ArrayParams, Codec, Filter, Frame, OpenOptions, Params, Range, SChunk, Slab};
 use harness::{Bench, Case, Outcome, Watch};
 
 const C: &str = "c-blosc2";
@@ -142,13 +142,12 @@ impl Job {
     }
 
     fn params(self) -> Outcome<Params> {
-        let params = Params::new(self.typesize).codec(self.codec.1).level(self.level);
-        Ok(params.filters(&[self.filter.1])?)
+        let params = Params::new(self.typesize).with_codec(self.codec.1).with_level(self.level);
+        Ok(params.with_filters(&[self.filter.1])?)
     }
 
-    fn options(self) -> Options {
-        let threads = if self.threads == 1 { Threads::One } else { Threads::Pool };
-        Options::default().with_threads(threads)
+    fn options(self) -> OpenOptions {
+        OpenOptions::default().with_threads(self.threads)
     }
 
     fn data(self, folder: &Path) -> Outcome<Vec<u8>> {
@@ -306,7 +305,7 @@ fn kernels(mut bench: Bench, size: usize) -> Bench {
 }
 
 fn prepare_frame(folder: &Path) -> Outcome {
-    let mut schunk = SChunk::create(folder.join("many.b2frame"), Params::new(4).codec(Codec::Lz4));
+    let mut schunk = SChunk::create(folder.join("many.b2frame"), Params::new(4).with_codec(Codec::Lz4));
     for index in 0..CHUNKS {
         let word = |i: usize| (index as u32).wrapping_mul(i as u32 + 1).to_le_bytes();
         schunk.append(&(0..CHUNK / 4).flat_map(word).collect::<Vec<u8>>())?;
@@ -372,7 +371,7 @@ fn row(round: u64) -> Part {
 
 /// With one thread, as the C library reads unless it is told otherwise.
 fn slices(folder: &Path, watch: &mut Watch, part: fn(u64) -> Part) -> Outcome {
-    let options = Options::default().with_threads(Threads::One);
+    let options = OpenOptions::default().with_threads(1);
     let array = Array::open_with(folder.join("array.b2nd"), &options)?;
     for round in 0..READS {
         let (start, count) = part(round);

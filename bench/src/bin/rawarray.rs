@@ -81,7 +81,7 @@ fn kept<R>(make: fn() -> Vec<f32>, work: impl FnOnce(&mut Vec<f32>) -> R) -> R {
 fn prepare(folder: &Path, order: ByteOrder) -> Outcome {
     let values = values();
     let options = WriteOptions::default().with_byte_order(order);
-    Writer::new(&DIMS[..]).options(options).write(folder.join("array.ra"), &values)?;
+    Writer::new(&DIMS[..]).with_options(options).write(folder.join("array.ra"), &values)?;
     // What NumPy reads: the elements alone.
     let bytes = Reader::open(folder.join("array.ra"))?;
     let start = 48 + 8 * DIMS.len();
@@ -173,7 +173,7 @@ fn stream(folder: &Path, watch: &mut Watch) -> Outcome {
 fn prepare_rows(folder: &Path) -> Outcome {
     prepare(folder, ByteOrder::Little)?;
     let durable = WriteOptions::default().with_durability(Durability::Power);
-    Ok(Writer::new(&DIMS[..]).options(durable).write(folder.join("rows.ra"), &values())?)
+    Ok(Writer::new(&DIMS[..]).with_options(durable).write(folder.join("rows.ra"), &values())?)
 }
 
 /// What NumPy has for it is writing everything anew.

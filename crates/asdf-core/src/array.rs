@@ -87,7 +87,7 @@ impl<'a> Array<'a> {
     /// What the tree says of it.
     ///
     /// ```
-    /// use asdf_core::model::ndarray::Source;
+    /// use asdf_core::structure::Source;
     ///
     /// # let mut document = asdf_core::Document::new();
     /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;

@@ -15,14 +15,14 @@ mod core_types;
 mod document;
 mod element;
 mod explode;
-pub mod model;
+mod model;
 mod new_array;
 mod options;
 mod parallel;
 mod pieces;
 mod provenance;
 mod reader;
-pub mod spec;
+mod spec;
 mod stream;
 mod tables;
 mod update;
@@ -41,13 +41,21 @@ pub use provenance::{Extension, HistoryEntry, Software};
 pub use reader::{Asdf, Block, Checksum};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::Durability;
-pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab};
+pub use sciformats_core::{Error, Fault, Limits, Range, ReadAt, Result, Slab};
 pub use spec::header_line::Version;
 pub use stream::StreamWriter;
 pub use tables::{Column, ExternalArray, Table};
 pub use update::Update;
 pub use verify::Finding;
 pub use yaml::{NodeId, Tree};
+
+/// The structures of the format, as they are stored.
+pub mod structure {
+    pub use crate::model::layout::{BlockEntry, IndexState, Layout};
+    pub use crate::model::ndarray::{Mask, NdArray, Source};
+    pub use crate::spec::block_header::{BlockHeader, Label};
+    pub use crate::spec::header_line::Header;
+}
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

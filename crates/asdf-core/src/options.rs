@@ -97,13 +97,13 @@ impl OpenOptions {
 /// How files are written.
 ///
 /// ```
-/// use asdf_core::Document;
+/// use asdf_core::{Asdf, Document, WriteOptions};
 ///
 /// let mut document = Document::new();
-/// let options = document.options_mut();
-/// options.checksums = false; // faster, but a flipped bit will go unnoticed
-/// options.tree_padding = Some(1 << 16); // the tree will grow
-/// assert_eq!(document.options().block_padding, 0);
+/// // Faster, but a flipped bit will go unnoticed; and the tree will grow.
+/// *document.options_mut() = WriteOptions::default().with_checksums(false).with_tree_padding(1 << 16);
+/// assert!(document.to_bytes()?.len() > 1 << 16);
+/// # Ok::<(), asdf_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -134,6 +134,44 @@ impl Default for WriteOptions {
             threads: 0,
             durability: Durability::Process,
         }
+    }
+}
+
+impl WriteOptions {
+    /// The same, with an MD5 of each block or without.
+    #[must_use]
+    pub fn with_checksums(self, checksums: bool) -> Self {
+        Self { checksums, ..self }
+    }
+
+    /// The same, with a block index or without.
+    #[must_use]
+    pub fn with_index(self, index: bool) -> Self {
+        Self { index, ..self }
+    }
+
+    /// The same with so many bytes kept free behind the tree; `None` for the default.
+    #[must_use]
+    pub fn with_tree_padding(self, tree_padding: impl Into<Option<u64>>) -> Self {
+        Self { tree_padding: tree_padding.into(), ..self }
+    }
+
+    /// The same with so many bytes kept free in each block.
+    #[must_use]
+    pub fn with_block_padding(self, block_padding: u64) -> Self {
+        Self { block_padding, ..self }
+    }
+
+    /// The same with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same with another durability.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 }
 

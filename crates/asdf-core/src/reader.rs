@@ -160,6 +160,17 @@ impl Asdf {
     }
 
     /// Where everything is.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("flux", NewArray::new(&[1.0f32, 2.0], &[2])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let block = &file.layout().blocks[0];
+    /// assert_eq!((block.data_size(), block.data_offset()), (8, block.offset + block.header.size()));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -492,7 +503,7 @@ impl<'a> Block<'a> {
             self.file.options.limits.memory("bytes of the decoded block", self.entry.header.data_size)?;
         let (storage, at) = (&*self.file.storage, self.entry.data_offset());
         if let Some(error) = self.compression().obstacle() {
-            return Err(codec::Problem::Unsupported(error).at(at));
+            return Err(codec::DecodeError::Unsupported(error).at(at));
         }
         let mut out = zeroed(size)?;
         let threads = self.file.options.thread_count();
@@ -501,11 +512,11 @@ impl<'a> Block<'a> {
             let decoded = pieces::overlapped(storage, at..at.saturating_add(self.entry.stored), |stored| {
                 codec::decode_stream(self.compression(), stored, &mut out)
             })?;
-            decoded.map_err(|problem| problem.at(at))?;
+            decoded.map_err(|error| error.at(at))?;
             return Ok(out);
         }
         codec::decode(self.compression(), &self.stored()?, &mut out, threads)
-            .map_err(|problem| problem.at(at))?;
+            .map_err(|error| error.at(at))?;
         Ok(out)
     }
 

@@ -8,7 +8,7 @@
     clippy::print_stdout
 )]
 
-use asdf_core::model::layout::IndexState;
+use asdf_core::structure::IndexState;
 use asdf_core::*;
 use sciformats_core::ReadAt;
 use sciformats_core::commit::replay;

@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use asdf_core::model::layout::IndexState;
+use asdf_core::structure::IndexState;
 use asdf_core::{Asdf, Document, External, Limits, OpenOptions, Result, Tree};
 
 fn fixtures(folder: &str) -> Vec<PathBuf> {

@@ -12,8 +12,8 @@ use crate::spec::chunk_header::MAX_NBYTES;
 /// ```
 /// use cframe::{Array, ArrayParams, Codec, Filter, Params};
 ///
-/// let small = Params::new(8).codec(Codec::Zlib).level(9).filters(&[Filter::BITSHUFFLE])?;
-/// let params = ArrayParams::of::<f64>(&[1000, 1000])?.chunks(&[250, 1000]).blocks(&[25, 100]).params(small);
+/// let small = Params::new(8).with_codec(Codec::Zlib).with_level(9).with_filters(&[Filter::BITSHUFFLE])?;
+/// let params = ArrayParams::of::<f64>(&[1000, 1000])?.with_chunks(&[250, 1000]).with_blocks(&[25, 100]).with_params(small);
 /// let pressure = Array::new(&params)?;
 /// assert_eq!((pressure.chunk_shape(), pressure.block_shape()), (&[250, 1000][..], &[25, 100][..]));
 /// # Ok::<(), cframe::Error>(())
@@ -71,19 +71,19 @@ impl ArrayParams {
 
     /// Another shape of the chunks than the one that is chosen.
     #[must_use]
-    pub fn chunks(self, chunks: &[u32]) -> Self {
+    pub fn with_chunks(self, chunks: &[u32]) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
     /// Another shape of the blocks than the one that is chosen.
     #[must_use]
-    pub fn blocks(self, blocks: &[u32]) -> Self {
+    pub fn with_blocks(self, blocks: &[u32]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
     /// How chunks are compressed; the type size stays that of the element type.
     #[must_use]
-    pub fn params(self, params: Params) -> Self {
+    pub fn with_params(self, params: Params) -> Self {
         let typesize = self.params.typesize;
         Self { params: Params { typesize, ..params }, ..self }
     }

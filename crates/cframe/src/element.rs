@@ -121,6 +121,16 @@ impl Array {
 
     /// Lengthens the array along `axis` by numbers: whole rows of that axis, in C order.
     ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let mut position = Array::new(&ArrayParams::of::<f32>(&[0, 3])?)?;
+    /// position.append(0, &[0.0f32, 0.5, 1.0])?;
+    /// position.append(0, &[2.0f32; 6])?; // two rows more
+    /// assert_eq!(position.shape(), [3, 3]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`append_bytes`](Self::append_bytes); `Usage` if the elements are of another type.
     pub fn append<T: Element>(&mut self, axis: usize, values: &[T]) -> Result<()> {

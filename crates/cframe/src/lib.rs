@@ -14,7 +14,7 @@
 //! use cframe::{Array, ArrayParams, Codec, Params, Range, SChunk, Slab};
 //!
 //! // Write.
-//! let params = ArrayParams::new(&[1000, 1000], "<i4")?.params(Params::new(4).codec(Codec::Zlib).level(4));
+//! let params = ArrayParams::new(&[1000, 1000], "<i4")?.with_params(Params::new(4).with_codec(Codec::Zlib).with_level(4));
 //! let mut array = Array::new(&params)?;
 //! let row: Vec<u8> = (0..1000i32).flat_map(i32::to_le_bytes).collect();
 //! array.write_slab_bytes(&Slab::new(&[1000, 1000], [Range::new(500, 1), Range::all(1000)])?, &row)?;
@@ -29,7 +29,7 @@
 //!
 //! | feature | default | what it adds |
 //! |---|---|---|
-//! | `parallel` | yes | blocks are coded by rayon's current pool; [`Threads::One`] turns it off |
+//! | `parallel` | yes | blocks are coded by rayon's current pool; see [`OpenOptions::threads`] |
 //! | `zstd` | yes | the codec zstd, through the C library |
 //! | `ndarray` | no | arrays from and into those of `ndarray` |
 //! | `ruzstd` | no | the codec zstd in Rust, for reading, where `zstd` is off |
@@ -53,8 +53,7 @@ pub use model::chunk::Chunk;
 pub use model::compress::MAX_OVERHEAD;
 pub use model::dtype::{DType, Field, Kind};
 pub use model::frame::Frame;
-pub use model::options::Options;
-pub use model::parallel::Threads;
+pub use model::options::OpenOptions;
 pub use model::params::{Params, Split};
 pub use model::schunk::SChunk;
 pub use repack::Repack;
@@ -73,7 +72,7 @@ use model::chunk::PLAIN;
 /// use cframe::{Codec, Params};
 ///
 /// let temperature: Vec<u8> = (0..10_000).flat_map(|hour| (280.0 + (hour % 24) as f32).to_le_bytes()).collect();
-/// let chunk = cframe::compress(&temperature, &Params::new(4).codec(Codec::Zlib))?;
+/// let chunk = cframe::compress(&temperature, &Params::new(4).with_codec(Codec::Zlib))?;
 /// assert!(chunk.len() < temperature.len() / 20);
 /// assert_eq!(cframe::decompress(&chunk)?, temperature);
 /// # Ok::<(), cframe::Error>(())
@@ -89,9 +88,9 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
 /// As [`compress`], with threads, and codecs and filters of the caller's.
 ///
 /// ```
-/// use cframe::{Options, Params, Threads};
+/// use cframe::{OpenOptions, Params};
 ///
-/// let options = Options::default().with_threads(Threads::One);
+/// let options = OpenOptions::default().with_threads(1);
 /// let chunk = cframe::compress_with(&[7; 100_000], &Params::new(4), &options)?;
 /// assert_eq!(chunk, cframe::compress(&[7; 100_000], &Params::new(4))?);
 /// # Ok::<(), cframe::Error>(())
@@ -99,7 +98,7 @@ pub fn compress(data: &[u8], params: &Params) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`compress`].
-pub fn compress_with(data: &[u8], params: &Params, options: &Options) -> Result<Vec<u8>> {
+pub fn compress_with(data: &[u8], params: &Params, options: &OpenOptions) -> Result<Vec<u8>> {
     model::compress::compress(data, params, &options.context())
 }
 
@@ -107,18 +106,18 @@ pub fn compress_with(data: &[u8], params: &Params, options: &Options) -> Result<
 /// size of the chunk. Bytes behind it may change.
 ///
 /// ```
-/// use cframe::{MAX_OVERHEAD, Options, Params};
+/// use cframe::{MAX_OVERHEAD, OpenOptions, Params};
 ///
 /// let temperature = [21u8; 4000];
 /// let mut out = vec![0; temperature.len() + MAX_OVERHEAD]; // serves for many chunks
-/// let size = cframe::compress_into(&temperature, &Params::new(4), &Options::default(), &mut out)?;
+/// let size = cframe::compress_into(&temperature, &Params::new(4), &OpenOptions::default(), &mut out)?;
 /// assert_eq!(cframe::decompress(&out[..size])?, temperature);
 /// # Ok::<(), cframe::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`compress`]; `Usage` if `out` is shorter.
-pub fn compress_into(data: &[u8], params: &Params, options: &Options, out: &mut [u8]) -> Result<usize> {
+pub fn compress_into(data: &[u8], params: &Params, options: &OpenOptions, out: &mut [u8]) -> Result<usize> {
     model::compress::compress_into(data, params, &options.context(), out)
 }
 
@@ -140,17 +139,17 @@ pub fn decompress(chunk: &[u8]) -> Result<Vec<u8>> {
 /// As [`decompress`], with limits, threads, and codecs and filters of the caller's.
 ///
 /// ```
-/// use cframe::{Error, Limits, Options, Params};
+/// use cframe::{Error, Limits, OpenOptions, Params};
 ///
 /// let chunk = cframe::compress(&[0; 1_000_000], &Params::new(4))?;
-/// let options = Options::default().with_limits(Limits::default().with_memory(1000));
+/// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1000));
 /// assert!(matches!(cframe::decompress_with(&chunk, &options), Err(Error::LimitExceeded { .. })));
 /// # Ok::<(), cframe::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`decompress`].
-pub fn decompress_with(chunk: &[u8], options: &Options) -> Result<Vec<u8>> {
+pub fn decompress_with(chunk: &[u8], options: &OpenOptions) -> Result<Vec<u8>> {
     let context = options.context();
     model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode()
 }
@@ -158,18 +157,18 @@ pub fn decompress_with(chunk: &[u8], options: &Options) -> Result<Vec<u8>> {
 /// As [`decompress_with`], into `out`, which is as long as the decoded data.
 ///
 /// ```
-/// use cframe::{Chunk, Options};
+/// use cframe::{Chunk, OpenOptions};
 ///
 /// let chunk = cframe::compress(b"a week in May", &cframe::Params::new(1))?;
 /// let mut out = vec![0; Chunk::new(&chunk)?.nbytes()];
-/// cframe::decompress_into(&chunk, &Options::default(), &mut out)?;
+/// cframe::decompress_into(&chunk, &OpenOptions::default(), &mut out)?;
 /// assert_eq!(out, b"a week in May");
 /// # Ok::<(), cframe::Error>(())
 /// ```
 ///
 /// # Errors
 /// Those of [`Chunk::new`] and [`Chunk::decode_into`].
-pub fn decompress_into(chunk: &[u8], options: &Options, out: &mut [u8]) -> Result<()> {
+pub fn decompress_into(chunk: &[u8], options: &OpenOptions, out: &mut [u8]) -> Result<()> {
     let context = options.context();
     model::chunk::Chunk::open(model::source::Source::bytes(chunk), &context)?.decode_into(out)
 }

@@ -25,7 +25,7 @@ impl Array {
         params: Params,
     ) -> Result<Self> {
         let shape: Vec<u64> = values.shape().iter().map(|&n| n as u64).collect();
-        let mut array = Self::new(&ArrayParams::of::<T>(&shape)?.params(params))?;
+        let mut array = Self::new(&ArrayParams::of::<T>(&shape)?.with_params(params))?;
         array.write_ndarray(&Slab::all(&shape)?, values)?;
         Ok(array)
     }

@@ -18,8 +18,8 @@ use crate::spec::chunk_header::Special;
 /// ```no_run
 /// use cframe::{Codec, Filter, Params, Repack};
 ///
-/// let params = Params::new(4).codec(Codec::Zstd).level(9).filters(&[Filter::BITSHUFFLE])?;
-/// Repack::new().params(params).run("fast.b2nd", "small.b2nd")?;
+/// let params = Params::new(4).with_codec(Codec::Zstd).with_level(9).with_filters(&[Filter::BITSHUFFLE])?;
+/// Repack::new().with_params(params).run("fast.b2nd", "small.b2nd")?;
 /// # Ok::<(), cframe::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -60,30 +60,30 @@ impl Repack {
     /// # let mut schunk = SChunk::create(&from, Params::new(4));
     /// # schunk.append(&[21; 4000])?;
     /// # schunk.commit()?;
-    /// Repack::new().params(Params::new(4).codec(Codec::Zlib).level(9)).run(&from, &to)?;
+    /// Repack::new().with_params(Params::new(4).with_codec(Codec::Zlib).with_level(9)).run(&from, &to)?;
     /// assert_eq!(Frame::open(&to)?.codec(), Codec::Zlib);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     #[must_use]
-    pub fn params(self, params: Params) -> Self {
+    pub fn with_params(self, params: Params) -> Self {
         Self { params: Some(params), ..self }
     }
 
     /// Another size of the chunks, in bytes, for frames that are no arrays; rounded down to whole items.
     #[must_use]
-    pub fn chunk_bytes(self, bytes: u32) -> Self {
+    pub fn with_chunk_bytes(self, bytes: u32) -> Self {
         Self { chunk_bytes: Some(bytes), ..self }
     }
 
     /// Another shape of the chunks of an array.
     #[must_use]
-    pub fn chunks(self, chunks: &[u32]) -> Self {
+    pub fn with_chunks(self, chunks: &[u32]) -> Self {
         Self { chunks: Some(chunks.into()), ..self }
     }
 
     /// Another shape of the blocks of an array.
     #[must_use]
-    pub fn blocks(self, blocks: &[u32]) -> Self {
+    pub fn with_blocks(self, blocks: &[u32]) -> Self {
         Self { blocks: Some(blocks.into()), ..self }
     }
 
@@ -97,12 +97,12 @@ impl Repack {
     /// # let mut schunk = SChunk::create(&from, Params::new(4));
     /// # schunk.append(&[21; 4000])?;
     /// # schunk.commit()?;
-    /// Repack::new().sparse(true).run(&from, &to)?;
+    /// Repack::new().with_sparse(true).run(&from, &to)?;
     /// assert_eq!(Frame::open(&to)?.frame_type(), FrameType::Sparse);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     #[must_use]
-    pub fn sparse(self, sparse: bool) -> Self {
+    pub fn with_sparse(self, sparse: bool) -> Self {
         Self { sparse: Some(sparse), ..self }
     }
 
@@ -114,11 +114,11 @@ impl Repack {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (from, to) = (folder.path().join("rows.b2nd"), folder.path().join("columns.b2nd"));
-    /// let mut array = Array::create(&from, &ArrayParams::of::<f32>(&[100, 100])?.chunks(&[1, 100]))?;
+    /// let mut array = Array::create(&from, &ArrayParams::of::<f32>(&[100, 100])?.with_chunks(&[1, 100]))?;
     /// array.write_slab(&Slab::all(&[100, 100])?, &[281.5f32; 10_000])?;
     /// array.commit()?;
     ///
-    /// Repack::new().chunks(&[100, 10]).blocks(&[100, 1]).run(&from, &to)?;
+    /// Repack::new().with_chunks(&[100, 10]).with_blocks(&[100, 1]).run(&from, &to)?;
     /// assert_eq!(Array::open(&to)?.chunk_shape(), [100, 10]);
     /// assert_eq!(Array::open(&to)?.read_bytes()?, array.read_bytes()?);
     /// # Ok::<(), cframe::Error>(())
@@ -139,7 +139,7 @@ impl Repack {
     /// # let to = folder.path().join("frames.b2frame");
     /// let mut schunk = SChunk::new(Params::new(4));
     /// schunk.append(&[21; 4000])?;
-    /// Repack::new().chunk_bytes(1000).frame(Frame::from_bytes(schunk.to_bytes()?)?, &to)?;
+    /// Repack::new().with_chunk_bytes(1000).frame(Frame::from_bytes(schunk.to_bytes()?)?, &to)?;
     /// assert_eq!(Frame::open(&to)?.chunks(), 4);
     /// # Ok::<(), cframe::Error>(())
     /// ```
@@ -222,10 +222,10 @@ impl Repack {
         let shape = from.shape().to_vec();
         let dtype = from.dtype().map_or_else(|| format!("|V{}", from.typesize()), str::to_owned);
         let mut spec =
-            ArrayParams::raw(&shape, &dtype, from.typesize()).params(self.params_for(from.schunk()));
-        spec = spec.chunks(self.chunks.as_deref().unwrap_or(from.chunk_shape()));
+            ArrayParams::raw(&shape, &dtype, from.typesize()).with_params(self.params_for(from.schunk()));
+        spec = spec.with_chunks(self.chunks.as_deref().unwrap_or(from.chunk_shape()));
         spec = match &self.blocks {
-            Some(blocks) => spec.blocks(blocks),
+            Some(blocks) => spec.with_blocks(blocks),
             None => spec,
         };
         let mut out = Array::over(target(spec.params), &spec)?;

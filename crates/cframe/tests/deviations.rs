@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
 
 use cframe::{
-    Array, ArrayParams, Chunk, ChunkPlace, ChunkSize, Codec, DType, Filter, Frame, Kind, Options, Params,
+    Array, ArrayParams, Chunk, ChunkPlace, ChunkSize, Codec, DType, Filter, Frame, Kind, OpenOptions, Params,
     SChunk, Slab, Special, Split, compress, decompress,
 };
 
@@ -33,12 +33,15 @@ fn parts_of_a_chunk_with_delta_decode_the_first_block_first() {
     for filters in
         [&[Filter::DELTA][..], &[Filter::DELTA, Filter::SHUFFLE], &[Filter::SHUFFLE, Filter::DELTA]]
     {
-        let params = Params::new(4).filters(filters).unwrap().blocksize(512);
+        let params = Params::new(4).with_filters(filters).unwrap().with_blocksize(512);
         parts(&compress(&data, &params).unwrap(), &data);
     }
-    let filters = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
-    let spec =
-        ArrayParams::new(&[50, 100], "<i4").unwrap().chunks(&[50, 100]).blocks(&[5, 20]).params(filters);
+    let filters = Params::new(4).with_filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+    let spec = ArrayParams::new(&[50, 100], "<i4")
+        .unwrap()
+        .with_chunks(&[50, 100])
+        .with_blocks(&[5, 20])
+        .with_params(filters);
     let mut array = Array::new(&spec).unwrap();
     array.write_slab_bytes(&Slab::all(&[50, 100]).unwrap(), &data).unwrap();
     let slab = Slab::new(&[50, 100], [(40..41).into(), (90..95).into()]).unwrap();
@@ -52,7 +55,12 @@ fn parts_of_a_chunk_with_a_dictionary_load_it() {
         if codec == Codec::Zstd && !cfg!(feature = "zstd") {
             continue;
         }
-        let params = Params::new(1).codec(codec).filters(&[]).unwrap().blocksize(2000).dictionary(true);
+        let params = Params::new(1)
+            .with_codec(codec)
+            .with_filters(&[])
+            .unwrap()
+            .with_blocksize(2000)
+            .with_dictionary(true);
         let chunk = compress(&text, &params).unwrap();
         assert!(Chunk::new(&chunk).unwrap().has_dictionary());
         parts(&chunk, &text);
@@ -75,7 +83,7 @@ fn bytes_behind_the_last_whole_element_are_kept_by_every_filter() {
         for typesize in [2, 3, 4, 7, 8, 16] {
             for tail in 1..typesize as usize {
                 let data = data(16 * 8 * typesize as usize + tail);
-                let params = Params::new(typesize).filters(filters).unwrap().codec(Codec::Lz4);
+                let params = Params::new(typesize).with_filters(filters).unwrap().with_codec(Codec::Lz4);
                 let found = decompress(&compress(&data, &params).unwrap()).unwrap();
                 assert!(found == data, "{filters:?} {typesize} {tail}");
             }
@@ -84,7 +92,7 @@ fn bytes_behind_the_last_whole_element_are_kept_by_every_filter() {
     // These drop bits of numbers, and nothing of what is none.
     for filter in [Filter::trunc_prec(10), Filter::new(36, 8)] {
         let data = [data(400), vec![0xEE; 3]].concat();
-        let params = Params::new(4).filters(&[filter]).unwrap();
+        let params = Params::new(4).with_filters(&[filter]).unwrap();
         let found = decompress(&compress(&data, &params).unwrap()).unwrap();
         assert_eq!(found[400..], [0xEE; 3], "{filter:?}");
     }
@@ -95,8 +103,11 @@ fn chunks_of_blosc1_from_before_the_split_flag() {
     let data = data(4000);
     // Too wide, or too short, to be split: before the flag, readers knew it from the sizes alone.
     for (typesize, blocksize) in [(32, 1024), (8, 512)] {
-        let params =
-            Params::new(typesize).codec(Codec::BloscLz).blocksize(blocksize).split(Split::Never).blosc1();
+        let params = Params::new(typesize)
+            .with_codec(Codec::BloscLz)
+            .with_blocksize(blocksize)
+            .with_split(Split::Never)
+            .with_blosc1();
         let mut chunk = compress(&data, &params).unwrap();
         assert_eq!((chunk[0], chunk[2] & 0x10), (2, 0x10), "Blosc1, not split");
         chunk[2] &= !0x10;
@@ -170,7 +181,7 @@ fn more_than_sixteen_metalayers_of_variable_length() {
 #[test]
 fn block_starts_in_any_order() {
     let data = text(4096);
-    let chunk = compress(&data, &Params::new(4).blocksize(1024).codec(Codec::Lz4)).unwrap();
+    let chunk = compress(&data, &Params::new(4).with_blocksize(1024).with_codec(Codec::Lz4)).unwrap();
     assert!(chunk.len() < data.len());
     let start = |i: usize| u32::from_le_bytes(chunk[32 + 4 * i..36 + 4 * i].try_into().unwrap()) as usize;
     let starts: Vec<usize> = (0..4).map(start).chain([chunk.len()]).collect();
@@ -188,7 +199,7 @@ fn block_starts_in_any_order() {
 fn chunks_in_any_order_with_holes_between_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2frame");
-    let mut schunk = SChunk::create(&path, Params::new(1).level(0));
+    let mut schunk = SChunk::create(&path, Params::new(1).with_level(0));
     (1..5).for_each(|i| schunk.append(&[i; 200]).unwrap());
     schunk.commit().unwrap();
     schunk.insert(0, &[9; 200]).unwrap();
@@ -217,7 +228,7 @@ fn no_block_size_no_chunk_size_and_bytes_around() {
     let mut schunk = SChunk::new(Params::new(4));
     schunk.append(&data(1000)).unwrap();
     let bytes = [vec![0xEE; 1001], schunk.to_bytes().unwrap(), vec![0xDD; 77]].concat();
-    let frame = Frame::from_storage(bytes, 1001, &Options::default()).unwrap();
+    let frame = Frame::from_storage(bytes, 1001, &OpenOptions::default()).unwrap();
     assert_eq!(frame.block_size(), 0);
     assert_eq!(frame.chunk(0).unwrap().decode().unwrap(), data(1000));
     let behind = frame.anatomy().behind;
@@ -249,7 +260,7 @@ fn what_is_not_known_survives_a_rewrite() {
     };
     let mut schunk = SChunk::open(&path).unwrap();
     schunk.append(&data(1000)).unwrap();
-    schunk.set_params(Params::new(4).codec(Codec::Zlib));
+    schunk.set_params(Params::new(4).with_codec(Codec::Zlib));
     schunk.commit().unwrap();
     check(&std::fs::read(&path).unwrap());
     schunk.set_metalayer("one more", b"").unwrap();

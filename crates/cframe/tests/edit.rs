@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too, fail by panicking")]
 
 use cframe::{
-    Array, ArrayParams, ChunkSize, Codec, Error, Filter, Frame, FrameType, Limits, Options, Params, Range,
-    SChunk, Slab, Special, Value,
+    Array, ArrayParams, ChunkSize, Codec, Error, Filter, Frame, FrameType, Limits, OpenOptions, Params,
+    Range, SChunk, Slab, Special, Value,
 };
 
 fn data(seed: usize, len: usize) -> Vec<u8> {
@@ -223,8 +223,12 @@ fn arrays_of_every_rank() {
         (&[4, 0, 3], &[2, 1, 3], &[1, 1, 1]),
     ];
     for (shape, chunks, blocks) in cases {
-        let params = Params::new(8).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
-        let spec = ArrayParams::new(shape, "<i8").unwrap().chunks(chunks).blocks(blocks).params(params);
+        let params = Params::new(8).with_filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let spec = ArrayParams::new(shape, "<i8")
+            .unwrap()
+            .with_chunks(chunks)
+            .with_blocks(blocks)
+            .with_params(params);
         let mut array = Array::new(&spec).unwrap();
         let all = numbered(shape, 8);
         assert_eq!(array.read_bytes().unwrap(), vec![0; all.len()]);
@@ -257,8 +261,9 @@ fn arrays_of_every_rank() {
 fn arrays_grow_and_shrink() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.b2nd");
-    let spec = ArrayParams::new(&[3, 4], "<u2").unwrap().chunks(&[2, 3]).blocks(&[2, 2]);
-    let mut array = Array::create(&path, &spec.params(Params::new(2).codec(Codec::BloscLz))).unwrap();
+    let spec = ArrayParams::new(&[3, 4], "<u2").unwrap().with_chunks(&[2, 3]).with_blocks(&[2, 2]);
+    let mut array =
+        Array::create(&path, &spec.with_params(Params::new(2).with_codec(Codec::BloscLz))).unwrap();
     array.write_slab_bytes(&Slab::all(&[3, 4]).unwrap(), &numbered(&[3, 4], 2)).unwrap();
     array.commit().unwrap();
     array.append_bytes(0, &[0x11; 3 * 4 * 2]).unwrap();
@@ -302,7 +307,7 @@ fn chunks_that_are_only_their_kind_unfold_within_limits() {
     assert!(few.len() < 1000, "{}", few.len());
     // With a longer chunk behind a short one sizes vary, and the zeros have to be stored.
     let limits = Limits::default().with_memory(2 << 20);
-    let mut schunk = SChunk::from_bytes_with(few, &Options::default().with_limits(limits)).unwrap();
+    let mut schunk = SChunk::from_bytes_with(few, &OpenOptions::default().with_limits(limits)).unwrap();
     schunk.append(&[1; 100]).unwrap();
     let refused = schunk.to_bytes().unwrap_err();
     assert!(matches!(refused, Error::LimitExceeded { declared: 0x400_0000, .. }), "{refused}");

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use cframe::{Array, ByteOrder, DType, Error, Frame, Kind, Limits, Options, Result, SChunk};
+use cframe::{Array, ByteOrder, DType, Error, Frame, Kind, Limits, OpenOptions, Result, SChunk};
 use sha2::{Digest, Sha256};
 
 fn folder() -> PathBuf {
@@ -76,7 +76,7 @@ fn fixtures_hold_what_their_manifests_say() {
 
 fn all_of(name: &str) -> Result<()> {
     let limits = Limits::default().with_memory(1 << 24).with_items(1 << 20);
-    let options = Options::default().with_limits(limits);
+    let options = OpenOptions::default().with_limits(limits);
     Frame::open_with(folder().join("hostile").join(name).with_extension("b2frame"), &options)?
         .verify()
         .map(drop)

@@ -28,12 +28,12 @@ fn items() {
     schunk.remove(1).unwrap();
     schunk.commit().unwrap();
     let all = content(&Frame::open(&from).unwrap());
-    let zlib = Params::new(1).codec(Codec::Zlib).filters(&[Filter::BITSHUFFLE]).unwrap();
+    let zlib = Params::new(1).with_codec(Codec::Zlib).with_filters(&[Filter::BITSHUFFLE]).unwrap();
     let cases = [
         (Repack::new(), 5, Codec::Lz4),
-        (Repack::new().params(zlib), 5, Codec::Zlib),
-        (Repack::new().chunk_bytes(2405), 17, Codec::Lz4),
-        (Repack::new().params(zlib).sparse(true), 5, Codec::Zlib),
+        (Repack::new().with_params(zlib), 5, Codec::Zlib),
+        (Repack::new().with_chunk_bytes(2405), 17, Codec::Lz4),
+        (Repack::new().with_params(zlib).with_sparse(true), 5, Codec::Zlib),
     ];
     for (number, (repack, chunks, codec)) in cases.into_iter().enumerate() {
         let to = if number == 3 { dir.path().join("folder") } else { to.clone() };
@@ -49,10 +49,10 @@ fn items() {
         }
     }
     let sparse = dir.path().join("folder");
-    Repack::new().sparse(false).run(&sparse, &from).unwrap();
+    Repack::new().with_sparse(false).run(&sparse, &from).unwrap();
     let frame = Frame::open(&from).unwrap();
     assert!(content(&frame) == all && frame.anatomy().behind.is_empty());
-    assert!(Repack::new().chunks(&[3]).run(&from, &to).is_err());
+    assert!(Repack::new().with_chunks(&[3]).run(&from, &to).is_err());
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn blocks_of_variable_length_stay() {
     schunk.append_blocks(&[b"one", &data(3000), b"three"]).unwrap();
     schunk.append_blocks(&[&data(100)]).unwrap();
     schunk.commit().unwrap();
-    Repack::new().params(Params::new(1).codec(Codec::Zlib).level(9)).run(&from, &to).unwrap();
+    Repack::new().with_params(Params::new(1).with_codec(Codec::Zlib).with_level(9)).run(&from, &to).unwrap();
     let frame = Frame::open(&to).unwrap();
     assert_eq!((frame.chunk(0).unwrap().blocks(), frame.chunk(0).unwrap().codec()), (3, Codec::Zlib));
     assert!(content(&frame) == content(&Frame::open(&from).unwrap()));
@@ -74,19 +74,19 @@ fn arrays() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("a.b2nd"), dir.path().join("b.b2nd"));
     let shape = [23, 31];
-    let spec = ArrayParams::new(&shape, "<f4").unwrap().chunks(&[10, 12]).blocks(&[3, 5]);
+    let spec = ArrayParams::new(&shape, "<f4").unwrap().with_chunks(&[10, 12]).with_blocks(&[3, 5]);
     let mut array = Array::create(&from, &spec).unwrap();
     let all = data(23 * 31 * 4);
     array.write_slab_bytes(&Slab::all(&shape).unwrap(), &all).unwrap();
     array.schunk_mut().set_metalayer("units", b"K").unwrap();
     array.schunk_mut().set_vlmeta("note", b"kept").unwrap();
     array.commit().unwrap();
-    let params = Params::new(4).codec(Codec::Zlib).level(9);
+    let params = Params::new(4).with_codec(Codec::Zlib).with_level(9);
     let cases: [(Repack, [u32; 2], [u32; 2]); 4] = [
         (Repack::new(), [10, 12], [3, 5]),
-        (Repack::new().params(params), [10, 12], [3, 5]),
-        (Repack::new().chunks(&[23, 4]).blocks(&[23, 4]), [23, 4], [23, 4]),
-        (Repack::new().blocks(&[10, 1]).params(params), [10, 12], [10, 1]),
+        (Repack::new().with_params(params), [10, 12], [3, 5]),
+        (Repack::new().with_chunks(&[23, 4]).with_blocks(&[23, 4]), [23, 4], [23, 4]),
+        (Repack::new().with_blocks(&[10, 1]).with_params(params), [10, 12], [10, 1]),
     ];
     for (repack, chunks, blocks) in cases {
         repack.run(&from, &to).unwrap();
@@ -97,5 +97,5 @@ fn arrays() {
         assert_eq!(array.schunk().metalayer("units"), Some(&b"K"[..]));
         assert_eq!(array.schunk().vlmeta("note").unwrap(), b"kept");
     }
-    assert!(Repack::new().chunk_bytes(100).run(&from, &to).is_err());
+    assert!(Repack::new().with_chunk_bytes(100).run(&from, &to).is_err());
 }

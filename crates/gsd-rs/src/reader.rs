@@ -149,6 +149,21 @@ impl Reader {
     }
 
     /// The header.
+    ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frame()?;
+    /// writer.finish()?;
+    /// let reader = Reader::open(&path)?;
+    /// assert_eq!((&*reader.header().schema.to_text(), reader.entries()), ("points", 1));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn header(&self) -> &Header {
         &self.opened.header
     }

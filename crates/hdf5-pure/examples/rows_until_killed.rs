@@ -1,7 +1,7 @@
 //! Appends to the datasets `rows` and `flat` of a file until it is killed: `rows_until_killed FILE`.
 #![allow(clippy::print_stderr, reason = "nobody else is told")]
 
-#[path = "conformance/data.rs"]
+#[path = "hdf5_conformance/data.rs"]
 mod data;
 
 use std::process::ExitCode;

@@ -99,43 +99,24 @@ pub mod structure {
 
     pub use crate::spec::Sizes;
     pub use crate::spec::btree_v1::BtreeK;
-    pub use crate::spec::btree_v1::{ChunkKey, ChunkNode, GroupNode, Prefix as BtreeV1Prefix};
-    pub use crate::spec::btree_v2::record::{AttributeRecord, ChunkRecord, HugeObject, LinkName};
-    pub use crate::spec::btree_v2::{Child as BtreeV2Child, Header as BtreeV2, Node as BtreeV2Node};
-    pub use crate::spec::cache_image::CacheEntry;
-    pub use crate::spec::driver_info::{DriverInfo, MultiInfo, MultiMember};
-    pub use crate::spec::extensible_array::{ExtensibleArray, IndexBlock, SuperBlock};
-    pub use crate::spec::fixed_array::{Element as ArrayElement, FixedArray};
-    pub use crate::spec::fractal_heap::block::{Child as FractalHeapChild, IndirectBlock};
-    pub use crate::spec::fractal_heap::{DoublingTable, FractalHeap, HeapId, RootFilters};
-    pub use crate::spec::free_space::{FreeSpace, Section};
+    pub use crate::spec::free_space::Section;
     pub use crate::spec::global_heap::GlobalId;
-    pub use crate::spec::global_heap::{CollectionHeader, HeapObject};
-    pub use crate::spec::local_heap::LocalHeap;
     pub use crate::spec::message::MessageType;
-    pub use crate::spec::message::attribute_info::AttributeInfo;
     pub use crate::spec::message::dataspace::Dataspace;
     pub use crate::spec::message::datatype::{
         BitField, CharacterSet, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member, Normalization,
         Padding, ReferenceKind, VariableLength,
     };
-    pub use crate::spec::message::external_files::{ExternalFiles, Slot};
     pub use crate::spec::message::file_space_info::FileSpaceInfo;
     pub use crate::spec::message::fill_value::{Fill, FillValue};
     pub use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
     pub use crate::spec::message::group_info::GroupInfo;
     pub use crate::spec::message::layout::{Chunked, IndexKind, Layout};
     pub use crate::spec::message::link::{Link, Target};
-    pub use crate::spec::message::link_info::LinkInfo;
-    pub use crate::spec::message::shared::Shared;
-    pub use crate::spec::message::small::SymbolTable;
-    pub use crate::spec::object_header::{Prefix as HeaderPrefix, RawMessage, Version as HeaderVersion};
     pub use crate::spec::reference::{Part, Reference};
     pub use crate::spec::selection::{Regular, Selection};
     pub use crate::spec::shared_table::{SharedIndex, SharedRecord};
-    pub use crate::spec::superblock::SIGNATURE;
-    pub use crate::spec::superblock::{Rest, Superblock};
-    pub use crate::spec::symbol_table::Node as SymbolTableNode;
+    pub use crate::spec::superblock::{Rest, SIGNATURE, Superblock};
     pub use crate::spec::symbol_table::{Cache, Entry};
     pub use crate::spec::virtual_mapping::Mapping;
 }

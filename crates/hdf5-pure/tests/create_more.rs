@@ -156,17 +156,17 @@ fn rows_one_by_one() -> Result {
     let rows = rows.create::<i32>()?.id();
     let other = file.dataset("other").shape([0]).max_shape([None]).chunks([10]).create::<u8>()?.id();
     for i in 0..250 {
-        file.open(rows)?.append(&[i; 3])?.append(&[-i, i, -i])?;
-        file.open(other)?.append(&vec![i as u8; i as usize % 25])?;
+        file.open_id(rows)?.append(&[i; 3])?.append(&[-i, i, -i])?;
+        file.open_id(other)?.append(&vec![i as u8; i as usize % 25])?;
         if i == 100 {
             // Rows that are gathered are there for what comes between.
             let one = Slab::new(&[202, 3], [Range::new(201, 1), Range::all(3)])?;
-            file.open(rows)?.write_slab(&one, &[7, 7, 7])?.resize(&[203, 3])?;
+            file.open_id(rows)?.write_slab(&one, &[7, 7, 7])?.resize(&[203, 3])?;
         }
     }
-    let full = file.open(rows)?.append(&vec![0; 3 * 500]).map(drop);
+    let full = file.open_id(rows)?.append(&vec![0; 3 * 500]).map(drop);
     assert!(matches!(full, Err(Error::Usage { .. })), "it passes the maximum");
-    assert!(file.open(rows)?.append(&[1, 2]).is_err(), "no whole row");
+    assert!(file.open_id(rows)?.append(&[1, 2]).is_err(), "no whole row");
     let file = read(file)?;
     let found = file.dataset("rows")?.read::<i32>()?;
     assert_eq!(found.len(), 501 * 3);

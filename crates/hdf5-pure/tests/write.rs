@@ -239,10 +239,10 @@ fn appended_rows() -> Result {
             let other = file.dataset("other").shape([0]).max_shape([None]).chunks([10]).create::<u8>()?.id();
             for row in 0..100i32 {
                 let values: Vec<i32> = (0..5).map(|i| row * 5 + i).collect();
-                file.open(id)?.append(&values)?;
-                file.open(other)?.append(&[row as u8; 3])?;
+                file.open_id(id)?.append(&values)?;
+                file.open_id(other)?.append(&[row as u8; 3])?;
             }
-            file.open(id)?.resize(&[110, 5])?;
+            file.open_id(id)?.resize(&[110, 5])?;
             let mut both =
                 file.dataset("both").shape([4, 4]).max_shape([None, None]).chunks([3, 3]).create::<u8>()?;
             both.resize(&[7, 9])?.write_slab(

@@ -88,6 +88,14 @@ impl<T> RawArray<T> {
     }
 
     /// The dimensions, the fastest varying first.
+    ///
+    /// ```
+    /// use rawarray::RawArray;
+    ///
+    /// let rows = RawArray::from(vec![1u16, 2, 3, 4, 5, 6]).reshape(vec![3, 2])?;
+    /// assert_eq!((rows.dims(), rows.shape(), rows.data()[1]), (&[3, 2][..], vec![2, 3], 2));
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     pub fn dims(&self) -> &[u64] {
         &self.dims
     }
@@ -261,7 +269,7 @@ impl<T: Element> RawArray<T> {
     }
 
     fn writer(&self, options: &WriteOptions) -> Writer<'_> {
-        Writer::new(&self.dims[..]).metadata(&self.metadata).options(*options)
+        Writer::new(&self.dims[..]).with_metadata(&self.metadata).with_options(*options)
     }
 }
 

@@ -233,6 +233,17 @@ impl Reader {
     }
 
     /// How the elements are stored.
+    ///
+    /// ```
+    /// use rawarray::{ByteOrder, Encoding, Reader, WriteOptions, Writer};
+    ///
+    /// let options = WriteOptions::default().with_byte_order(ByteOrder::Big);
+    /// let bytes = Writer::new(&[3]).with_options(options).with_metadata(b"volts").encode(&[1.0f32, 2.0, 3.0])?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// assert_eq!((reader.encoding(), reader.byte_order()), (Encoding::Raw, ByteOrder::Big));
+    /// assert_eq!((reader.stored_size(), reader.metadata_len()), (12, 5));
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
     pub fn encoding(&self) -> Encoding {
         self.layout.encoding
     }

@@ -76,7 +76,7 @@ impl WriteOptions {
 /// use rawarray::{ByteOrder, Reader, WriteOptions, Writer};
 ///
 /// let options = WriteOptions::default().with_byte_order(ByteOrder::Big);
-/// let bytes = Writer::new(&[3, 2]).metadata(b"volts").options(options).encode(&[1.0f64, 2., 3., 4., 5., 6.])?;
+/// let bytes = Writer::new(&[3, 2]).with_metadata(b"volts").with_options(options).encode(&[1.0f64, 2., 3., 4., 5., 6.])?;
 /// let reader = Reader::from_bytes(bytes)?;
 /// assert_eq!(reader.read::<f64>()?, [1., 2., 3., 4., 5., 6.]);
 /// assert_eq!(*reader.metadata()?, *b"volts");
@@ -106,13 +106,13 @@ impl<'a> Writer<'a> {
 
     /// Bytes that follow the data. Other programs ignore them, and lose them when they rewrite the file.
     #[must_use]
-    pub fn metadata(self, metadata: &'a [u8]) -> Self {
+    pub fn with_metadata(self, metadata: &'a [u8]) -> Self {
         Self { metadata, ..self }
     }
 
     /// How to write.
     #[must_use]
-    pub fn options(self, options: WriteOptions) -> Self {
+    pub fn with_options(self, options: WriteOptions) -> Self {
         Self { options, ..self }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("volts.ra");
     /// let volts = [1.5f32, 2.5, 3.5];
-    /// Writer::new(&[3]).metadata(b"channel 2").write(&path, &volts)?;
+    /// Writer::new(&[3]).with_metadata(b"channel 2").write(&path, &volts)?;
     /// assert_eq!(RawArray::<f32>::read(&path)?.data(), volts);
     /// # Ok::<(), rawarray::Error>(())
     /// ```

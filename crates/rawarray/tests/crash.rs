@@ -101,7 +101,7 @@ fn scenarios() -> Vec<(&'static str, Vec<u8>, Edit)> {
     let array = |dims: &[u64], metadata: &[u8], order| {
         let options = WriteOptions::default().with_byte_order(order);
         let data = values(dims.iter().product());
-        Writer::new(dims).metadata(metadata).options(options).encode(&data).unwrap()
+        Writer::new(dims).with_metadata(metadata).with_options(options).encode(&data).unwrap()
     };
     let rows = |n: u64| -> Edit { Box::new(move |editor| editor.append(&values(n))) };
     let overwrite = |shape: &'static [u64], ranges: &[Range]| -> Edit {

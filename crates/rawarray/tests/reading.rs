@@ -48,7 +48,7 @@ fn refused(file: Vec<u8>, expected: &str) {
 fn opening_reads_the_header_alone() {
     for (dims, metadata) in [(&[][..], 0), (&[5], 0), (&[5, 2, 3], 7), (&[64, 1024], 3)] {
         let data = vec![1.5f64; dims.iter().product::<u64>() as usize];
-        let file = Writer::new(dims).metadata(&vec![9; metadata]).encode(&data).unwrap();
+        let file = Writer::new(dims).with_metadata(&vec![9; metadata]).encode(&data).unwrap();
         let (reader, count) = counted(file);
         assert_eq!(count.load(Ordering::Relaxed), 48 + 8 * dims.len() as u64);
         assert_eq!((reader.dims(), reader.metadata_len()), (dims, metadata as u64));

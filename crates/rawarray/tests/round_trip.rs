@@ -43,7 +43,7 @@ fn each_shape<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(u64) -> T
                 let little = Writer::new(dims).encode(array.data()).unwrap();
                 let bytes = reader.read_bytes().unwrap();
                 assert_eq!(bytes, little[48 + 8 * dims.len()..]);
-                let again = Writer::new(dims).metadata(b"tail").options(options);
+                let again = Writer::new(dims).with_metadata(b"tail").with_options(options);
                 assert_eq!(
                     again.encode_bytes(reader.element(), &bytes).unwrap(),
                     array.encode(&options).unwrap()
@@ -97,7 +97,7 @@ fn truth_values_and_structures() {
 
 fn encoded<T: Element>(dims: &[u64], data: &[T], encoding: Encoding, order: ByteOrder) -> Reader {
     let options = WriteOptions::default().with_encoding(encoding).with_byte_order(order);
-    let reader = Reader::from_bytes(Writer::new(dims).options(options).encode(data).unwrap()).unwrap();
+    let reader = Reader::from_bytes(Writer::new(dims).with_options(options).encode(data).unwrap()).unwrap();
     assert_eq!(reader.encoding(), encoding);
     reader
 }
@@ -128,7 +128,12 @@ fn leb128_of_every_width() {
 fn encodings_that_do_not_fit_the_elements_are_refused() {
     let refuses = |encoding, metadata: &[u8]| {
         let options = WriteOptions::default().with_encoding(encoding);
-        Writer::new(&[1][..]).metadata(metadata).options(options).encode(&[1.0f32]).unwrap_err().to_string()
+        Writer::new(&[1][..])
+            .with_metadata(metadata)
+            .with_options(options)
+            .encode(&[1.0f32])
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(
         refuses(Encoding::Leb128, b""),
@@ -146,7 +151,7 @@ fn encodings_that_do_not_fit_the_elements_are_refused() {
 fn without_the_feature_lz4_is_unsupported() {
     let expected = "LZ4 compression is not supported without the cargo feature `lz4`";
     let options = WriteOptions::default().with_encoding(Encoding::Lz4);
-    let error = Writer::new(&[1][..]).options(options).encode(&[0u8]).unwrap_err();
+    let error = Writer::new(&[1][..]).with_options(options).encode(&[0u8]).unwrap_err();
     assert_eq!(error.to_string(), expected);
     let mut file = Writer::new(&[9][..]).encode(&[0u8; 9]).unwrap();
     (file[8], file[32]) = (2, 8);
@@ -159,7 +164,7 @@ fn what_lz4_cannot_shorten_is_stored_raw() {
     let noise: Vec<u8> = (0..200u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let options = WriteOptions::default().with_encoding(Encoding::Lz4);
     let reader =
-        Reader::from_bytes(Writer::new(&[200][..]).options(options).encode(&noise).unwrap()).unwrap();
+        Reader::from_bytes(Writer::new(&[200][..]).with_options(options).encode(&noise).unwrap()).unwrap();
     assert_eq!(reader.encoding(), Encoding::Raw);
     assert_eq!(reader.read::<u8>().unwrap(), noise);
     let reader = encoded(&[200], &[7u16; 200], Encoding::Lz4, ByteOrder::Big);
@@ -233,7 +238,7 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         for &encoding in ANY.iter().chain(&[Encoding::Leb128]) {
             let options = WriteOptions::default().with_encoding(encoding).with_byte_order(order);
-            let writer = Writer::new(&dims[..]).options(options);
+            let writer = Writer::new(&dims[..]).with_options(options);
             let path = dir.path().join(format!("{encoding:?}"));
             writer.write(&path, &numbers).unwrap();
             for reader in [Reader::open(&path).unwrap(), Reader::open_with(&path, &OpenOptions::default().with_mapped(false)).unwrap()] {
@@ -246,7 +251,7 @@ proptest! {
             }
         }
         let options = WriteOptions::default().with_encoding(Encoding::Bits).with_byte_order(order);
-        let file = Writer::new(&dims[..]).options(options).encode(&bools).unwrap();
+        let file = Writer::new(&dims[..]).with_options(options).encode(&bools).unwrap();
         let reader = Reader::from_bytes(file).unwrap();
         prop_assert_eq!(reader.element(), ElementType::Bool);
         prop_assert_eq!(&reader.read::<bool>().unwrap(), &bools);

@@ -8,6 +8,14 @@ use std::path::Path;
 use crate::fault::Fault;
 
 /// A result whose error is [`Error`] unless said otherwise.
+///
+/// ```
+/// fn second(bytes: &[u8]) -> sciformats_core::Result<u8> {
+///     bytes.get(1).copied().ok_or_else(|| sciformats_core::Error::usage("bytes", "are fewer than two"))
+/// }
+/// assert_eq!(second(b"ab")?, b'b');
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Who is to blame for an error, and so who can do something about it.
@@ -107,11 +115,24 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::Io`] without a place; [`Error::in_file`] adds it.
+    ///
+    /// ```
+    /// use sciformats_core::{Blame, Error};
+    ///
+    /// let error = Error::io("read", std::io::ErrorKind::UnexpectedEof.into());
+    /// assert_eq!(error.blame(), Blame::Machine);
+    /// ```
     pub fn io(action: &'static str, source: io::Error) -> Self {
         Self::Io { action, path: None, offset: None, source }
     }
 
     /// An [`Error::Unsupported`] that no cargo feature would cure.
+    ///
+    /// ```
+    /// use sciformats_core::Error;
+    ///
+    /// assert_eq!(Error::unsupported("filter 32017").to_string(), "filter 32017 is not supported");
+    /// ```
     pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
         Self::Unsupported { what: what.into(), feature: None, offset: None }
     }
@@ -122,16 +143,37 @@ impl Error {
     }
 
     /// An [`Error::NotFound`].
+    ///
+    /// ```
+    /// use sciformats_core::Error;
+    ///
+    /// assert_eq!(Error::not_found("dataset", "pressure").to_string(), "no dataset named \"pressure\"");
+    /// ```
     pub fn not_found(what: &'static str, name: impl Into<Box<str>>) -> Self {
         Self::NotFound { what, name: name.into() }
     }
 
     /// An [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions, the array 2"`.
+    ///
+    /// ```
+    /// use sciformats_core::Error;
+    ///
+    /// let error = Error::usage("shape", "has 3 dimensions, the array 2");
+    /// assert_eq!(error.to_string(), "shape has 3 dimensions, the array 2");
+    /// ```
     pub fn usage(argument: &'static str, problem: impl Into<Cow<'static, str>>) -> Self {
         Self::Usage { argument, problem: problem.into() }
     }
 
     /// Adds the file and offset to an [`Error::Io`] that has none; leaves every other error as it is.
+    ///
+    /// ```
+    /// use sciformats_core::Error;
+    /// use std::path::Path;
+    ///
+    /// let error = Error::io("read", std::io::ErrorKind::UnexpectedEof.into());
+    /// assert_eq!(error.in_file(Path::new("run.h5"), 2048).offset(), Some(2048));
+    /// ```
     #[must_use]
     pub fn in_file(mut self, at: &Path, position: impl Into<Option<u64>>) -> Self {
         if let Self::Io { path, offset, .. } = &mut self {

@@ -12,9 +12,28 @@ use nom::error::ErrorKind;
 use crate::error::{Error, Result};
 
 /// The result of a parser: the rest of the input and the value, or a [`ParseError`].
+///
+/// ```
+/// use nom::number::complete::le_u16;
+/// use sciformats_core::fault::Parsed;
+///
+/// fn version(i: &[u8]) -> Parsed<'_, u16> {
+///     le_u16(i)
+/// }
+/// assert_eq!(version(&[1, 0, 9]), Ok((&[9][..], 1)));
+/// ```
 pub type Parsed<'a, T> = nom::IResult<&'a [u8], T, ParseError>;
 
 /// What is wrong, as a predicate of the field it stands beside.
+///
+/// ```
+/// use sciformats_core::{Fault, FaultKind};
+///
+/// let fault = Fault::new("checksum", FaultKind::Checksum { stored: 0x17, computed: 0x2a });
+/// assert_eq!(fault.to_string(), "checksum is 0x17, but the bytes have 0x2a");
+/// let fault = Fault::from(FaultKind::Leftover { bytes: 3 }); // of a whole structure
+/// assert_eq!(fault.to_string(), "it leaves 3 bytes unread");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -112,6 +131,13 @@ impl Fault {
     }
 
     /// Places the fault: `structure` is the standard's name of what holds the field, `offset` the byte in the file.
+    ///
+    /// ```
+    /// use sciformats_core::{Fault, FaultKind};
+    ///
+    /// let error = Fault::new("size", FaultKind::Overflow).at("header", 0x40);
+    /// assert_eq!(error.to_string(), "malformed header at offset 0x40: size overflows");
+    /// ```
     pub fn at(self, structure: &'static str, offset: u64) -> Error {
         Error::Malformed { structure, offset, fault: self }
     }
@@ -133,6 +159,16 @@ impl fmt::Display for Fault {
 }
 
 /// A parser's error: the fault, and how many bytes of the input were left where it was found.
+///
+/// ```
+/// use sciformats_core::FaultKind;
+/// use sciformats_core::fault::field;
+///
+/// let parsed = field("size", nom::number::complete::le_u32)(&[1, 2]);
+/// let Err(nom::Err::Error(error)) = parsed else { panic!("two bytes are no size") };
+/// assert_eq!((error.remaining, error.fault.field), (2, Some("size")));
+/// assert_eq!(error.fault.kind, FaultKind::Truncated);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// Bytes from the fault to the end of the input.
@@ -163,6 +199,17 @@ impl<E> nom::error::FromExternalError<&[u8], E> for ParseError {
 }
 
 /// Fails at the start of `i`.
+///
+/// ```
+/// use sciformats_core::FaultKind;
+/// use sciformats_core::fault::{Parsed, fail, locate};
+///
+/// fn nothing(i: &[u8]) -> Parsed<'_, ()> {
+///     if i.is_empty() { Ok((i, ())) } else { fail(i, FaultKind::Leftover { bytes: i.len() as u64 }) }
+/// }
+/// let error = locate("block", 8, &[0; 3], nothing).unwrap_err();
+/// assert_eq!(error.to_string(), "malformed block at offset 0x8: it leaves 3 bytes unread");
+/// ```
 ///
 /// # Errors
 /// Always.

@@ -65,6 +65,15 @@ impl Limits {
 
     /// Checks a declared number of entries; `what` reads like `names`.
     ///
+    /// ```
+    /// use sciformats_core::Limits;
+    ///
+    /// let limits = Limits::default().with_items(1000);
+    /// assert_eq!(limits.items("names", 1000)?, 1000);
+    /// assert_eq!(limits.items("names", 1001).unwrap_err().to_string(), "1001 names exceed the limit of 1000");
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::LimitExceeded`].
     pub fn items(&self, what: &'static str, declared: u64) -> Result<usize> {
@@ -72,6 +81,15 @@ impl Limits {
     }
 
     /// Checks a level of nesting; `what` reads like `levels of groups`.
+    ///
+    /// ```
+    /// use sciformats_core::Limits;
+    ///
+    /// let limits = Limits::default().with_depth(8);
+    /// limits.depth("levels of groups", 8)?;
+    /// assert!(limits.depth("levels of groups", 9).is_err());
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::LimitExceeded`].

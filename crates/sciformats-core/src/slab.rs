@@ -76,6 +76,16 @@ pub struct Slab {
 }
 
 /// `len` elements that are `step` apart in the array and adjacent in the selection.
+///
+/// ```
+/// use sciformats_core::slab::Run;
+/// use sciformats_core::{Range, Slab};
+///
+/// // Every second element of the third row of 4 × 6.
+/// let slab = Slab::new(&[4, 6], [Range::new(2, 1), Range::new(0, 3).by(2)])?;
+/// assert!(slab.runs().eq([Run { from: 12, to: 0, len: 3, step: 2 }]));
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Linear index of the first element in the array.
@@ -113,6 +123,15 @@ impl Slab {
     }
 
     /// The whole array.
+    ///
+    /// ```
+    /// use sciformats_core::Slab;
+    ///
+    /// let slab = Slab::all(&[4, 6])?;
+    /// assert!(slab.is_all());
+    /// assert_eq!((slab.of(), slab.len(), slab.ranges().len()), (&[4, 6][..], 24, 2));
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if the shape has more than 2^64 elements.

@@ -249,6 +249,18 @@ impl File {
     }
 
     /// The number of bytes it has.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # let u = sciformats::memory::array::<f64>(&[2], &[1.0, 2.0]);
+    /// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
+    /// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
+    /// # sink.finish()?;
+    /// let file = sciformats::open(&path)?;
+    /// assert_eq!((file.format().word(), file.size()), ("npy", 128 + 16));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
     pub fn size(&self) -> u64 {
         self.size
     }

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use sciformats::compare::{Options, Pattern, What, compare};
+use sciformats::compare::{Options, What, compare};
 use sciformats::memory::{Memory, MemoryArray, Number, array, texts};
 use sciformats::{ArrayInfo, ElementType, File, Format, ObjectId, Value};
 
@@ -30,16 +30,11 @@ fn exact() -> Options {
 }
 
 fn within(rtol: f64, atol: f64) -> Options {
-    let mut options = Options::exact();
-    (options.rtol, options.atol) = (rtol, atol);
-    options
+    Options::exact().with_rtol(rtol).with_atol(atol)
 }
 
 fn patterns(ignore: &[&str], only: &[&str]) -> Options {
-    let mut options = Options::exact();
-    options.ignore = ignore.iter().copied().map(Pattern::from).collect();
-    options.only = only.iter().copied().map(Pattern::from).collect();
-    options
+    Options::exact().with_ignore(ignore.iter().copied()).with_only(only.iter().copied())
 }
 
 /// A file with one array.

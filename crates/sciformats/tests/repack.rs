@@ -160,9 +160,7 @@ fn other_chunks_filters_and_releases() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
     sample(&a);
-    let mut options = WriteOptions::default();
-    options.bound = Some("earliest".into());
-    options.chunks = Some(vec![4]);
+    let options = WriteOptions::default().with_bound("earliest").with_chunks([4]);
     repacked(&a, &b, &options).unwrap();
     assert_eq!(lines(&a), lines(&b));
     let file = hdf5_pure::File::open(&b).unwrap();
@@ -170,7 +168,7 @@ fn other_chunks_filters_and_releases() {
     let filters = file.dataset("/g/grows").unwrap().filters().unwrap().filters.clone();
     assert_eq!(filters.iter().map(|filter| filter.id).collect::<Vec<_>>(), [2]);
     for wrong in ["1.9", "new"] {
-        options.bound = Some(wrong.into());
+        let options = options.clone().with_bound(wrong);
         assert!(matches!(repacked(&a, &b, &options), Err(Error::Usage { argument: "bound", .. })));
     }
     // What was there is there still.

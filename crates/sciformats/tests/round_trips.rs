@@ -42,8 +42,7 @@ fn lines(file: &File) -> Lines {
 
 /// A file converted and opened again, and what was lost on the way.
 fn through(file: &Arc<File>, target: Format, select: &[&str], path: &Path) -> (Arc<File>, Vec<Loss>) {
-    let mut options = Options::default();
-    options.select = select.iter().map(|path| (*path).into()).collect();
+    let options = Options::default().with_select(select.iter().copied());
     let plan = Plan::new(file, target, &options).unwrap();
     plan.write(path, &WriteOptions::default()).unwrap();
     let difference = plan.check(path, &OpenOptions::default()).unwrap();
@@ -114,8 +113,7 @@ fn hdf5_through_blosc2() {
         let file = Arc::new(sciformats::open(&path).unwrap());
         let before = lines(&file);
         for (key, line) in before.iter().filter(|(key, line)| line["kind"] == "array" && !key.contains('*')) {
-            let mut options = Options::default();
-            options.select = vec![key.as_str().into()];
+            let options = Options::default().with_select([key.as_str()]);
             let Ok(plan) = Plan::new(&file, Format::Blosc2, &options) else {
                 refused += 1;
                 continue;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cframe::{Codec, Frame, Options, Params, SChunk, Threads};
+use cframe::{Codec, Frame, OpenOptions, Params, SChunk};
 use harness::Growth::{Linear, Little};
 use harness::{Outcome, Series};
 
@@ -68,7 +68,7 @@ fn bytes_and_threads() -> Vec<Series> {
         }),
         Series::threads("compress 64 MiB", |_, threads, watch| {
             let data = bytes(1 << 26);
-            let (params, options) = (params().codec(Codec::Zstd), options(threads));
+            let (params, options) = (params().with_codec(Codec::Zstd), options(threads));
             watch.time(|| cframe::compress_with(&data, &params, &options)).map(drop).map_err(Into::into)
         }),
         Series::threads("decompress 64 MiB", |folder, threads, watch| {
@@ -77,19 +77,22 @@ fn bytes_and_threads() -> Vec<Series> {
         })
         .prepare(|folder, _| {
             once(folder.join("zstd"), |path| {
-                Ok(std::fs::write(path, cframe::compress(&bytes(1 << 26), &params().codec(Codec::Zstd))?)?)
+                Ok(std::fs::write(
+                    path,
+                    cframe::compress(&bytes(1 << 26), &params().with_codec(Codec::Zstd))?,
+                )?)
             })
         }),
     ]
 }
 
 /// One thread, or the pool, which has as many as the machine; between these there is nothing to choose here.
-fn options(threads: u64) -> Options {
-    Options::default().with_threads(if threads == 1 { Threads::One } else { Threads::Pool })
+fn options(threads: u64) -> OpenOptions {
+    OpenOptions::default().with_threads(threads as usize)
 }
 
 fn params() -> Params {
-    Params::new(4).codec(Codec::Lz4)
+    Params::new(4).with_codec(Codec::Lz4)
 }
 
 fn bytes(n: u64) -> Vec<u8> {

@@ -3,29 +3,30 @@
 use cframe::{Chunk, Codec, Params};
 use sciformats_core::{Error, Result};
 
-use super::{Problem, fault, wrong};
+use super::{DecodeError, fault, wrong};
 
 /// Bytes that are shuffled as one element: those of the widest numbers, which narrower ones divide.
 const ELEMENT: u32 = 8;
 
-pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), Problem> {
-    let chunk = Chunk::new(stored).map_err(problem)?;
+pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), DecodeError> {
+    let chunk = Chunk::new(stored).map_err(placeless)?;
     match chunk.nbytes() {
         size if size < out.len() => fault("ends early"),
         size if size > out.len() => fault("goes on after its data"),
-        _ => chunk.decode_into(out).map_err(problem),
+        _ => chunk.decode_into(out).map_err(placeless),
     }
 }
 
 /// One chunk, which readers of Blosc 1 know too if `one` is set.
 pub(super) fn encode(data: &[u8], one: bool, level: u32) -> Result<Vec<u8>> {
-    let params = Params::new(ELEMENT).codec(Codec::Lz4).level(u8::try_from(level).unwrap_or(u8::MAX));
-    cframe::compress(data, &if one { params.blosc1() } else { params })
+    let params =
+        Params::new(ELEMENT).with_codec(Codec::Lz4).with_level(u8::try_from(level).unwrap_or(u8::MAX));
+    cframe::compress(data, &if one { params.with_blosc1() } else { params })
 }
 
-fn problem(error: Error) -> Problem {
+fn placeless(error: Error) -> DecodeError {
     match error {
-        Error::Unsupported { .. } | Error::LimitExceeded { .. } => Problem::Unsupported(error),
+        Error::Unsupported { .. } | Error::LimitExceeded { .. } => DecodeError::Unsupported(error),
         _ => wrong("is damaged"),
     }
 }

@@ -11,7 +11,7 @@
 use sciformats_core::fault::FaultKind;
 use sciformats_core::{Fault, Result};
 
-use super::{Problem, Sink, fault};
+use super::{DecodeError, Sink, fault};
 use crate::parallel::{in_order, in_parallel};
 
 const CHUNK: usize = 4 << 20;
@@ -25,7 +25,7 @@ pub(super) fn is_frame(stored: &[u8]) -> bool {
     stored.starts_with(&FRAME)
 }
 
-pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> Result<(), Problem> {
+pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> Result<(), DecodeError> {
     let mut jobs = Vec::new();
     while !out.is_empty() {
         let Some((length, rest)) = stored.split_first_chunk::<4>() else { return fault("ends early") };
@@ -54,7 +54,7 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
                 let kind = FaultKind::Rule(
                     "has a chunk that is no LZ4 block of its length: it ends early, goes on, or is damaged",
                 );
-                Err(Problem::Fault(Fault::new("compressed stream", kind)))
+                Err(DecodeError::Fault(Fault::new("compressed stream", kind)))
             }
         }
     })

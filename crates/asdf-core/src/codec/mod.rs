@@ -23,6 +23,7 @@ mod stream;
 mod zlib;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use md5::{Digest, Md5};
 
@@ -146,26 +147,26 @@ impl Compression {
 /// use asdf_core::Compression;
 /// use asdf_core::codec::decode;
 ///
-/// let problem = decode(Compression::Zlib, b"no such stream", &mut [0; 10], 1).unwrap_err();
-/// assert_eq!(problem.at(0x200).offset(), Some(0x200)); // an error of a block whose bytes stand there
+/// let error = decode(Compression::Zlib, b"no such stream", &mut [0; 10], 1).unwrap_err();
+/// assert_eq!(error.at(0x200).offset(), Some(0x200)); // an error of a block whose bytes stand there
 /// ```
 #[derive(Debug)]
-pub enum Problem {
+pub enum DecodeError {
     /// The stored bytes are wrong.
     Fault(Fault),
     /// This library, as built, does not know the compression.
     Unsupported(Error),
 }
 
-impl Problem {
-    /// Places the problem: `offset` is that of the stored bytes.
+impl DecodeError {
+    /// Places the error: `offset` is that of the stored bytes.
     ///
     /// ```
     /// use asdf_core::codec::decode;
     /// use asdf_core::{Compression, Error};
     ///
     /// let decoded = decode(Compression::None, &[1, 2, 3], &mut [0; 10], 1); // three bytes are not ten
-    /// let error: Option<Error> = decoded.map_err(|problem| problem.at(64)).err();
+    /// let error: Option<Error> = decoded.map_err(|error| error.at(64)).err();
     /// assert_eq!(error.and_then(|error| error.offset()), Some(64));
     /// ```
     pub fn at(self, offset: u64) -> Error {
@@ -181,12 +182,23 @@ impl Problem {
     }
 }
 
-fn fault<T>(rule: &'static str) -> Result<T, Problem> {
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Unsupported(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+fn fault<T>(rule: &'static str) -> Result<T, DecodeError> {
     Err(wrong(rule))
 }
 
-fn wrong(rule: &'static str) -> Problem {
-    Problem::Fault(Fault::new("compressed stream", FaultKind::Rule(rule)))
+fn wrong(rule: &'static str) -> DecodeError {
+    DecodeError::Fault(Fault::new("compressed stream", FaultKind::Rule(rule)))
 }
 
 /// Decodes `stored` into all of `out`, with up to `threads` threads where the format has parts.
@@ -197,19 +209,19 @@ fn wrong(rule: &'static str) -> Problem {
 ///
 /// let stored = encode(Compression::Zlib, None, &[7; 1000], 1)?;
 /// let mut data = vec![0; 1000]; // as long as the data were
-/// decode(Compression::Zlib, &stored, &mut data, 1).map_err(|problem| problem.at(0))?;
+/// decode(Compression::Zlib, &stored, &mut data, 1).map_err(|error| error.at(0))?;
 /// assert_eq!(data, [7; 1000]);
 /// # Ok::<(), asdf_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`Problem`].
+/// [`DecodeError`].
 pub fn decode(
     compression: Compression,
     stored: &[u8],
     out: &mut [u8],
     threads: usize,
-) -> Result<(), Problem> {
+) -> Result<(), DecodeError> {
     match compression {
         Compression::None if stored.len() == out.len() => {
             out.copy_from_slice(stored);
@@ -225,7 +237,7 @@ pub fn decode(
         Compression::Zstd => stream::zstd(stored, out),
         #[cfg(feature = "blosc")]
         Compression::Blosc | Compression::Blosc2 => blosc::decode(stored, out),
-        _ => compression.obstacle().map_or(Ok(()), |error| Err(Problem::Unsupported(error))),
+        _ => compression.obstacle().map_or(Ok(()), |error| Err(DecodeError::Unsupported(error))),
     }
 }
 
@@ -234,7 +246,7 @@ pub(crate) fn decode_stream(
     compression: Compression,
     stored: &mut dyn std::io::BufRead,
     out: &mut [u8],
-) -> Result<(), Problem> {
+) -> Result<(), DecodeError> {
     match compression {
         Compression::Zlib => stream::zlib(stored, out),
         Compression::Lz4Frame => stream::lz4_frame(stored, out),
@@ -379,8 +391,8 @@ mod tests {
                 let mut out = vec![0; size];
                 match (decode(compression, &stored, &mut out, 2), expected) {
                     (Ok(()), None) => assert!(out == data, "{compression:?}"),
-                    (Err(problem), Some(text)) => {
-                        let shown = problem.at(0x10).to_string();
+                    (Err(error), Some(text)) => {
+                        let shown = error.at(0x10).to_string();
                         assert!(
                             shown.starts_with("malformed block at offset 0x10: compressed stream"),
                             "{shown}"

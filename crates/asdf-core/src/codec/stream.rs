@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Read, Write};
 
 use sciformats_core::{Error, Result};
 
-use super::{Problem, fault};
+use super::{DecodeError, fault};
 
 /// Reads exactly `out` from a decoder, and then its end.
-fn fill(mut decoder: impl Read, out: &mut [u8]) -> Result<(), Problem> {
+fn fill(mut decoder: impl Read, out: &mut [u8]) -> Result<(), DecodeError> {
     match decoder.read_exact(out) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return fault("ends early"),
@@ -29,11 +29,11 @@ fn encoding(error: io::Error) -> Error {
     Error::io("compress", error)
 }
 
-pub(super) fn zlib(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn zlib(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeError> {
     fill(flate2::bufread::ZlibDecoder::new(stored), out)
 }
 
-pub(super) fn bzip2(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn bzip2(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeError> {
     fill(bzip2::bufread::BzDecoder::new(stored), out)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn encode_bzip2(data: &[u8], level: u32) -> Result<Vec<u8>> {
     encoder.write_all(data).and_then(|()| encoder.finish()).map_err(encoding)
 }
 
-pub(super) fn lz4_frame(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn lz4_frame(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeError> {
     fill(lz4_flex::frame::FrameDecoder::new(stored), out)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn encode_lz4_frame(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 #[cfg(feature = "zstd")]
-pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeError> {
     match zstd::stream::read::Decoder::with_buffer(stored) {
         Ok(decoder) => fill(decoder.single_frame(), out),
         Err(_) => fault("is damaged"),
@@ -66,7 +66,7 @@ pub(super) fn encode_zstd(data: &[u8], level: u32) -> Result<Vec<u8>> {
 }
 
 #[cfg(not(feature = "zstd"))]
-pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeError> {
     pure_zstd(stored, out)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn encode_zstd(_: &[u8], _: u32) -> Result<Vec<u8>> {
 }
 
 #[cfg(any(test, not(feature = "zstd")))]
-fn pure_zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), Problem> {
+fn pure_zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeError> {
     match ruzstd::decoding::StreamingDecoder::new(stored) {
         Ok(decoder) => fill(decoder, out),
         Err(_) => fault("is damaged"),

@@ -3,14 +3,7 @@
 use crate::yaml::resolve::float_text;
 
 /// The real and the imaginary part.
-///
-/// ```
-/// use asdf_core::model::complex::parse;
-///
-/// assert_eq!(parse("1-2j"), Some((1.0, -2.0)));
-/// assert_eq!(parse("one"), None);
-/// ```
-pub fn parse(text: &str) -> Option<(f64, f64)> {
+pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
     let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let Some(body) = text.strip_suffix(['i', 'j', 'I', 'J']) else {
         return Some((number(text)?, 0.0));
@@ -44,13 +37,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// The text of a complex number.
-///
-/// ```
-/// use asdf_core::model::complex::text;
-///
-/// assert_eq!(text(1.5, -2.0), "1.5-2.0j");
-/// ```
-pub fn text(real: f64, imaginary: f64) -> String {
+pub(crate) fn text(real: f64, imaginary: f64) -> String {
     let part = |value: f64| float_text(value).replace(".nan", "nan").replace(".inf", "inf");
     let imaginary = part(imaginary);
     let sign = if imaginary.starts_with('-') { "" } else { "+" };

@@ -355,14 +355,7 @@ impl Field {
 }
 
 /// The name of a byte order.
-///
-/// ```
-/// use asdf_core::ByteOrder;
-/// use asdf_core::model::datatype::order_name;
-///
-/// assert_eq!(order_name(ByteOrder::Big), "big");
-/// ```
-pub fn order_name(order: ByteOrder) -> &'static str {
+pub(crate) fn order_name(order: ByteOrder) -> &'static str {
     match order {
         ByteOrder::Little => "little",
         ByteOrder::Big => "big",

@@ -67,7 +67,7 @@ impl BlockEntry {
 /// What became of the block index.
 ///
 /// ```
-/// use asdf_core::model::layout::IndexState;
+/// use asdf_core::structure::IndexState;
 ///
 /// # let mut document = asdf_core::Document::new();
 /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
@@ -128,7 +128,7 @@ impl Layout {
     ///
     /// ```
     /// use asdf_core::Limits;
-    /// use asdf_core::model::layout::Layout;
+    /// use asdf_core::structure::Layout;
     ///
     /// # let mut document = asdf_core::Document::new();
     /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;

@@ -8,9 +8,9 @@
     clippy::cast_possible_wrap
 )]
 
-pub mod complex;
-pub mod datatype;
+pub(crate) mod complex;
+pub(crate) mod datatype;
 mod inline;
-pub mod layout;
-pub mod ndarray;
+pub(crate) mod layout;
+pub(crate) mod ndarray;
 pub(crate) mod strided;

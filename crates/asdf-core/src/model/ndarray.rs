@@ -11,7 +11,7 @@ use crate::yaml::{NodeId, Tree, Value};
 /// Where the bytes of an array are.
 ///
 /// ```
-/// use asdf_core::model::ndarray::Source;
+/// use asdf_core::structure::Source;
 /// use asdf_core::{Asdf, Document, NewArray, Storage};
 ///
 /// let mut document = Document::new();
@@ -35,7 +35,7 @@ pub enum Source {
 /// Which elements are missing.
 ///
 /// ```
-/// use asdf_core::model::ndarray::Mask;
+/// use asdf_core::structure::Mask;
 /// use asdf_core::{Asdf, Document, NewArray, NewMask};
 ///
 /// let mut document = Document::new();
@@ -90,19 +90,7 @@ pub struct NdArray {
 }
 
 /// Whether a node is an array by its tag.
-///
-/// ```
-/// use asdf_core::model::ndarray::is_ndarray;
-///
-/// # let mut document = asdf_core::Document::new();
-/// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
-/// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
-/// let tree = file.tree();
-/// let arrays = tree.reachable().into_iter().filter(|&node| is_ndarray(tree, node)).count();
-/// assert_eq!(arrays, 1);
-/// # Ok::<(), asdf_core::Error>(())
-/// ```
-pub fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
+pub(crate) fn is_ndarray(tree: &Tree, id: NodeId) -> bool {
     tree.asdf_tag(id).is_some_and(|tag| tag.starts_with("core/ndarray-"))
 }
 
@@ -110,7 +98,7 @@ impl NdArray {
     /// Reads the node of an array: a mapping, or the elements themselves.
     ///
     /// ```
-    /// use asdf_core::model::ndarray::NdArray;
+    /// use asdf_core::structure::NdArray;
     /// use asdf_core::{ScalarType, Tree};
     ///
     /// let tree = Tree::parse("{source: 0, datatype: float32, byteorder: little, shape: ['*', 3]}\n")?;
@@ -239,7 +227,7 @@ impl NdArray {
     ///
     /// ```
     /// use asdf_core::Tree;
-    /// use asdf_core::model::ndarray::NdArray;
+    /// use asdf_core::structure::NdArray;
     ///
     /// let tree = Tree::parse("{source: 0, datatype: float32, byteorder: little, shape: ['*', 3]}\n")?;
     /// let rows = NdArray::from_node(&tree, tree.root())?;

@@ -19,18 +19,18 @@ use nom::number::complete::{be_u16, be_u32, be_u64};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 /// The four bytes that a block begins with.
-pub const MAGIC: [u8; 4] = *b"\xD3BLK";
+pub(crate) const MAGIC: [u8; 4] = *b"\xD3BLK";
 /// The flag of a block that extends to the end of the file.
-pub const STREAMED: u32 = 1;
+pub(crate) const STREAMED: u32 = 1;
 /// Bytes of magic token and `header_size`.
-pub const PREFIX: usize = 6;
+pub(crate) const PREFIX: usize = 6;
 /// The smallest legal `header_size`.
-pub const MIN_SIZE: u16 = 48;
+pub(crate) const MIN_SIZE: u16 = 48;
 
 /// The label of a compression: four bytes, zeros for none.
 ///
 /// ```
-/// use asdf_core::spec::block_header::Label;
+/// use asdf_core::structure::Label;
 ///
 /// assert_eq!(Label(*b"lz4\0").to_string(), "lz4");
 /// assert!(Label::NONE.is_none());
@@ -58,7 +58,7 @@ impl std::fmt::Display for Label {
 /// What stands before the bytes of a block.
 ///
 /// ```
-/// use asdf_core::spec::block_header::Label;
+/// use asdf_core::structure::Label;
 ///
 /// # let mut document = asdf_core::Document::new();
 /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
@@ -101,21 +101,7 @@ impl BlockHeader {
     }
 
     /// Reads a header without the surplus that `header_size` may declare.
-    ///
-    /// ```
-    /// use asdf_core::spec::block_header::BlockHeader;
-    /// use sciformats_core::fault::locate;
-    ///
-    /// # let mut document = asdf_core::Document::new();
-    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
-    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
-    /// # let bytes = document.to_bytes()?;
-    /// let entry = file.block(0)?.entry();
-    /// let header = locate("block header", entry.offset, &bytes[entry.offset as usize..], BlockHeader::parse)?;
-    /// assert_eq!(header, entry.header);
-    /// # Ok::<(), asdf_core::Error>(())
-    /// ```
-    pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (i, _) = field("magic token", |i| match take(MAGIC.len())(i)? {
             (rest, magic) if magic == MAGIC => Ok((rest, ())),
             _ => fail(i, FaultKind::Signature),

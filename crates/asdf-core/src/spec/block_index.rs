@@ -17,35 +17,18 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::line;
 
 /// What the first line of the index is.
-pub const TOKEN: &[u8] = b"#ASDF BLOCK INDEX";
+pub(crate) const TOKEN: &[u8] = b"#ASDF BLOCK INDEX";
 
 /// The offsets of the blocks from the start of the file, as stored.
-///
-/// ```
-/// use asdf_core::spec::block_index::BlockIndex;
-///
-/// let mut text = Vec::new();
-/// BlockIndex { offsets: vec![2043, 16340] }.encode(&mut text);
-/// assert_eq!(text, b"#ASDF BLOCK INDEX\n%YAML 1.1\n---\n- 2043\n- 16340\n...\n");
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockIndex {
+pub(crate) struct BlockIndex {
     /// One offset a block.
-    pub offsets: Vec<u64>,
+    pub(crate) offsets: Vec<u64>,
 }
 
 impl BlockIndex {
     /// Reads the index with its first line; zeros after it are left.
-    ///
-    /// ```
-    /// use asdf_core::spec::block_index::BlockIndex;
-    /// use sciformats_core::fault::locate;
-    ///
-    /// let text = b"#ASDF BLOCK INDEX\n%YAML 1.1\n--- [2043, 16340]\n...\n";
-    /// assert_eq!(locate("block index", 0, text, BlockIndex::parse)?.offsets, [2043, 16340]);
-    /// # Ok::<(), asdf_core::Error>(())
-    /// ```
-    pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let Some((_, rest)) = line(i).filter(|(text, _)| *text == TOKEN) else {
             return field("first line", |i| fail(i, FaultKind::Signature))(i);
         };
@@ -70,7 +53,7 @@ impl BlockIndex {
     }
 
     /// Appends the index as a block list.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(TOKEN);
         out.extend_from_slice(b"\n%YAML 1.1\n---\n");
         for offset in &self.offsets {

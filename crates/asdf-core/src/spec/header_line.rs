@@ -13,9 +13,9 @@ use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use super::line;
 
 /// The token that every file begins with.
-pub const TOKEN: &[u8] = b"#ASDF";
+pub(crate) const TOKEN: &[u8] = b"#ASDF";
 /// The only version of the file format that has been in use.
-pub const FORMAT_VERSION: Version = Version { major: 1, minor: 0, patch: 0 };
+pub(crate) const FORMAT_VERSION: Version = Version { major: 1, minor: 0, patch: 0 };
 
 /// A version of three numbers.
 ///
@@ -91,7 +91,7 @@ impl Header {
     ///
     /// ```
     /// use asdf_core::Version;
-    /// use asdf_core::spec::header_line::Header;
+    /// use asdf_core::structure::Header;
     ///
     /// let mut text = Vec::new();
     /// Header::new(Version::new(1, 6, 0)).encode(&mut text);
@@ -106,17 +106,7 @@ impl Header {
     }
 
     /// Reads the first line and every line after it that begins with `#`.
-    ///
-    /// ```
-    /// use asdf_core::Version;
-    /// use asdf_core::spec::header_line::Header;
-    /// use sciformats_core::fault::locate;
-    ///
-    /// let header = locate("header", 0, b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n", Header::parse)?;
-    /// assert_eq!(header.standard, Some(Version::new(1, 6, 0)));
-    /// # Ok::<(), asdf_core::Error>(())
-    /// ```
-    pub fn parse(i: &[u8]) -> Parsed<'_, Self> {
+    pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (mut rest, format) = field("version", first_line)(i)?;
         let mut comments = Vec::new();
         while let Some((text, after)) = rest.strip_prefix(b"#").and_then(line) {

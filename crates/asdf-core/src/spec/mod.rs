@@ -15,10 +15,10 @@
     clippy::cast_possible_wrap
 )]
 
-pub mod block_header;
-pub mod block_index;
-pub mod header_line;
-pub mod yaml_frame;
+pub(crate) mod block_header;
+pub(crate) mod block_index;
+pub(crate) mod header_line;
+pub(crate) mod yaml_frame;
 
 /// The next line of `i` without its line break (`\n` or `\r\n`), and what follows the break; `None` at the end.
 pub(crate) fn line(i: &[u8]) -> Option<(&[u8], &[u8])> {

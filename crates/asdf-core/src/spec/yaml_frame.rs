@@ -6,21 +6,13 @@
 use super::line;
 
 /// What the tree begins with.
-pub const TOKEN: &[u8] = b"%YAML";
+pub(crate) const TOKEN: &[u8] = b"%YAML";
 
 /// The size of the tree that `text` begins with, the end line and its break included; `None` if no end line is there.
 ///
 /// `done` bytes are known to hold no end line that is complete: a caller that reads piece by piece passes what the call
 /// before has seen, and no byte is looked at more than twice.
-///
-/// ```
-/// use asdf_core::spec::yaml_frame::size;
-///
-/// let text = b"%YAML 1.1\n---\na: 1\n...\n\xD3BLK";
-/// assert_eq!(size(text, 0), Some(23));
-/// assert_eq!(size(&text[..20], 0), None); // there is more to read
-/// ```
-pub fn size(text: &[u8], done: usize) -> Option<usize> {
+pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     // Back to the start of the line that the last call may have seen only a part of.
     let seen = text.get(..done).unwrap_or(text);
     let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline.saturating_add(1));
@@ -36,15 +28,7 @@ pub fn size(text: &[u8], done: usize) -> Option<usize> {
 
 /// Whether a piecewise reader may stop at an end line that stands at the end of what it has: `...` without a line
 /// break ends the tree only where the file ends.
-///
-/// ```
-/// use asdf_core::spec::yaml_frame::{is_complete, size};
-///
-/// let piece = b"%YAML 1.1\n---\na: 1\n..."; // of which four dots may become
-/// assert_eq!(size(piece, 0), Some(22));
-/// assert!(!is_complete(piece, 22));
-/// ```
-pub fn is_complete(text: &[u8], size: usize) -> bool {
+pub(crate) fn is_complete(text: &[u8], size: usize) -> bool {
     text.get(..size).is_some_and(|tree| tree.ends_with(b"\n"))
 }
 

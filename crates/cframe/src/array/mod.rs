@@ -14,7 +14,7 @@ use crate::array_params::ArrayParams;
 use crate::model::dtype::DType;
 use crate::model::frame::shape_of;
 use crate::model::grid::Grid;
-use crate::model::options::Options;
+use crate::model::options::OpenOptions;
 use crate::model::params::Params;
 use crate::model::schunk::SChunk;
 use crate::spec::b2nd::B2nd;
@@ -25,7 +25,7 @@ use crate::spec::chunk_header::{MAX_NBYTES, Special};
 /// ```
 /// use cframe::{Array, ArrayParams, Slab, Range};
 ///
-/// let mut array = Array::new(&ArrayParams::new(&[100, 200], "<f4")?.chunks(&[50, 100]).blocks(&[10, 20]))?;
+/// let mut array = Array::new(&ArrayParams::new(&[100, 200], "<f4")?.with_chunks(&[50, 100]).with_blocks(&[10, 20]))?;
 /// let row: Vec<u8> = (0..200).flat_map(|i| (i as f32).to_le_bytes()).collect();
 /// array.write_slab_bytes(&Slab::new(&[100, 200], [Range::new(7, 1), Range::all(200)])?, &row)?;
 ///
@@ -49,7 +49,7 @@ impl Array {
     /// ```
     /// use cframe::{Array, ArrayParams};
     ///
-    /// let temperature = Array::new(&ArrayParams::of::<f32>(&[365, 180, 360])?.chunks(&[30, 180, 360]))?;
+    /// let temperature = Array::new(&ArrayParams::of::<f32>(&[365, 180, 360])?.with_chunks(&[30, 180, 360]))?;
     /// assert_eq!(temperature.shape(), [365, 180, 360]);
     /// assert_eq!((temperature.dtype(), temperature.len()), (Some("<f4"), 365 * 180 * 360));
     /// assert!(temperature.schunk().to_bytes()?.len() < 500); // zeros take no room
@@ -90,7 +90,7 @@ impl Array {
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("temperature");
-    /// let mut temperature = Array::create_sparse(&path, &ArrayParams::of::<f32>(&[4, 3])?.chunks(&[1, 3]))?;
+    /// let mut temperature = Array::create_sparse(&path, &ArrayParams::of::<f32>(&[4, 3])?.with_chunks(&[1, 3]))?;
     /// temperature.write_slab(&Slab::all(&[4, 3])?, &[281.5f32; 12])?;
     /// temperature.commit()?;
     /// assert_eq!(temperature.schunk().frame().map(|frame| frame.frame_type()), Some(FrameType::Sparse));
@@ -140,15 +140,15 @@ impl Array {
     /// # Errors
     /// As [`SChunk::open`], and [`from_schunk`](Self::from_schunk).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
-    /// use cframe::{Array, Limits, Options, Threads};
+    /// use cframe::{Array, Limits, OpenOptions};
     ///
-    /// let options = Options::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(Threads::One);
+    /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(1);
     /// let temperature = Array::open_with("temperature.b2nd", &options)?;
     /// assert_eq!(temperature.dtype(), Some("<f4"));
     /// # Ok::<(), cframe::Error>(())
@@ -156,7 +156,7 @@ impl Array {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_schunk(SChunk::open_with(path, options)?)
     }
 
@@ -226,6 +226,15 @@ impl Array {
     }
 
     /// The shape of a chunk.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams};
+    ///
+    /// let pressure = Array::new(&ArrayParams::of::<f64>(&[500, 1000])?.with_chunks(&[250, 1000]).with_blocks(&[25, 100]))?;
+    /// assert_eq!((pressure.chunk_shape(), pressure.block_shape()), (&[250, 1000][..], &[25, 100][..]));
+    /// assert_eq!((pressure.len(), pressure.typesize(), pressure.dtype()), (500_000, 8, Some("<f8")));
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn chunk_shape(&self) -> &[u32] {
         &self.b2nd.chunks
     }

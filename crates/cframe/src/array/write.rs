@@ -93,7 +93,7 @@ impl Array {
     /// ```
     /// use cframe::{Array, ArrayParams};
     ///
-    /// let mut counts = Array::new(&ArrayParams::new(&[0, 3], "|u1")?.chunks(&[100, 3]).blocks(&[10, 3]))?;
+    /// let mut counts = Array::new(&ArrayParams::new(&[0, 3], "|u1")?.with_chunks(&[100, 3]).with_blocks(&[10, 3]))?;
     /// counts.append_bytes(0, &[1, 2, 3])?;
     /// counts.append_bytes(0, &[4, 5, 6, 7, 8, 9])?; // two rows
     /// assert_eq!(counts.shape(), [3, 3]);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A codec of the caller's. It must be the inverse of itself for every input, and must not panic on any bytes.
 ///
 /// ```
-/// use cframe::{Codec, Options, Params, Registry, UserCodec};
+/// use cframe::{Codec, OpenOptions, Params, Registry, UserCodec};
 ///
 /// /// Keeps one byte, where all are equal.
 /// struct Same;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 ///     }
 /// }
 ///
-/// let options = Options::default().with_registry(Registry::default().with_codec(160, Same));
-/// let params = Params::new(1).codec(Codec::Other(160));
+/// let options = OpenOptions::default().with_registry(Registry::default().with_codec(160, Same));
+/// let params = Params::new(1).with_codec(Codec::Other(160));
 /// let chunk = cframe::compress_with(&[7; 5000], &params, &options)?;
 /// assert_eq!(cframe::decompress_with(&chunk, &options)?, [7; 5000]);
 /// # Ok::<(), cframe::Error>(())
@@ -38,7 +38,7 @@ pub trait UserCodec: Send + Sync {
 /// A filter of the caller's: a map of blocks to blocks of equal size. It must not panic on any bytes.
 ///
 /// ```
-/// use cframe::{Filter, Options, Params, Registry, UserFilter};
+/// use cframe::{Filter, OpenOptions, Params, Registry, UserFilter};
 ///
 /// /// Adds the parameter to every byte.
 /// struct Shift;
@@ -53,8 +53,8 @@ pub trait UserCodec: Send + Sync {
 ///     }
 /// }
 ///
-/// let options = Options::default().with_registry(Registry::default().with_filter(200, Shift));
-/// let params = Params::new(1).filters(&[Filter::new(200, 40)])?;
+/// let options = OpenOptions::default().with_registry(Registry::default().with_filter(200, Shift));
+/// let params = Params::new(1).with_filters(&[Filter::new(200, 40)])?;
 /// let chunk = cframe::compress_with(&[7; 5000], &params, &options)?;
 /// assert_eq!(cframe::decompress_with(&chunk, &options)?, [7; 5000]);
 /// assert!(cframe::decompress(&chunk).is_err()); // nobody else has the filter
@@ -71,11 +71,11 @@ pub trait UserFilter: Send + Sync {
 /// Codecs and filters by number. Built-in ones cannot be replaced.
 ///
 /// ```no_run
-/// use cframe::{Frame, Options, Registry, UserCodec};
+/// use cframe::{Frame, OpenOptions, Registry, UserCodec};
 ///
 /// fn open(codec: impl UserCodec + 'static) -> cframe::Result<Frame> {
 ///     let registry = Registry::default().with_codec(160, codec);
-///     Frame::open_with("frames.b2frame", &Options::default().with_registry(registry))
+///     Frame::open_with("frames.b2frame", &OpenOptions::default().with_registry(registry))
 /// }
 /// ```
 #[derive(Clone, Default)]

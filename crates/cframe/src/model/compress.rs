@@ -33,7 +33,7 @@ pub(crate) fn ordinary(chunk: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let chunk = Chunk::new(chunk)?;
     limits.memory("bytes of the decoded chunk", chunk.nbytes() as u64)?;
     let data = chunk.decode()?;
-    let params = Params::new(1).codec(Codec::BloscLz).pipeline(Pipeline::default());
+    let params = Params::new(1).with_codec(Codec::BloscLz).with_pipeline(Pipeline::default());
     compress_as(&data, &params, &PLAIN, false)
 }
 
@@ -227,12 +227,15 @@ mod tests {
             for filters in pipelines {
                 for typesize in [1, 2, 3, 4, 7, 8, 16, 255, 300] {
                     for split in [Split::Always, Split::Auto] {
-                        let params =
-                            Params::new(typesize).codec(codec).filters(filters).unwrap().split(split);
+                        let params = Params::new(typesize)
+                            .with_codec(codec)
+                            .with_filters(filters)
+                            .unwrap()
+                            .with_split(split);
                         for (kind, len) in
                             [(0, 5000), (1, 1000), (4, 10_007), (2, 777), (3, 4096), (0, 31), (0, 0)]
                         {
-                            round_trip(&data(kind, len), &params.blocksize(2048));
+                            round_trip(&data(kind, len), &params.with_blocksize(2048));
                         }
                     }
                 }
@@ -246,7 +249,7 @@ mod tests {
     fn all_zeros_are_a_header_and_noise_is_raw() {
         assert_eq!(round_trip(&data(2, 100_000), &Params::new(8)), 32);
         assert_eq!(round_trip(&data(1, 100_000), &Params::new(8)), 100_032);
-        assert_eq!(round_trip(&data(0, 100), &Params::new(8).level(0)), 132);
+        assert_eq!(round_trip(&data(0, 100), &Params::new(8).with_level(0)), 132);
         assert!(round_trip(&data(3, 100_000), &Params::new(8)) < 200);
     }
 
@@ -254,8 +257,8 @@ mod tests {
     fn truncation_and_delta_agree_about_the_first_block() {
         let floats: Vec<u8> = (0..4000).flat_map(|i| (i as f32).sin().to_le_bytes()).collect();
         let params =
-            Params::new(4).filters(&[Filter::trunc_prec(10), Filter::DELTA, Filter::SHUFFLE]).unwrap();
-        let bytes = compress(&floats, &params.blocksize(4096), &PLAIN).unwrap();
+            Params::new(4).with_filters(&[Filter::trunc_prec(10), Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let bytes = compress(&floats, &params.with_blocksize(4096), &PLAIN).unwrap();
         let out = Chunk::new(&bytes).unwrap().decode().unwrap();
         for (a, b) in floats.chunks_exact(4).zip(out.chunks_exact(4)) {
             let (a, b) =
@@ -271,10 +274,10 @@ mod tests {
         for codec in
             [Codec::Lz4, Codec::Zstd].into_iter().filter(|codec| *codec != Codec::Zstd || zstd::WRITES)
         {
-            let params = Params::new(1).codec(codec).filters(&[]).unwrap().blocksize(1024);
+            let params = Params::new(1).with_codec(codec).with_filters(&[]).unwrap().with_blocksize(1024);
             let plain = round_trip(&text, &params);
-            let with = round_trip(&text, &params.dictionary(true));
-            let bytes = compress(&text, &params.dictionary(true), &PLAIN).unwrap();
+            let with = round_trip(&text, &params.with_dictionary(true));
+            let bytes = compress(&text, &params.with_dictionary(true), &PLAIN).unwrap();
             assert!(Chunk::new(&bytes).unwrap().has_dictionary());
             assert!(with < plain, "{codec:?}: {with} {plain}");
         }
@@ -284,15 +287,15 @@ mod tests {
     fn chunks_of_blosc1() {
         for filters in [&[][..], &[Filter::SHUFFLE], &[Filter::BITSHUFFLE]] {
             for typesize in [1, 4, 8, 17] {
-                let params = Params::new(typesize).filters(filters).unwrap().blosc1();
+                let params = Params::new(typesize).with_filters(filters).unwrap().with_blosc1();
                 for (kind, len) in [(0, 5000), (1, 1000), (4, 10_007), (2, 777), (0, 31), (0, 0)] {
-                    round_trip(&data(kind, len), &params.blocksize(2048));
+                    round_trip(&data(kind, len), &params.with_blocksize(2048));
                     let bytes = compress(&data(kind, len), &params, &PLAIN).unwrap();
                     assert_eq!(bytes[0], 2);
                 }
             }
         }
-        let two = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap().blosc1();
+        let two = Params::new(4).with_filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap().with_blosc1();
         assert!(compress(&[0; 99], &two, &PLAIN).is_err());
     }
 
@@ -300,7 +303,7 @@ mod tests {
     fn blocks_of_variable_length() {
         let (a, b) = (data(0, 3000), data(1, 100));
         let blocks: [&[u8]; 4] = [&a, b"x", &b, &a[..50]];
-        let params = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let params = Params::new(4).with_filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
         let bytes = compress_blocks(&blocks, &params, &PLAIN).unwrap();
         let chunk = Chunk::new(&bytes).unwrap();
         assert_eq!((chunk.blocks(), chunk.blocksize(), chunk.version()), (4, None, 6));
@@ -345,7 +348,7 @@ mod tests {
 
         #[test]
         fn a_changed_byte_never_panics(position in 0usize..400, value: u8, codec in 0u8..6) {
-            let params = Params::new(4).codec(Codec::from_id(codec)).blocksize(512);
+            let params = Params::new(4).with_codec(Codec::from_id(codec)).with_blocksize(512);
             prop_assume!(codec != 3 && (codec != 5 || zstd::WRITES));
             let mut bytes = compress(&data(4, 3000), &params, &PLAIN).unwrap();
             let position = position % bytes.len();

@@ -133,7 +133,10 @@ pub(crate) fn encode_offsets(offsets: &[Offset], nbytes: u64) -> Result<Vec<u8>>
     }
     let mut bytes = Vec::new();
     offsets.iter().for_each(|offset| offset.encode(&mut bytes));
-    let params = Params::new(Offset::SIZE).codec(Codec::BloscLz).split(Split::Never).blocksize(OFFSETS_BLOCK);
+    let params = Params::new(Offset::SIZE)
+        .with_codec(Codec::BloscLz)
+        .with_split(Split::Never)
+        .with_blocksize(OFFSETS_BLOCK);
     compress(&bytes, &params, &PLAIN)
 }
 
@@ -282,13 +285,13 @@ mod tests {
     use sciformats_core::commit::{apply, replay};
     use sciformats_core::storage::Window;
 
-    use super::super::options::Options;
+    use super::super::options::OpenOptions;
     use super::super::schunk::SChunk;
 
     type Content = (Vec<u8>, Vec<(String, Vec<u8>)>);
 
     fn content(file: &[u8]) -> Content {
-        let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
+        let frame = Frame::from_storage(file.to_vec(), 0, &OpenOptions::default()).unwrap();
         let mut bytes = vec![0; frame.nbytes() as usize];
         frame.read_bytes(0, &mut bytes).unwrap();
         let vlmeta =
@@ -304,7 +307,7 @@ mod tests {
     ) -> (Vec<u8>, replay::Cuts, usize) {
         let mut schunk = SChunk::from_bytes(file.to_vec()).unwrap();
         edit(&mut schunk);
-        let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
+        let frame = Frame::from_storage(file.to_vec(), 0, &OpenOptions::default()).unwrap();
         let known = space.clone().unwrap_or_else(|| Space::of(&frame));
         let (entries, header, trailer) = schunk.parts().unwrap();
         let plan = plan(&frame, &known, &entries, header, &trailer).unwrap();
@@ -374,13 +377,13 @@ mod tests {
     fn every_cut_of_a_commit_of_an_array_leaves_the_old_one_or_the_new_one() {
         use crate::{Array, ArrayParams, Slab};
 
-        let spec = ArrayParams::new(&[6, 5], "<i4").unwrap().chunks(&[2, 5]).blocks(&[1, 5]);
+        let spec = ArrayParams::new(&[6, 5], "<i4").unwrap().with_chunks(&[2, 5]).with_blocks(&[1, 5]);
         let mut array = Array::new(&spec).unwrap();
         let all: Vec<u8> = (0..30i32).flat_map(|i| (i * 77_777).to_le_bytes()).collect();
         array.write_slab_bytes(&Slab::all(&[6, 5]).unwrap(), &all).unwrap();
         let mut file = array.schunk().to_bytes().unwrap();
         let seen = |file: &[u8]| {
-            let frame = Frame::from_storage(file.to_vec(), 0, &Options::default()).unwrap();
+            let frame = Frame::from_storage(file.to_vec(), 0, &OpenOptions::default()).unwrap();
             let array = Array::from_frame(frame).unwrap();
             (array.shape().to_vec(), array.read_bytes().unwrap())
         };
@@ -394,7 +397,7 @@ mod tests {
         for edit in edits {
             let mut array = Array::from_schunk(SChunk::from_bytes(file.clone()).unwrap()).unwrap();
             edit(&mut array);
-            let frame = Frame::from_storage(file.clone(), 0, &Options::default()).unwrap();
+            let frame = Frame::from_storage(file.clone(), 0, &OpenOptions::default()).unwrap();
             let (entries, header, trailer) = array.schunk().parts().unwrap();
             let plan = plan(&frame, &Space::of(&frame), &entries, header, &trailer).unwrap();
             let mut done = file.clone();
@@ -428,7 +431,7 @@ mod tests {
 
     #[test]
     fn appending_reuses_what_old_offsets_leave() {
-        let mut schunk = SChunk::new(Params::new(1).level(0));
+        let mut schunk = SChunk::new(Params::new(1).with_level(0));
         schunk.append(&[1; 100]).unwrap();
         let mut file = schunk.to_bytes().unwrap();
         let mut space = None;
@@ -446,7 +449,7 @@ mod tests {
         assert_eq!(content(&file), content(&compact));
         assert!(file.len() < 2 * compact.len(), "{} {}", file.len(), compact.len());
         let shifted = [vec![0; 77], file].concat();
-        let frame = Frame::from_storage(shifted.clone(), 77, &Options::default()).unwrap();
+        let frame = Frame::from_storage(shifted.clone(), 77, &OpenOptions::default()).unwrap();
         assert_eq!(frame.chunks(), 41);
         assert!(Window::new(shifted, 77, 10).is_ok());
     }

@@ -6,60 +6,71 @@ use super::chunk::Context;
 use super::parallel::Threads;
 use crate::codec::registry::Registry;
 
-/// How a frame, an array or a chunk is to be read.
+/// How a frame, an array or a chunk is opened, and what codes its chunks.
 ///
 /// ```
-/// use cframe::{Frame, Limits, Options, Params, SChunk, Threads};
+/// use cframe::{Frame, Limits, OpenOptions, Params, SChunk};
 ///
 /// # let mut schunk = SChunk::new(Params::new(4));
 /// # schunk.append(&[21; 4000])?;
 /// # let bytes = schunk.to_bytes()?;
 /// let limits = Limits::default().with_memory(64 << 20);
-/// let options = Options::default().with_limits(limits).with_threads(Threads::One);
+/// let options = OpenOptions::default().with_limits(limits).with_threads(1);
 /// let frame = Frame::from_bytes_with(bytes, &options)?;
 /// assert_eq!(frame.chunk(0)?.decode()?, [21; 4000]);
 /// # Ok::<(), cframe::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Options {
-    limits: Limits,
-    threads: Threads,
-    registry: Registry,
-    pub(crate) mapped: bool,
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// Bounds on what a file may ask for.
+    pub limits: Limits,
+    /// Threads that may code blocks and chunks: the calling one and some of rayon's current pool, which need the feature
+    /// `parallel`. 0 stands for as many as there are.
+    pub threads: usize,
+    /// Codecs and filters of the caller's.
+    pub registry: Registry,
+    /// Whether files are mapped into memory, so that stored bytes need not be copied. Default: yes. A mapped file must not
+    /// be cut shorter by another process while it is open.
+    pub mapped: bool,
 }
 
-impl Default for Options {
+impl Default for OpenOptions {
     fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            threads: Threads::default(),
-            registry: Registry::default(),
-            mapped: true,
-        }
+        Self { limits: Limits::default(), threads: 0, registry: Registry::default(), mapped: true }
     }
 }
 
-impl Options {
-    /// Other bounds on what a file may ask for.
+impl OpenOptions {
+    /// The same with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Other threads.
+    /// The same with another number of threads.
+    ///
+    /// ```
+    /// use cframe::{OpenOptions, Params};
+    ///
+    /// // Where the caller has threads of its own, each codes alone.
+    /// let options = OpenOptions::default().with_threads(1);
+    /// let chunk = cframe::compress_with(&[21; 4000], &Params::new(4), &options)?;
+    /// assert_eq!(cframe::decompress_with(&chunk, &options)?, [21; 4000]);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     #[must_use]
-    pub fn with_threads(self, threads: Threads) -> Self {
+    pub fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Codecs and filters of the caller's.
+    /// The same with codecs and filters of the caller's.
     #[must_use]
     pub fn with_registry(self, registry: Registry) -> Self {
         Self { registry, ..self }
     }
 
-    /// Whether files are mapped into memory, so that stored bytes need not be copied; they are, unless told otherwise. A
-    /// mapped file must not be cut shorter by another process while it is open.
+    /// The same, mapped or not.
     #[must_use]
     pub fn with_mapped(self, mapped: bool) -> Self {
         Self { mapped, ..self }
@@ -71,7 +82,7 @@ impl Options {
             block_shape: Vec::new(),
             registry: self.registry.clone(),
             limits: self.limits,
-            threads: self.threads,
+            threads: Threads(self.threads),
         }
     }
 }

@@ -2,25 +2,11 @@
 
 use sciformats_core::Result;
 
-/// Which threads code blocks and chunks.
+/// How many threads code blocks and chunks; 0 stands for as many as there are.
 ///
-/// ```
-/// use cframe::{Options, Params, Threads};
-///
-/// // Where the caller has threads of its own, each codes alone.
-/// let options = Options::default().with_threads(Threads::One);
-/// let chunk = cframe::compress_with(&[21; 4000], &Params::new(4), &options)?;
-/// assert_eq!(cframe::decompress_with(&chunk, &options)?, [21; 4000]);
-/// # Ok::<(), cframe::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Threads {
-    /// The calling one.
-    One,
-    /// The calling one and those of rayon's current pool, with the feature `parallel`; otherwise the calling one.
-    #[default]
-    Pool,
-}
+/// These are the calling one and those of rayon's current pool, with the feature `parallel`; otherwise the calling one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Threads(pub(crate) usize);
 
 /// Work below so many bytes is done by the calling thread: waking others costs more than they save.
 #[cfg(feature = "parallel")]
@@ -110,7 +96,7 @@ impl Threads {
             return items.try_for_each(|item| work(own, item));
         }
         let queue = queue::Queue::new(items);
-        let helpers = rayon::current_num_threads().min(count).saturating_sub(1);
+        let helpers = self.available().min(count).saturating_sub(1);
         // The calling thread begins at once, while the others wake up.
         rayon::in_place_scope(|scope| {
             for _ in 0..helpers {
@@ -128,7 +114,16 @@ impl Threads {
 
     #[cfg(feature = "parallel")]
     fn shares(self, bytes: usize, pieces: usize) -> bool {
-        self == Self::Pool && pieces > 1 && bytes >= WORTH_SHARING && rayon::current_num_threads() > 1
+        pieces > 1 && bytes >= WORTH_SHARING && self.available() > 1
+    }
+
+    #[cfg(feature = "parallel")]
+    fn available(self) -> usize {
+        match self.0 {
+            1 => 1, // without starting a pool
+            0 => rayon::current_num_threads(),
+            most => rayon::current_num_threads().min(most),
+        }
     }
 }
 
@@ -192,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_piece_is_done_once_by_one_and_by_many() {
-        for threads in [Threads::One, Threads::Pool] {
+        for threads in [Threads(1), Threads(2), Threads(0)] {
             let mut out = vec![0; 1_000_003];
             let work = |_: &mut (), index: usize, piece: &mut [u8]| -> Result<()> {
                 piece.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1 + (index % 200) as u8));
@@ -207,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_told() {
-        for threads in [Threads::One, Threads::Pool] {
+        for threads in [Threads(1), Threads(2), Threads(0)] {
             let fails = |(): &mut (), index: usize| -> Result<u8> {
                 if index >= 70 { Err(Error::usage("number", format!("is {index}"))) } else { Ok(0) }
             };

@@ -11,9 +11,9 @@ use crate::spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
 /// use cframe::{Chunk, Codec, Params, Split};
 ///
 /// let counts: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
-/// let params = Params::new(4).codec(Codec::Lz4);
+/// let params = Params::new(4).with_codec(Codec::Lz4);
 /// for (split, expected) in [(Split::Always, true), (Split::Never, false), (Split::Auto, true)] {
-///     let bytes = cframe::compress(&counts, &params.split(split))?;
+///     let bytes = cframe::compress(&counts, &params.with_split(split))?;
 ///     assert_eq!(Chunk::new(&bytes)?.is_split(), expected);
 /// }
 /// # Ok::<(), cframe::Error>(())
@@ -57,7 +57,7 @@ impl Split {
 /// ```
 /// use cframe::{Codec, Filter, Params};
 ///
-/// let params = Params::new(8).codec(Codec::Zlib).level(6).filters(&[Filter::BITSHUFFLE])?;
+/// let params = Params::new(8).with_codec(Codec::Zlib).with_level(6).with_filters(&[Filter::BITSHUFFLE])?;
 /// let data: Vec<u8> = (0..1000u64).flat_map(u64::to_le_bytes).collect();
 /// let chunk = cframe::compress(&data, &params)?;
 /// assert!(chunk.len() < 1000);
@@ -109,19 +109,19 @@ impl Params {
 
     /// Another codec.
     #[must_use]
-    pub fn codec(self, codec: Codec) -> Self {
+    pub fn with_codec(self, codec: Codec) -> Self {
         Self { codec, ..self }
     }
 
     /// The parameter of a codec that has one.
     #[must_use]
-    pub fn codec_meta(self, codec_meta: u8) -> Self {
+    pub fn with_codec_meta(self, codec_meta: u8) -> Self {
         Self { codec_meta, ..self }
     }
 
     /// The level, 0 (stored raw) to 9 (smallest); larger numbers count as 9.
     #[must_use]
-    pub fn level(self, level: u8) -> Self {
+    pub fn with_level(self, level: u8) -> Self {
         Self { level: level.min(9), ..self }
     }
 
@@ -131,7 +131,7 @@ impl Params {
     /// use cframe::{Filter, Params};
     ///
     /// // Floats of which ten bits of the mantissa are worth keeping.
-    /// let params = Params::new(4).filters(&[Filter::trunc_prec(10), Filter::BITSHUFFLE])?;
+    /// let params = Params::new(4).with_filters(&[Filter::trunc_prec(10), Filter::BITSHUFFLE])?;
     /// let chunk = cframe::compress(&281.537f32.to_le_bytes().repeat(1000), &params)?;
     /// let first = f32::from_le_bytes(cframe::decompress(&chunk)?[..4].try_into()?);
     /// assert!((first - 281.537).abs() < 0.25);
@@ -140,30 +140,30 @@ impl Params {
     ///
     /// # Errors
     /// `Usage` if there are more than six.
-    pub fn filters(self, filters: &[Filter]) -> Result<Self> {
+    pub fn with_filters(self, filters: &[Filter]) -> Result<Self> {
         let mut slots = [Filter::NONE; SLOTS];
         let free = SLOTS.checked_sub(filters.len());
         let free =
             free.ok_or_else(|| Error::usage("filters", format!("are {}, at most 6", filters.len())))?;
         slots.iter_mut().skip(free).zip(filters).for_each(|(slot, filter)| *slot = *filter);
-        Ok(self.pipeline(Pipeline(slots)))
+        Ok(self.with_pipeline(Pipeline(slots)))
     }
 
     /// Other filters, slot by slot.
     #[must_use]
-    pub fn pipeline(self, pipeline: Pipeline) -> Self {
+    pub fn with_pipeline(self, pipeline: Pipeline) -> Self {
         Self { pipeline, ..self }
     }
 
     /// Whether blocks are split.
     #[must_use]
-    pub fn split(self, split: Split) -> Self {
+    pub fn with_split(self, split: Split) -> Self {
         Self { split, ..self }
     }
 
     /// The size of blocks in bytes; 0 chooses one.
     #[must_use]
-    pub fn blocksize(self, blocksize: u32) -> Self {
+    pub fn with_blocksize(self, blocksize: u32) -> Self {
         Self { blocksize, ..self }
     }
 
@@ -173,14 +173,14 @@ impl Params {
     /// use cframe::{Chunk, Codec, Params};
     ///
     /// let names: Vec<u8> = (0..5000).flat_map(|i| format!("station {i}, ").into_bytes()).collect();
-    /// let params = Params::new(1).codec(Codec::Lz4).filters(&[])?.blocksize(2000).dictionary(true);
+    /// let params = Params::new(1).with_codec(Codec::Lz4).with_filters(&[])?.with_blocksize(2000).with_dictionary(true);
     /// let bytes = cframe::compress(&names, &params)?;
     /// assert!(Chunk::new(&bytes)?.has_dictionary());
     /// assert_eq!(cframe::decompress(&bytes)?, names);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     #[must_use]
-    pub fn dictionary(self, dictionary: bool) -> Self {
+    pub fn with_dictionary(self, dictionary: bool) -> Self {
         Self { dictionary, ..self }
     }
 
@@ -189,13 +189,13 @@ impl Params {
     /// ```
     /// use cframe::{Chunk, Codec, Params};
     ///
-    /// let bytes = cframe::compress(&[21; 4000], &Params::new(4).codec(Codec::BloscLz).blosc1())?;
+    /// let bytes = cframe::compress(&[21; 4000], &Params::new(4).with_codec(Codec::BloscLz).with_blosc1())?;
     /// assert_eq!(Chunk::new(&bytes)?.version(), 2);
     /// assert_eq!(cframe::decompress(&bytes)?, [21; 4000]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     #[must_use]
-    pub fn blosc1(self) -> Self {
+    pub fn with_blosc1(self) -> Self {
         Self { blosc1: true, ..self }
     }
 
@@ -277,19 +277,19 @@ mod tests {
     fn block_sizes() {
         let shuffled = Params::new(8);
         assert_eq!(shuffled.blocksize_for(1 << 24), 512 << 10);
-        assert_eq!(shuffled.codec(Codec::Zlib).blocksize_for(1 << 24), 256 << 10);
-        assert_eq!(shuffled.blocksize(1003).blocksize_for(1 << 24), 1000);
+        assert_eq!(shuffled.with_codec(Codec::Zlib).blocksize_for(1 << 24), 256 << 10);
+        assert_eq!(shuffled.with_blocksize(1003).blocksize_for(1 << 24), 1000);
         assert_eq!(shuffled.blocksize_for(100), 96);
         assert_eq!(shuffled.blocksize_for(5), 5);
         assert_eq!(shuffled.blocksize_for(0), 1);
-        assert_eq!(Params::new(300).blocksize(7).blocksize_for(100), 7);
+        assert_eq!(Params::new(300).with_blocksize(7).blocksize_for(100), 7);
     }
 
     #[test]
     fn filters_take_the_last_slots() {
-        let params = Params::new(4).filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
+        let params = Params::new(4).with_filters(&[Filter::DELTA, Filter::SHUFFLE]).unwrap();
         assert_eq!(params.pipeline.ids(), [0, 0, 0, 0, 3, 1]);
-        assert!(params.filters(&[Filter::DELTA; 7]).is_err());
+        assert!(params.with_filters(&[Filter::DELTA; 7]).is_err());
         assert_eq!((0..4).map(Split::from_code).map(Split::code).collect::<Vec<_>>(), [0, 1, 2, 3]);
     }
 }

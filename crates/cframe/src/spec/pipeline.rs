@@ -119,7 +119,7 @@ impl Codec {
 /// ```
 /// use cframe::{Filter, Params};
 ///
-/// let params = Params::new(4).filters(&[Filter::SHUFFLE, Filter::BYTEDELTA])?;
+/// let params = Params::new(4).with_filters(&[Filter::SHUFFLE, Filter::BYTEDELTA])?;
 /// let chunk = cframe::compress(&[21; 4000], &params)?;
 /// assert_eq!(Filter::BYTEDELTA.name(), "bytedelta");
 /// assert_eq!(cframe::Chunk::new(&chunk)?.pipeline().filters().last(), Some(Filter::BYTEDELTA));
@@ -159,7 +159,7 @@ impl Filter {
     /// ```
     /// use cframe::{Filter, Params};
     ///
-    /// let params = Params::new(8).filters(&[Filter::trunc_prec(12), Filter::SHUFFLE])?;
+    /// let params = Params::new(8).with_filters(&[Filter::trunc_prec(12), Filter::SHUFFLE])?;
     /// let chunk = cframe::compress(&281.537_f64.to_le_bytes(), &params)?;
     /// let read = f64::from_le_bytes(cframe::decompress(&chunk)?.try_into().unwrap_or_default());
     /// assert!((read - 281.537).abs() < 0.1);
@@ -195,8 +195,8 @@ impl Filter {
 ///
 /// let mut pipeline = Pipeline::default();
 /// pipeline.0[5] = Filter::BITSHUFFLE; // the last slot
-/// let params = Params::new(4).pipeline(pipeline);
-/// assert_eq!(params, Params::new(4).filters(&[Filter::BITSHUFFLE])?);
+/// let params = Params::new(4).with_pipeline(pipeline);
+/// assert_eq!(params, Params::new(4).with_filters(&[Filter::BITSHUFFLE])?);
 /// assert_eq!(pipeline.filters().count(), 1);
 /// # Ok::<(), cframe::Error>(())
 /// ```

@@ -272,6 +272,21 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// The number of frames that are committed.
+    ///
+    /// ```
+    /// use gsd_rs::{Reader, Writer};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("walk.gsd");
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// let mut writer = Writer::create(&path, &options)?;
+    /// writer.write("step", 1, &[0u64])?;
+    /// writer.end_frame()?;
+    /// assert_eq!((writer.frames(), writer.committed()), (1, 0)); // more frames may be committed together
+    /// writer.flush()?;
+    /// assert_eq!((writer.committed(), Reader::open(&path)?.frames()), (1, 1));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
     pub fn committed(&self) -> u64 {
         self.state.frames
     }

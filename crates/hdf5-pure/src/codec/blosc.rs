@@ -1,13 +1,13 @@
 //! Blosc and Blosc2 (filters 32001 and 32026): containers of their own, which tell all that is needed to undo them. A
 //! chunk is a chunk of Blosc in the one, a frame in the other.
 
-use cframe::{Array, Codec, Filter, Frame, Limits, Options, Params, SChunk, Threads};
+use cframe::{Array, Codec, Filter, Frame, Limits, OpenOptions, Params, SChunk};
 use sciformats_core::{Error, Fault, FaultKind};
 
 /// Chunks are decoded by several threads as it is.
-fn options(max: usize) -> Options {
+fn options(max: usize) -> OpenOptions {
     let limits = Limits::default().with_memory(max as u64);
-    Options::default().with_limits(limits).with_threads(Threads::One)
+    OpenOptions::default().with_limits(limits).with_threads(1)
 }
 
 /// Decodes a chunk of Blosc to at most `max` bytes. Offsets in errors count from the start of `input`.
@@ -42,17 +42,17 @@ fn params(values: &[u32]) -> Result<Params, Error> {
     };
     let codec = Codec::from_id(u8::try_from(value(6)).unwrap_or(u8::MAX));
     let level = u8::try_from(value(4)).unwrap_or(9);
-    Params::new(value(2).max(1)).codec(codec).level(level).filters(&[filter])
+    Params::new(value(2).max(1)).with_codec(codec).with_level(level).with_filters(&[filter])
 }
 
 /// Encodes a chunk of Blosc.
 pub(crate) fn encode_chunk(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
-    cframe::compress_with(input, &params(values)?.blosc1(), &options(input.len()))
+    cframe::compress_with(input, &params(values)?.with_blosc1(), &options(input.len()))
 }
 
 /// Encodes a frame of Blosc2.
 pub(crate) fn encode_frame(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Error> {
-    let params = params(values)?.blocksize(values.get(1).copied().unwrap_or(0));
+    let params = params(values)?.with_blocksize(values.get(1).copied().unwrap_or(0));
     let chunk = cframe::compress_with(input, &params, &options(input.len()))?;
     let mut frame = SChunk::new(params);
     frame.insert_chunk(0, chunk)?;

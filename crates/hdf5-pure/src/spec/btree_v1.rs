@@ -19,11 +19,11 @@ use super::{
 
 /// What a node begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
+pub(crate) struct Prefix {
     /// Levels below this node.
-    pub level: u8,
+    pub(crate) level: u8,
     /// Children.
-    pub entries: u16,
+    pub(crate) entries: u16,
 }
 
 impl Prefix {
@@ -44,13 +44,13 @@ impl Prefix {
 
 /// A node of a group's tree. `keys[i] < names of children[i] <= keys[i + 1]`, as offsets in the local heap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupNode {
+pub(crate) struct GroupNode {
     /// Levels below this node.
-    pub level: u8,
+    pub(crate) level: u8,
     /// Heap offsets, one more than children.
-    pub keys: Vec<u64>,
+    pub(crate) keys: Vec<u64>,
     /// Nodes of the level below, or symbol table nodes.
-    pub children: Vec<Address>,
+    pub(crate) children: Vec<Address>,
 }
 
 impl GroupNode {
@@ -78,13 +78,13 @@ impl GroupNode {
 
 /// The key of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChunkKey {
+pub(crate) struct ChunkKey {
     /// Bytes as stored.
-    pub size: u32,
+    pub(crate) size: u32,
     /// Filters that were skipped, bit by bit.
-    pub filter_mask: u32,
+    pub(crate) filter_mask: u32,
     /// Coordinates of the first element, without the last one for the element's bytes.
-    pub offsets: Vec<u64>,
+    pub(crate) offsets: Vec<u64>,
 }
 
 impl ChunkKey {
@@ -99,13 +99,13 @@ impl ChunkKey {
 
 /// A node of a chunk tree. `keys[i]` is the first chunk under `children[i]`; the last key bounds the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChunkNode {
+pub(crate) struct ChunkNode {
     /// Levels below this node.
-    pub level: u8,
+    pub(crate) level: u8,
     /// One more than children.
-    pub keys: Vec<ChunkKey>,
+    pub(crate) keys: Vec<ChunkKey>,
     /// Nodes of the level below, or chunks.
-    pub children: Vec<Option<Address>>,
+    pub(crate) children: Vec<Option<Address>>,
 }
 
 impl ChunkNode {

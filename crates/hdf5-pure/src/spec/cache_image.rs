@@ -13,13 +13,13 @@ use super::{Address, Sizes, address, defined, length, sealed, signature, version
 
 /// Bytes that belong at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CacheEntry<'a> {
+pub(crate) struct CacheEntry<'a> {
     /// Which structure it is.
-    pub kind: u8,
+    pub(crate) kind: u8,
     /// Where it belongs.
-    pub address: Address,
+    pub(crate) address: Address,
     /// Its bytes.
-    pub bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
 }
 
 /// The metadata cache image message (0x18): version 0, address, size.

@@ -12,11 +12,11 @@ use super::{Name, until_nul, version};
 
 /// Which driver wrote the file, and what it must know to read it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DriverInfo {
+pub(crate) struct DriverInfo {
     /// Eight characters, such as `NCSAfami`.
-    pub identification: [u8; 8],
+    pub(crate) identification: [u8; 8],
     /// The driver's own data.
-    pub information: Vec<u8>,
+    pub(crate) information: Vec<u8>,
 }
 
 impl DriverInfo {
@@ -50,22 +50,22 @@ pub(crate) fn family_member_size(i: &[u8]) -> Parsed<'_, u64> {
 
 /// The information of the multi driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MultiInfo {
+pub(crate) struct MultiInfo {
     /// For each kind of content (superblock, B-tree, raw data, global heap, local heap, object header) its member, 1 to 6.
-    pub map: [u8; 6],
+    pub(crate) map: [u8; 6],
     /// The distinct members in the order of the map.
-    pub members: Vec<MultiMember>,
+    pub(crate) members: Vec<MultiMember>,
 }
 
 /// A member of a file that the multi driver wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MultiMember {
+pub(crate) struct MultiMember {
     /// First address that the member holds.
-    pub start: u64,
+    pub(crate) start: u64,
     /// End of its allocated space.
-    pub end: u64,
+    pub(crate) end: u64,
     /// File name, `%s` standing for the base name.
-    pub name: Name,
+    pub(crate) name: Name,
 }
 
 impl MultiInfo {

@@ -17,25 +17,25 @@ use super::{
 
 /// The header, `EAHD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExtensibleArray {
+pub(crate) struct ExtensibleArray {
     /// 0 unfiltered chunks, 1 filtered ones.
-    pub client: u8,
+    pub(crate) client: u8,
     /// Bytes of an element.
-    pub element_size: u8,
+    pub(crate) element_size: u8,
     /// Bits of an element's number.
-    pub max_bits: u8,
+    pub(crate) max_bits: u8,
     /// Elements in the index block.
-    pub index_elements: u8,
+    pub(crate) index_elements: u8,
     /// Elements of the smallest data block, a power of 2.
-    pub min_data_elements: u8,
+    pub(crate) min_data_elements: u8,
     /// Data block addresses of the smallest super block, a power of 2.
-    pub min_super_pointers: u8,
+    pub(crate) min_super_pointers: u8,
     /// A page holds two to this power of elements.
-    pub page_bits: u8,
+    pub(crate) page_bits: u8,
     /// One more than the largest element that was ever set.
-    pub max_index_set: u64,
+    pub(crate) max_index_set: u64,
     /// The index block.
-    pub index_block: Option<Address>,
+    pub(crate) index_block: Option<Address>,
 }
 
 impl ExtensibleArray {
@@ -209,13 +209,13 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, (ExtensibleArray, [u64; 6])> {
 
 /// The index block, `EAIB`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexBlock<'a> {
+pub(crate) struct IndexBlock<'a> {
     /// The first elements.
-    pub elements: &'a [u8],
+    pub(crate) elements: &'a [u8],
     /// Data blocks of the first super blocks.
-    pub data_blocks: Vec<Option<Address>>,
+    pub(crate) data_blocks: Vec<Option<Address>>,
     /// The other super blocks.
-    pub super_blocks: Vec<Option<Address>>,
+    pub(crate) super_blocks: Vec<Option<Address>>,
 }
 
 impl<'a> IndexBlock<'a> {
@@ -241,11 +241,11 @@ impl<'a> IndexBlock<'a> {
 
 /// A super block, `EASB`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SuperBlock<'a> {
+pub(crate) struct SuperBlock<'a> {
     /// Pages in use, data block after data block without gaps between their bits.
-    pub bitmap: &'a [u8],
+    pub(crate) bitmap: &'a [u8],
     /// Its data blocks.
-    pub data_blocks: Vec<Option<Address>>,
+    pub(crate) data_blocks: Vec<Option<Address>>,
 }
 
 impl<'a> SuperBlock<'a> {

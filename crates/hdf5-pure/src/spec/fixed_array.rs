@@ -16,17 +16,17 @@ use super::{
 
 /// The header of a fixed array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FixedArray {
+pub(crate) struct FixedArray {
     /// 0 unfiltered chunks, 1 filtered ones.
-    pub client: u8,
+    pub(crate) client: u8,
     /// Bytes of an element.
-    pub element_size: u8,
+    pub(crate) element_size: u8,
     /// A page holds two to this power of elements.
-    pub page_bits: u8,
+    pub(crate) page_bits: u8,
     /// Elements.
-    pub elements: u64,
+    pub(crate) elements: u64,
     /// The data block.
-    pub block: Option<Address>,
+    pub(crate) block: Option<Address>,
 }
 
 impl FixedArray {
@@ -96,11 +96,11 @@ pub(crate) fn page_is_used(bitmap: &[u8], index: u64) -> bool {
 
 /// An element: a chunk, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
+pub(crate) struct Element {
     /// Where; none if it is not there.
-    pub address: Option<Address>,
+    pub(crate) address: Option<Address>,
     /// Bytes as stored and filters skipped, of a filtered chunk.
-    pub filtered: Option<(u64, u32)>,
+    pub(crate) filtered: Option<(u64, u32)>,
 }
 
 impl Element {

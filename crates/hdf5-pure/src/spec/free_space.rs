@@ -12,25 +12,25 @@ use super::{
 
 /// The header of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FreeSpace {
+pub(crate) struct FreeSpace {
     /// 0 a fractal heap, 1 the file.
-    pub client: u8,
+    pub(crate) client: u8,
     /// Free bytes.
-    pub total: u64,
+    pub(crate) total: u64,
     /// Sections.
-    pub sections: u64,
+    pub(crate) sections: u64,
     /// Sections in the list.
-    pub serialized: u64,
+    pub(crate) serialized: u64,
     /// Bits of a section's offset.
-    pub address_bits: u16,
+    pub(crate) address_bits: u16,
     /// Bytes of the largest section.
-    pub max_section: u64,
+    pub(crate) max_section: u64,
     /// The list; none if it is empty.
-    pub list: Option<Address>,
+    pub(crate) list: Option<Address>,
     /// Bytes of the list in use.
-    pub list_size: u64,
+    pub(crate) list_size: u64,
     /// Bytes that the list has.
-    pub list_allocated: u64,
+    pub(crate) list_allocated: u64,
 }
 
 impl FreeSpace {

@@ -48,9 +48,9 @@ impl GlobalId {
 
 /// The header of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CollectionHeader {
+pub(crate) struct CollectionHeader {
     /// Bytes of the whole collection.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 impl CollectionHeader {
@@ -69,11 +69,11 @@ impl CollectionHeader {
 
 /// An object of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeapObject<'a> {
+pub(crate) struct HeapObject<'a> {
     /// 1 to 65535.
-    pub index: u16,
+    pub(crate) index: u16,
     /// Its bytes.
-    pub data: &'a [u8],
+    pub(crate) data: &'a [u8],
 }
 
 /// The next object of a collection, or `None` at the free space or the end.

@@ -9,13 +9,13 @@ use super::{Address, Sizes, defined, length, put_address, put_length, signature,
 
 /// The header of a local heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LocalHeap {
+pub(crate) struct LocalHeap {
     /// Bytes of the data segment.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Offset of the first free block in the data; 1 if there is none.
-    pub free_list: u64,
+    pub(crate) free_list: u64,
     /// The data segment.
-    pub data: Address,
+    pub(crate) data: Address,
 }
 
 impl LocalHeap {

@@ -105,9 +105,9 @@ impl Entry {
 
 /// A leaf of an old-style group: `SNOD`, version 1, reserved, the number of symbols and the entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// The members, ascending by name.
-    pub entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl Node {

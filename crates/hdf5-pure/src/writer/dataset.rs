@@ -158,6 +158,17 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Stores the elements one after another.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Layout;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").contiguous().write(&[281.5f32, 282.0])?;
+    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+    /// assert!(matches!(temperature.layout()?, Layout::Contiguous { .. }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn contiguous(mut self) -> Self {
         self.place = Place::Contiguous;
         self
@@ -317,6 +328,18 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Adds [`Filters::fletcher32`].
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").chunks([2]).fletcher32().write(&[281.5f64, 282.0])?;
+    /// let mut bytes = file.into_bytes()?;
+    /// let at = bytes.windows(8).position(|part| part == 282f64.to_le_bytes()).unwrap();
+    /// bytes[at] ^= 1; // one bit
+    /// assert!(File::from_bytes(bytes)?.dataset("temperature")?.read::<f64>().is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
     pub fn fletcher32(mut self) -> Self {
         self.filters = self.filters.fletcher32();
         self

@@ -52,6 +52,12 @@ impl Datatype {
     }
 
     /// Little-endian IEEE 754 numbers of 32 bits.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// assert_eq!([Datatype::float16(), Datatype::float32(), Datatype::float64()].map(|datatype| datatype.size), [2, 4, 8]);
+    /// ```
     pub fn float32() -> Self {
         Self::float(4, 8, 23)
     }

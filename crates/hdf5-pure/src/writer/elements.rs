@@ -56,7 +56,7 @@ impl<'w> DatasetWriter<'w> {
         }
     }
 
-    /// The dataset, for [`Writer::open`](crate::Writer::open), hard links and references.
+    /// The dataset, for [`Writer::open_id`](crate::Writer::open_id), hard links and references.
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, Writer};
@@ -64,7 +64,7 @@ impl<'w> DatasetWriter<'w> {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f64>()?.id();
     /// file.root().attribute("steps", 1)?; // the dataset no longer holds the file
-    /// assert_eq!(file.open(energy)?.append(&[0.5])?.shape()?, [1]);
+    /// assert_eq!(file.open_id(energy)?.append(&[0.5])?.shape()?, [1]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn id(&self) -> ObjectId {

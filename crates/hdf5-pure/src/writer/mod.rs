@@ -372,8 +372,8 @@ impl Writer {
     /// let time = file.dataset("time").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?.id();
     /// let energy = file.dataset("energy").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?.id();
     /// for step in 0..100 {
-    ///     file.open(time)?.append(&[f64::from(step)])?;
-    ///     file.open(energy)?.append(&[0.5])?;
+    ///     file.open_id(time)?.append(&[f64::from(step)])?;
+    ///     file.open_id(energy)?.append(&[0.5])?;
     /// }
     /// let file = File::from_bytes(file.into_bytes()?)?;
     /// assert_eq!(file.dataset("time")?.shape(), file.dataset("energy")?.shape());
@@ -382,7 +382,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Usage`] if the object is not a dataset of this file.
-    pub fn open(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
+    pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
         self.tree.dataset(dataset)?;
         Ok(DatasetWriter::new(&mut self.tree, dataset))
     }

@@ -176,7 +176,7 @@ impl Side {
 
     fn open(&mut self, path: &str, id: Option<ObjectId>) -> DatasetWriter<'_> {
         match self {
-            Self::New(writer) => writer.open(id.unwrap()).unwrap(),
+            Self::New(writer) => writer.open_id(id.unwrap()).unwrap(),
             Self::Edited(editor) => editor.open_dataset(path).unwrap(),
         }
     }

@@ -20,12 +20,12 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
     let there = lossless(&a, b.format());
     let back = if there.is_none() { lossless(&b, a.format()) } else { None };
     let (left, right) = (there.as_ref().map_or(&*a, Plan::tree), back.as_ref().map_or(&*b, Plan::tree));
-    let mut options = Options::exact();
-    options.rtol = args.rtol;
-    options.atol = args.atol;
-    options.show = args.show;
-    options.ignore = args.ignore.iter().map(|pattern| pattern.as_str().into()).collect();
-    options.only = args.only.iter().map(|pattern| pattern.as_str().into()).collect();
+    let options = Options::exact()
+        .with_rtol(args.rtol)
+        .with_atol(args.atol)
+        .with_show(args.show)
+        .with_ignore(args.ignore.iter().map(String::as_str))
+        .with_only(args.only.iter().map(String::as_str));
     let mut out = session.text();
     let mut failure = Ok(());
     let summary = session.watched("comparing", &[&a, &b], || {

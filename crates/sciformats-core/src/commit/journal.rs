@@ -296,6 +296,18 @@ pub fn is_interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<bool> {
 
 /// What the journal says if a commit was cut: a caller that knows more of the file can tell whether it belongs to it.
 ///
+/// ```
+/// use sciformats_core::commit::{apply, journal};
+/// use sciformats_core::storage::Patch;
+///
+/// let mut file = b"old header".to_vec();
+/// let steps = journal::plan(10, 10, Vec::new(), &[Patch { offset: 0, bytes: b"new".to_vec() }])?;
+/// apply(&steps[..2], &mut file)?; // and then the process is killed
+/// let found = journal::interrupted(&file)?.ok_or_else(|| sciformats_core::Error::not_found("journal", "file"))?;
+/// assert_eq!((found.old_len, found.committed), (10, false));
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`view`].
 pub fn interrupted(storage: &(impl ReadAt + ?Sized)) -> Result<Option<Interrupted>> {

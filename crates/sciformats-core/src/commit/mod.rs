@@ -22,6 +22,14 @@ use crate::storage::WriteAt;
 pub const SECTOR: u64 = 512;
 
 /// One step of a commit.
+///
+/// ```
+/// use sciformats_core::Step;
+///
+/// // A record, and the count that makes it part of the file only when it is there.
+/// let steps = [Step::write(16, b"record".as_slice()), Step::Sync, Step::write(0, [1].as_slice())];
+/// assert_eq!(steps[2], Step::Write { offset: 0, bytes: [1].as_slice().into() });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Write `bytes` from `offset` on, growing the file if need be.

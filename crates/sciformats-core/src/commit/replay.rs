@@ -13,6 +13,17 @@ use crate::error::{Error, Result};
 use crate::storage::WriteAt;
 
 /// Where a commit was cut.
+///
+/// ```
+/// use sciformats_core::commit::{Step, replay::{Cut, every_cut}};
+///
+/// let mut cuts = Vec::new();
+/// every_cut(&[], &[Step::write(0, &b"a"[..]), Step::write(1, &b"b"[..])], |cut, file| {
+///     cuts.push((cut.clone(), file.to_vec()));
+/// });
+/// assert!(cuts.contains(&(Cut::Prefix(1), b"a".to_vec())));
+/// assert!(cuts.contains(&(Cut::Reordered { since: 0, arrived: vec![1] }, b"\0b".to_vec())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The first so many steps are done.
@@ -34,6 +45,15 @@ pub enum Cut {
 }
 
 /// How many cuts of each kind were tried.
+///
+/// ```
+/// use sciformats_core::commit::replay::Cuts;
+///
+/// let mut tried = Cuts::default();
+/// tried += Cuts { prefixes: 12, torn: 3, reordered: 40 };
+/// assert_eq!(tried.to_string(), "12 prefixes, 3 torn, 40 reordered");
+/// assert_eq!(tried.total(), 55);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cuts {
     /// Whole steps.
@@ -187,6 +207,15 @@ pub fn every_full_disk(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut
 }
 
 /// A disk of a fixed size: the write that would pass it stores what fits and fails like a full device.
+///
+/// ```
+/// use sciformats_core::WriteAt;
+/// use sciformats_core::commit::replay::FullDisk;
+///
+/// let mut disk = FullDisk { bytes: Vec::new(), capacity: 4 };
+/// assert!(disk.write_at(0, b"record").is_err());
+/// assert_eq!(disk.bytes, b"reco"); // as much as there was room for
+/// ```
 #[derive(Clone, Debug)]
 pub struct FullDisk {
     /// What has been stored.
@@ -222,6 +251,16 @@ impl WriteAt for FullDisk {
 }
 
 /// A disk on which every operation from the given one on fails.
+///
+/// ```
+/// use sciformats_core::WriteAt;
+/// use sciformats_core::commit::replay::FailingDisk;
+///
+/// let mut disk = FailingDisk { bytes: Vec::new(), operations: 1 };
+/// disk.write_at(0, b"record")?;
+/// assert!(disk.sync().is_err());
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FailingDisk {
     /// What has been stored.

@@ -12,6 +12,10 @@ const PER_THREAD: usize = 8 << 20;
 
 /// How many threads the machine runs at once, at least 1. The system is asked once: each time would cost more than
 /// reading a small array.
+///
+/// ```
+/// assert!(sciformats_core::storage::machine_threads() >= 1);
+/// ```
 pub fn machine_threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))

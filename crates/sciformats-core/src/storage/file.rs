@@ -39,6 +39,18 @@ impl FileStorage {
 
     /// Opens an existing file for reading and writing.
     ///
+    /// ```
+    /// use sciformats_core::storage::FileStorage;
+    /// use sciformats_core::{ReadAt, WriteAt};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("new.bin");
+    /// FileStorage::create_new(&path)?.write_at(0, b"old bytes")?;
+    /// FileStorage::edit(&path)?.write_at(0, b"new")?;
+    /// assert_eq!(*FileStorage::open(&path)?.read_at(0, 9)?, *b"new bytes");
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn edit(path: impl AsRef<Path>) -> Result<Self> {
@@ -82,6 +94,20 @@ impl FileStorage {
 
     /// Takes the length anew: another process may have appended.
     ///
+    /// ```
+    /// use sciformats_core::storage::FileStorage;
+    /// use sciformats_core::{ReadAt, WriteAt};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("new.bin");
+    /// let mut writer = FileStorage::create_new(&path)?;
+    /// let mut reader = FileStorage::open(&path)?;
+    /// writer.write_at(0, b"appended")?;
+    /// assert_eq!(reader.len(), 0);
+    /// assert_eq!(reader.refresh()?, 8);
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn refresh(&mut self) -> Result<u64> {
@@ -100,6 +126,19 @@ impl FileStorage {
     }
 
     /// Takes the advisory lock that one writer holds, without waiting; it is let go when this value is dropped.
+    ///
+    /// ```
+    /// use sciformats_core::storage::FileStorage;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("new.bin");
+    /// let first = FileStorage::create_new(&path)?;
+    /// first.try_lock()?;
+    /// assert!(FileStorage::edit(&path)?.try_lock().is_err());
+    /// drop(first);
+    /// FileStorage::edit(&path)?.try_lock()?;
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Usage`] if another holds it; `Io`.

@@ -54,6 +54,18 @@ impl Mapped {
 
     /// Maps an open file, which may be closed afterwards.
     ///
+    /// ```
+    /// use sciformats_core::ReadAt;
+    /// use sciformats_core::storage::{FileStorage, Mapped};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("result.dat");
+    /// std::fs::write(&path, b"all of it").unwrap();
+    /// let mapped = Mapped::of(FileStorage::open(&path)?.file())?;
+    /// assert_eq!(mapped.as_slice(), Some(&b"all of it"[..]));
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Io`.
     pub fn of(file: &File) -> Result<Self> {

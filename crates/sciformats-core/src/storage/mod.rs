@@ -57,6 +57,15 @@ pub trait ReadAt: Send + Sync {
 
     /// Fills `out` with the bytes from `offset` on.
     ///
+    /// ```
+    /// use sciformats_core::ReadAt;
+    ///
+    /// let mut out = [0; 5];
+    /// b"any bytes in memory"[..].read_into(4, &mut out)?;
+    /// assert_eq!(&out, b"bytes");
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`read_at`](Self::read_at).
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
@@ -66,6 +75,18 @@ pub trait ReadAt: Send + Sync {
 
     /// Exactly `len` bytes from `offset` on, for a moment: borrowed where that costs nothing, else in `buffer`, which can
     /// serve one read after another.
+    ///
+    /// ```
+    /// use sciformats_core::ReadAt;
+    ///
+    /// let mut buffer = Vec::new();
+    /// let storage = b"one two".to_vec();
+    /// for (offset, word) in [(0, b"one"), (4, b"two")] {
+    ///     assert_eq!(storage.read_with(offset, 3, &mut buffer)?, word);
+    /// }
+    /// assert_eq!(buffer.capacity(), 0); // these bytes are in memory
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`read_at`](Self::read_at).
@@ -80,6 +101,15 @@ pub trait ReadAt: Send + Sync {
     }
 
     /// All bytes at once, where they are in memory.
+    ///
+    /// ```
+    /// use sciformats_core::ReadAt;
+    /// use sciformats_core::storage::Window;
+    ///
+    /// let window = Window::new(b"header, payload".to_vec(), 8, 7)?;
+    /// assert_eq!(window.as_slice(), Some(&b"payload"[..]));
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }

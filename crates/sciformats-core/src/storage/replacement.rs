@@ -8,6 +8,19 @@ use super::{FileStorage, WriteAt};
 use crate::error::{Error, Result};
 
 /// What a finished write must survive.
+///
+/// ```
+/// use sciformats_core::WriteAt;
+/// use sciformats_core::storage::{Durability, Replacement};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("result.dat");
+/// let mut new = Replacement::create(&path)?;
+/// new.storage()?.write_at(0, b"all of it")?;
+/// new.finish(Durability::Power)?; // which takes as long as the device needs
+/// assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
     /// The end of the process, at any instant. Bytes that were stored before survive a loss of power too; new ones
@@ -77,6 +90,19 @@ impl Replacement {
     }
 
     /// Where the bytes are until [`finish`](Self::finish).
+    ///
+    /// ```
+    /// use sciformats_core::storage::Replacement;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("result.dat");
+    /// let new = Replacement::create(&path)?;
+    /// let partial = new.partial_path().to_owned();
+    /// assert!(partial.exists() && !path.exists());
+    /// drop(new); // unfinished
+    /// assert!(!partial.exists());
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
     pub fn partial_path(&self) -> &Path {
         self.storage.as_ref().map_or(&self.target, |storage| storage.path())
     }

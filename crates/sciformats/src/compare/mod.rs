@@ -35,9 +35,7 @@ use crate::model::ElementType;
 /// # use sciformats::{File, Format};
 /// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
 /// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
-/// let mut options = Options::exact();
-/// options.atol = 0.5;
-/// options.ignore.push("*/log/*".into());
+/// let options = Options::exact().with_atol(0.5).with_ignore(["*/log/*"]);
 /// let summary = compare(&a, &b, &options, &mut |_| ControlFlow::Continue(()));
 /// assert!(summary.is_same());
 /// ```
@@ -72,6 +70,36 @@ impl Options {
     /// ```
     pub fn exact() -> Self {
         Self { show: 3, ..Self::default() }
+    }
+
+    /// The same with another relative tolerance.
+    #[must_use]
+    pub fn with_rtol(self, rtol: f64) -> Self {
+        Self { rtol, ..self }
+    }
+
+    /// The same with another absolute tolerance.
+    #[must_use]
+    pub fn with_atol(self, atol: f64) -> Self {
+        Self { atol, ..self }
+    }
+
+    /// The same with other paths left out.
+    #[must_use]
+    pub fn with_ignore<P: Into<Pattern>>(self, ignore: impl IntoIterator<Item = P>) -> Self {
+        Self { ignore: ignore.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same with only such paths compared; all, if there is none.
+    #[must_use]
+    pub fn with_only<P: Into<Pattern>>(self, only: impl IntoIterator<Item = P>) -> Self {
+        Self { only: only.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same with so many differing elements of each array told.
+    #[must_use]
+    pub fn with_show(self, show: usize) -> Self {
+        Self { show, ..self }
     }
 
     fn ignores(&self, path: &str) -> bool {

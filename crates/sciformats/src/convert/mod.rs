@@ -47,8 +47,7 @@ use crate::{File, Format, Object, OpenOptions, Result, Target, manifest};
 /// # }
 /// # let file = Arc::new(sciformats::File::from(tree));
 /// assert!(Plan::new(&file, Format::Npy, &Options::default()).is_err()); // there are two arrays
-/// let mut options = Options::default();
-/// options.select.push("/u".into());
+/// let options = Options::default().with_select(["/u"]);
 /// assert_eq!(Plan::new(&file, Format::Npy, &options)?.counts().arrays, 1);
 /// # Ok::<(), sciformats::Error>(())
 /// ```
@@ -59,6 +58,20 @@ pub struct Options {
     pub select: Vec<Pattern>,
     /// Ends the writing when it becomes true, as if by an error; the target is then as it was.
     pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Options {
+    /// The same with other objects selected.
+    #[must_use]
+    pub fn with_select<P: Into<Pattern>>(self, select: impl IntoIterator<Item = P>) -> Self {
+        Self { select: select.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same with a flag that ends the writing.
+    #[must_use]
+    pub fn with_cancel(self, cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel: Some(cancel), ..self }
+    }
 }
 
 /// Something that the target cannot hold.

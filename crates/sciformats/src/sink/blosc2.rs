@@ -132,12 +132,12 @@ impl Writing {
     fn params(&self, params: ArrayParams, elements: &Elements) -> Result<ArrayParams> {
         let mut stored = Params::new(1);
         if let Some(codec) = self.codec {
-            stored = stored.codec(codec);
+            stored = stored.with_codec(codec);
         }
         if let Some(level) = self.level {
-            stored = stored.level(level);
+            stored = stored.with_level(level);
         }
-        let params = params.params(stored);
+        let params = params.with_params(stored);
         let shape = elements.dimensions()?;
         let Some(chunks) = self.chunks.as_ref().or(elements.info().chunks.as_ref()) else {
             return Ok(params);
@@ -151,7 +151,7 @@ impl Writing {
         let missing = std::iter::repeat(&u64::MAX);
         let cut = shape.iter().zip(chunks.iter().chain(missing)).map(|(&length, &chunk)| length.min(chunk));
         match cut.map(u32::try_from).collect::<Result<Vec<_>, _>>() {
-            Ok(chunks) => Ok(params.chunks(&chunks)),
+            Ok(chunks) => Ok(params.with_chunks(&chunks)),
             Err(_) if self.chunks.is_none() => Ok(params),
             Err(_) => Err(Error::usage("chunks", "have more than 2^32 elements in a dimension")),
         }

@@ -61,9 +61,7 @@ use crate::{Format, Result};
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("dark.h5");
-/// let mut options = WriteOptions::default();
-/// options.chunks = Some(vec![10, 100]);
-/// options.filter = Some("zlib".into());
+/// let options = WriteOptions::default().with_chunks([10, 100]).with_filter("zlib");
 /// let mut sink = sink::create(&path, Format::Hdf5, &options)?;
 /// let root = sink.add(Place::Root, New::Group)?;
 /// sink.add(Place::In(root, &"dark".into()), New::Array(array::<f32>(&[100, 100], &[0.5; 10_000]).into()))?;
@@ -95,6 +93,48 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
+    /// The same with another shape of the chunks.
+    #[must_use]
+    pub fn with_chunks(self, chunks: impl Into<Vec<u64>>) -> Self {
+        Self { chunks: Some(chunks.into()), ..self }
+    }
+
+    /// The same with another filter.
+    #[must_use]
+    pub fn with_filter(self, filter: impl Into<String>) -> Self {
+        Self { filter: Some(filter.into()), ..self }
+    }
+
+    /// The same with another level.
+    #[must_use]
+    pub fn with_level(self, level: u32) -> Self {
+        Self { level: Some(level), ..self }
+    }
+
+    /// The same for another oldest release of the format's library.
+    #[must_use]
+    pub fn with_bound(self, bound: impl Into<String>) -> Self {
+        Self { bound: Some(bound.into()), ..self }
+    }
+
+    /// The same with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same with other facts about the file as a whole.
+    #[must_use]
+    pub fn with_facts(self, facts: Vec<(String, Value)>) -> Self {
+        Self { facts, ..self }
+    }
+
     /// What a file notes under `key`, as text.
     #[cfg_attr(not(feature = "gsd"), allow(dead_code, reason = "only GSD has facts of its own"))]
     fn fact(&self, key: &str) -> Option<String> {

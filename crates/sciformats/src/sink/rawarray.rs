@@ -33,7 +33,7 @@ fn write(path: &Path, encoding: Encoding, elements: &Elements) -> Result<()> {
     let row = dims.split_last().filter(|(_, row)| !row.contains(&0));
     let Some((_, row)) = row.filter(|_| encoding == Encoding::Raw && element.size() > 0) else {
         // A single element, none at all, or an encoding that looks at all of them.
-        return Writer::new(dims).options(options).write_bytes(path, element, &elements.to_bytes()?);
+        return Writer::new(dims).with_options(options).write_bytes(path, element, &elements.to_bytes()?);
     };
     let mut stream = StreamWriter::in_storage(Replacement::create(path)?, element, row, &options)?;
     elements.for_each_piece(&mut |_, bytes| {

@@ -83,7 +83,7 @@ impl Chunk<'_> {
     /// use cframe::{Chunk, Params};
     ///
     /// let counts: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
-    /// let bytes = cframe::compress(&counts, &Params::new(4).blocksize(4096))?;
+    /// let bytes = cframe::compress(&counts, &Params::new(4).with_blocksize(4096))?;
     /// let mut count = [0; 4];
     /// Chunk::new(&bytes)?.read_into(4 * 31_000, &mut count)?; // decodes one block of 49
     /// assert_eq!(u32::from_le_bytes(count), 31_000);

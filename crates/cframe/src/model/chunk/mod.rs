@@ -43,7 +43,7 @@ pub(crate) static PLAIN: LazyLock<Context> = LazyLock::new(Context::default);
 /// use cframe::{Chunk, Codec, Filter, Params};
 ///
 /// let counts: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
-/// let bytes = cframe::compress(&counts, &Params::new(4).codec(Codec::Zlib).blocksize(8192))?;
+/// let bytes = cframe::compress(&counts, &Params::new(4).with_codec(Codec::Zlib).with_blocksize(8192))?;
 /// let chunk = Chunk::new(&bytes)?;
 /// assert_eq!((chunk.nbytes(), chunk.cbytes(), chunk.typesize()), (200_000, bytes.len(), 4));
 /// assert_eq!((chunk.blocks(), chunk.blocksize()), (25, Some(8192)));
@@ -224,7 +224,7 @@ impl<'a> Chunk<'a> {
     /// ```
     /// use cframe::{Chunk, Params};
     ///
-    /// let raw = cframe::compress(b"a week in May", &Params::new(1).level(0))?;
+    /// let raw = cframe::compress(b"a week in May", &Params::new(1).with_level(0))?;
     /// assert_eq!(Chunk::new(&raw)?.as_raw(), Some(&b"a week in May"[..]));
     /// let packed = cframe::compress(&[21; 4000], &Params::new(1))?;
     /// assert_eq!(Chunk::new(&packed)?.as_raw(), None);

@@ -16,7 +16,7 @@ use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
 
 use crate::model::chunk::{Chunk, Context, PLAIN, read_header};
 use crate::model::offsets::Offsets;
-use crate::model::options::Options;
+use crate::model::options::OpenOptions;
 use crate::model::source::Source;
 use crate::spec::b2nd::B2nd;
 use crate::spec::chunk_header::Special;
@@ -72,23 +72,23 @@ impl Frame {
     /// # Errors
     /// `Io`; `Malformed`; `Unsupported` for a type of frame that is not known.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
-    /// use cframe::{Frame, Options};
+    /// use cframe::{Frame, OpenOptions};
     ///
     /// // A file that another process may cut shorter is not mapped.
-    /// let frame = Frame::open_with("frames.b2frame", &Options::default().with_mapped(false))?;
+    /// let frame = Frame::open_with("frames.b2frame", &OpenOptions::default().with_mapped(false))?;
     /// println!("{} chunks of {:?}", frame.chunks(), frame.chunk_size());
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
             let index = open_file(&path.join(SPARSE_INDEX), options.mapped)?;
@@ -100,19 +100,19 @@ impl Frame {
     /// Opens a frame in any storage, which begins at `offset`; bytes after it are ignored.
     ///
     /// ```
-    /// use cframe::{Frame, Options, Params, SChunk};
+    /// use cframe::{Frame, OpenOptions, Params, SChunk};
     ///
     /// let mut schunk = SChunk::new(Params::new(4));
     /// schunk.append(&[21; 4000])?;
     /// let file = [b"a header ".as_slice(), &schunk.to_bytes()?].concat();
-    /// let frame = Frame::from_storage(file, 9, &Options::default())?;
+    /// let frame = Frame::from_storage(file, 9, &OpenOptions::default())?;
     /// assert_eq!(frame.chunk(0)?.decode()?, [21; 4000]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &Options) -> Result<Self> {
+    pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &OpenOptions) -> Result<Self> {
         let len = storage.len().saturating_sub(offset);
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
@@ -125,7 +125,7 @@ impl Frame {
     /// ```
     /// use cframe::{Codec, Frame, Params, SChunk};
     ///
-    /// let mut schunk = SChunk::new(Params::new(8).codec(Codec::Zlib).level(9));
+    /// let mut schunk = SChunk::new(Params::new(8).with_codec(Codec::Zlib).with_level(9));
     /// schunk.append(&[21; 4000])?;
     /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
     /// assert_eq!((frame.codec(), frame.level(), frame.typesize()), (Codec::Zlib, 9, 8));
@@ -135,17 +135,17 @@ impl Frame {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Self::from_bytes_with(bytes, &Options::default())
+        Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
     /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```
-    /// use cframe::{Error, Frame, Limits, Options, Params, SChunk};
+    /// use cframe::{Error, Frame, Limits, OpenOptions, Params, SChunk};
     ///
     /// let mut schunk = SChunk::new(Params::new(4));
     /// schunk.append(&[21; 1_000_000])?;
-    /// let options = Options::default().with_limits(Limits::default().with_memory(1000));
+    /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1000));
     /// let frame = Frame::from_bytes_with(schunk.to_bytes()?, &options)?;
     /// assert!(matches!(frame.chunk(0)?.decode(), Err(Error::LimitExceeded { .. })));
     /// # Ok::<(), cframe::Error>(())
@@ -153,11 +153,11 @@ impl Frame {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn from_bytes_with(bytes: Vec<u8>, options: &Options) -> Result<Self> {
+    pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Self::read(plain_view(bytes)?, None, options)
     }
 
-    fn read(storage: Arc<dyn ReadAt>, folder: Option<PathBuf>, options: &Options) -> Result<Self> {
+    fn read(storage: Arc<dyn ReadAt>, folder: Option<PathBuf>, options: &OpenOptions) -> Result<Self> {
         let header = read_frame_header(&*storage)?;
         let sparse = match header.frame_type() {
             Some(kind) => kind == FrameType::Sparse,

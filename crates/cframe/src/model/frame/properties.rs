@@ -25,6 +25,18 @@ impl Frame {
     }
 
     /// Size of all chunks decoded, in bytes.
+    ///
+    /// ```
+    /// use cframe::{Codec, Frame, Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4).with_codec(Codec::Zlib));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.append(&[22; 4000])?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// assert_eq!((frame.nbytes(), frame.chunks(), frame.codec()), (8000, 2, Codec::Zlib));
+    /// assert!(frame.cbytes() < frame.nbytes() && frame.cbytes() < frame.frame_len());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
     pub fn nbytes(&self) -> u64 {
         self.header.nbytes
     }

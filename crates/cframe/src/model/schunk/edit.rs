@@ -21,7 +21,7 @@ impl SChunk {
     ///
     /// let mut schunk = SChunk::new(Params::new(4));
     /// schunk.append(&[1; 4000])?;
-    /// schunk.set_params(Params::new(4).codec(Codec::Zlib).level(9));
+    /// schunk.set_params(Params::new(4).with_codec(Codec::Zlib).with_level(9));
     /// schunk.append(&[2; 4000])?;
     /// assert_eq!((schunk.chunk(0)?.codec(), schunk.chunk(1)?.codec()), (Codec::Lz4, Codec::Zlib));
     /// # Ok::<(), cframe::Error>(())
@@ -232,7 +232,7 @@ impl SChunk {
     ///
     /// let mut schunk = SChunk::new(Params::new(4));
     /// schunk.append(&[21; 4000])?;
-    /// let smaller = cframe::compress(&schunk.chunk(0)?.decode()?, &Params::new(4).codec(Codec::Zlib).level(9))?;
+    /// let smaller = cframe::compress(&schunk.chunk(0)?.decode()?, &Params::new(4).with_codec(Codec::Zlib).with_level(9))?;
     /// schunk.update_chunk(0, smaller)?;
     /// assert_eq!((schunk.chunks(), schunk.chunk(0)?.codec()), (1, Codec::Zlib));
     /// # Ok::<(), cframe::Error>(())

@@ -153,7 +153,7 @@ impl SChunk {
     /// # Errors
     /// `Usage` if the name is longer than 31 bytes, or there are 8192 of them already.
     pub fn set_vlmeta(&mut self, name: &str, content: &[u8]) -> Result<()> {
-        let params = Params::new(1).codec(crate::Codec::BloscLz);
+        let params = Params::new(1).with_codec(crate::Codec::BloscLz);
         let chunk = compress(content, &params, &PLAIN)?;
         set_layer(&mut self.trailer.layers, name, chunk, MAX_VLMETA)?;
         self.changed = true;

@@ -15,7 +15,7 @@ use crate::model::frame::{Frame, read_across};
 #[cfg(test)]
 use crate::model::layout;
 use crate::model::layout::{Entry, Place, Space};
-use crate::model::options::Options;
+use crate::model::options::OpenOptions;
 use crate::model::parallel::Threads;
 use crate::model::params::{Params, Split};
 use crate::model::source::Source;
@@ -116,7 +116,7 @@ impl SChunk {
 
     fn empty(params: Params, home: Home) -> Self {
         let header = header_of(&params);
-        let context = Context { typesize: Some(params.typesize), ..Options::default().context() };
+        let context = Context { typesize: Some(params.typesize), ..OpenOptions::default().context() };
         Self {
             base: None,
             entries: Some(Vec::new()),
@@ -151,15 +151,15 @@ impl SChunk {
     /// # Errors
     /// As [`Frame::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
-    /// use cframe::{Limits, Options, SChunk};
+    /// use cframe::{Limits, OpenOptions, SChunk};
     ///
-    /// let options = Options::default().with_limits(Limits::default().with_memory(1 << 30));
+    /// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30));
     /// let schunk = SChunk::open_with("frames.b2frame", &options)?;
     /// println!("{} chunks", schunk.chunks());
     /// # Ok::<(), cframe::Error>(())
@@ -167,7 +167,7 @@ impl SChunk {
     ///
     /// # Errors
     /// As [`Frame::open`].
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let home = if path.is_dir() { Home::Folder(path.into()) } else { Home::File(path.into()) };
         Ok(Self::over(open_home(&home, options)?, home))
@@ -190,25 +190,25 @@ impl SChunk {
     /// # Errors
     /// As [`Frame::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Self::from_bytes_with(bytes, &Options::default())
+        Self::from_bytes_with(bytes, &OpenOptions::default())
     }
 
     /// As [`from_bytes`](Self::from_bytes), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```
-    /// use cframe::{Options, Params, SChunk, Threads};
+    /// use cframe::{OpenOptions, Params, SChunk};
     ///
     /// # let mut made = SChunk::new(Params::new(4));
     /// # made.append(&[1; 4000])?;
     /// # let bytes = made.to_bytes()?;
-    /// let schunk = SChunk::from_bytes_with(bytes, &Options::default().with_threads(Threads::One))?;
+    /// let schunk = SChunk::from_bytes_with(bytes, &OpenOptions::default().with_threads(1))?;
     /// assert_eq!(schunk.chunk(0)?.decode()?, [1; 4000]);
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Frame::open`].
-    pub fn from_bytes_with(bytes: Vec<u8>, options: &Options) -> Result<Self> {
+    pub fn from_bytes_with(bytes: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         Ok(Self::over(Frame::from_bytes_with(bytes, options)?, Home::Memory))
     }
 
@@ -413,10 +413,10 @@ impl SChunk {
         Ok(out)
     }
 
-    fn options(&self) -> Options {
-        Options::default()
+    fn options(&self) -> OpenOptions {
+        OpenOptions::default()
             .with_limits(self.context.limits)
-            .with_threads(self.context.threads)
+            .with_threads(self.context.threads.0)
             .with_registry(self.context.registry.clone())
     }
 
@@ -459,7 +459,7 @@ impl SChunk {
     }
 }
 
-fn open_home(home: &Home, options: &Options) -> Result<Frame> {
+fn open_home(home: &Home, options: &OpenOptions) -> Result<Frame> {
     match home {
         // Not mapped: this process is going to write to it.
         Home::File(path) => Frame::from_storage(FileStorage::open(path)?, 0, options),

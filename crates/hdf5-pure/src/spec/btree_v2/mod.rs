@@ -31,21 +31,21 @@ const OVERHEAD: u64 = 10;
 
 /// The header of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// What the records are.
-    pub kind: u8,
+    pub(crate) kind: u8,
     /// Bytes of a node.
-    pub node_size: u32,
+    pub(crate) node_size: u32,
     /// Bytes of a record.
-    pub record_size: u16,
+    pub(crate) record_size: u16,
     /// Levels below the root.
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// The root node; none in an empty tree.
-    pub root: Option<Address>,
+    pub(crate) root: Option<Address>,
     /// Records in the root node.
-    pub root_records: u16,
+    pub(crate) root_records: u16,
     /// Records in the tree.
-    pub total_records: u64,
+    pub(crate) total_records: u64,
 }
 
 impl Header {
@@ -100,20 +100,20 @@ pub(crate) struct Pointer {
 
 /// A child of an internal node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Child {
+pub(crate) struct Child {
     /// The node.
-    pub address: Address,
+    pub(crate) address: Address,
     /// Records in it.
-    pub records: u16,
+    pub(crate) records: u16,
 }
 
 /// The records of a node, each of the header's record size, and its children: none, or one more than records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node<'a> {
+pub(crate) struct Node<'a> {
     /// One after another.
-    pub records: &'a [u8],
+    pub(crate) records: &'a [u8],
     /// Left of each record, and right of the last.
-    pub children: Vec<Child>,
+    pub(crate) children: Vec<Child>,
 }
 
 impl<'a> Node<'a> {

@@ -10,15 +10,15 @@ use super::super::{Address, Sizes, address, defined, length, put_address, put_le
 
 /// A huge object of a fractal heap (types 1 to 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HugeObject {
+pub(crate) struct HugeObject {
     /// Where.
-    pub address: Address,
+    pub(crate) address: Address,
     /// Bytes as stored.
-    pub stored: u64,
+    pub(crate) stored: u64,
     /// Filters skipped, and bytes after decoding (types 2 and 4).
-    pub filtered: Option<(u32, u64)>,
+    pub(crate) filtered: Option<(u32, u64)>,
     /// Its key in heap IDs (types 1 and 2).
-    pub key: Option<u64>,
+    pub(crate) key: Option<u64>,
 }
 
 impl HugeObject {
@@ -41,11 +41,11 @@ impl HugeObject {
 
 /// A link by the hash of its name (type 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkName<'a> {
+pub(crate) struct LinkName<'a> {
     /// Hash of the name.
-    pub hash: u32,
+    pub(crate) hash: u32,
     /// The link message in the group's fractal heap.
-    pub id: &'a [u8],
+    pub(crate) id: &'a [u8],
 }
 
 impl<'a> LinkName<'a> {
@@ -58,15 +58,15 @@ impl<'a> LinkName<'a> {
 
 /// An attribute by the hash of its name (type 8) or its creation order (type 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AttributeRecord<'a> {
+pub(crate) struct AttributeRecord<'a> {
     /// The attribute message in a fractal heap.
-    pub id: &'a [u8],
+    pub(crate) id: &'a [u8],
     /// Message flags; bit 1: the heap is that of the shared messages.
-    pub flags: u8,
+    pub(crate) flags: u8,
     /// When it was created among the object's attributes.
-    pub creation_order: u32,
+    pub(crate) creation_order: u32,
     /// Hash of the name (type 8).
-    pub hash: Option<u32>,
+    pub(crate) hash: Option<u32>,
 }
 
 impl<'a> AttributeRecord<'a> {
@@ -84,13 +84,13 @@ impl<'a> AttributeRecord<'a> {
 
 /// A chunk (types 10 and 11).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChunkRecord {
+pub(crate) struct ChunkRecord {
     /// Where; none if it is not there.
-    pub address: Option<Address>,
+    pub(crate) address: Option<Address>,
     /// Bytes as stored and filters skipped (type 11).
-    pub filtered: Option<(u64, u32)>,
+    pub(crate) filtered: Option<(u64, u32)>,
     /// Which chunk, counted in chunks along each dimension.
-    pub scaled: Vec<u64>,
+    pub(crate) scaled: Vec<u64>,
 }
 
 impl ChunkRecord {

@@ -16,18 +16,18 @@ use super::FractalHeap;
 
 /// A block that an indirect block leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Child {
+pub(crate) struct Child {
     /// None if the block does not exist.
-    pub address: Option<Address>,
+    pub(crate) address: Option<Address>,
     /// Bytes after the filters, and filters skipped, of a direct block of a filtered heap.
-    pub filtered: Option<(u64, u32)>,
+    pub(crate) filtered: Option<(u64, u32)>,
 }
 
 /// The children of an indirect block, direct ones first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndirectBlock {
+pub(crate) struct IndirectBlock {
     /// Row after row.
-    pub children: Vec<Child>,
+    pub(crate) children: Vec<Child>,
 }
 
 /// Children of an indirect block of `rows` rows: direct and indirect ones.

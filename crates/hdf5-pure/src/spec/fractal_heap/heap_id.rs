@@ -10,7 +10,7 @@ use super::FractalHeap;
 
 /// A decoded heap ID.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HeapId {
+pub(crate) enum HeapId {
     /// In the blocks: offset in the heap and length.
     Managed {
         /// Offset, block headers counted.

@@ -7,7 +7,7 @@
 pub(crate) mod block;
 pub(crate) mod heap_id;
 
-pub use heap_id::HeapId;
+pub(crate) use heap_id::HeapId;
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -22,55 +22,55 @@ use super::{
 
 /// The header of a fractal heap, `FRHP`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FractalHeap {
+pub(crate) struct FractalHeap {
     /// Bytes of a heap ID.
-    pub id_len: u16,
+    pub(crate) id_len: u16,
     /// Bit 0: huge IDs have wrapped. Bit 1: direct blocks have checksums.
-    pub flags: u8,
+    pub(crate) flags: u8,
     /// Larger objects are huge: stored outside the blocks.
-    pub max_managed: u32,
+    pub(crate) max_managed: u32,
     /// The B-tree of the huge objects.
-    pub huge_btree: Option<Address>,
+    pub(crate) huge_btree: Option<Address>,
     /// Free bytes in direct blocks.
-    pub free_space: u64,
+    pub(crate) free_space: u64,
     /// The free-space manager.
-    pub free_space_manager: Option<Address>,
+    pub(crate) free_space_manager: Option<Address>,
     /// Managed space, allocated managed space, iterator offset, managed objects, huge bytes, huge objects, tiny bytes, tiny objects.
-    pub statistics: [u64; 8],
+    pub(crate) statistics: [u64; 8],
     /// How blocks are arranged.
-    pub table: DoublingTable,
+    pub(crate) table: DoublingTable,
     /// The root block; none in an empty heap.
-    pub root: Option<Address>,
+    pub(crate) root: Option<Address>,
     /// Rows of the root indirect block; 0 if the root is a direct block.
-    pub root_rows: u16,
+    pub(crate) root_rows: u16,
     /// Filters of the blocks and huge objects.
-    pub filters: Option<RootFilters>,
+    pub(crate) filters: Option<RootFilters>,
 }
 
 /// The filters of a heap, and what they made of a root direct block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RootFilters {
+pub(crate) struct RootFilters {
     /// Bytes of the filtered root direct block.
-    pub root_size: u64,
+    pub(crate) root_size: u64,
     /// Filters skipped for it.
-    pub root_mask: u32,
+    pub(crate) root_mask: u32,
     /// The filters.
-    pub pipeline: Pipeline,
+    pub(crate) pipeline: Pipeline,
 }
 
 /// The arrangement of blocks by rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DoublingTable {
+pub(crate) struct DoublingTable {
     /// Blocks of a row.
-    pub width: u16,
+    pub(crate) width: u16,
     /// Bytes of a block of row 0, a power of 2.
-    pub start: u64,
+    pub(crate) start: u64,
     /// Bytes of the largest direct block, a power of 2.
-    pub max_direct: u64,
+    pub(crate) max_direct: u64,
     /// Bits of a heap offset.
-    pub max_bits: u16,
+    pub(crate) max_bits: u16,
     /// Rows that a new root indirect block gets.
-    pub start_rows: u16,
+    pub(crate) start_rows: u16,
 }
 
 impl DoublingTable {
@@ -141,7 +141,7 @@ impl FractalHeap {
     }
 
     /// Whether direct blocks have checksums.
-    pub fn direct_checksums(&self) -> bool {
+    pub(crate) fn direct_checksums(&self) -> bool {
         self.flags & 2 != 0
     }
 

@@ -12,15 +12,15 @@ use super::super::{Address, Sizes, address, put_address, version};
 
 /// Where the attributes of an object are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AttributeInfo {
+pub(crate) struct AttributeInfo {
     /// The next creation index, where creation order is tracked.
-    pub max_creation_index: Option<u16>,
+    pub(crate) max_creation_index: Option<u16>,
     /// The heap of densely stored attributes.
-    pub heap: Option<Address>,
+    pub(crate) heap: Option<Address>,
     /// Attributes by the hash of their names.
-    pub by_name: Option<Address>,
+    pub(crate) by_name: Option<Address>,
     /// Attributes by creation order, where it is indexed; the outer option says whether it is.
-    pub by_creation_order: Option<Option<Address>>,
+    pub(crate) by_creation_order: Option<Option<Address>>,
 }
 
 impl AttributeInfo {

@@ -13,22 +13,22 @@ use super::super::{Address, Sizes, defined, length, put_address, put_length, put
 
 /// The files that hold a dataset's elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExternalFiles {
+pub(crate) struct ExternalFiles {
     /// The heap with their names.
-    pub heap: Address,
+    pub(crate) heap: Address,
     /// The parts.
-    pub slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
 }
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// Offset of the file's name in the heap.
-    pub name: u64,
+    pub(crate) name: u64,
     /// First byte in the file.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Bytes; none if without end.
-    pub size: Option<u64>,
+    pub(crate) size: Option<u64>,
 }
 
 impl ExternalFiles {

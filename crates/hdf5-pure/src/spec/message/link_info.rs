@@ -12,15 +12,15 @@ use super::super::{Address, Sizes, address, put_address, version};
 
 /// Where the links of a group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkInfo {
+pub(crate) struct LinkInfo {
     /// The next creation index, where creation order is tracked.
-    pub max_creation_index: Option<u64>,
+    pub(crate) max_creation_index: Option<u64>,
     /// The heap with the links of a dense group.
-    pub heap: Option<Address>,
+    pub(crate) heap: Option<Address>,
     /// Links by the hash of their names.
-    pub by_name: Option<Address>,
+    pub(crate) by_name: Option<Address>,
     /// Links by creation order, where it is indexed; the outer option says whether it is.
-    pub by_creation_order: Option<Option<Address>>,
+    pub(crate) by_creation_order: Option<Option<Address>>,
 }
 
 impl LinkInfo {

@@ -12,7 +12,7 @@ use super::super::{Address, Sizes, defined, put_address};
 
 /// Where a shared message really is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shared {
+pub(crate) enum Shared {
     /// In the fractal heap of the shared messages: a heap ID.
     Heap([u8; 8]),
     /// In the header of a committed datatype.

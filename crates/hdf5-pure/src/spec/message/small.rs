@@ -9,11 +9,11 @@ use super::super::{Address, Name, Sizes, defined, length, put_address, put_lengt
 
 /// Symbol table message (IV.A.2.r): the B-tree and local heap of an old-style group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SymbolTable {
+pub(crate) struct SymbolTable {
     /// The B-tree of symbol table nodes.
-    pub btree: Address,
+    pub(crate) btree: Address,
     /// The heap with the names.
-    pub heap: Address,
+    pub(crate) heap: Address,
 }
 
 impl SymbolTable {

@@ -12,18 +12,18 @@ use super::message::MessageType;
 
 /// What an object header begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
+pub(crate) struct Prefix {
     /// What the version says of the rest.
-    pub version: Version,
+    pub(crate) version: Version,
     /// Bytes of messages in the first chunk.
-    pub chunk_size: u64,
+    pub(crate) chunk_size: u64,
     /// Bytes of the prefix itself.
-    pub len: usize,
+    pub(crate) len: usize,
 }
 
 /// The version of a header, and what only it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub(crate) enum Version {
     /// Version 1.
     V1 {
         /// Messages in all chunks.
@@ -55,17 +55,17 @@ impl Prefix {
 
 /// A message as it stands in a chunk: its body is not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawMessage<'a> {
+pub(crate) struct RawMessage<'a> {
     /// What it is.
-    pub kind: MessageType,
+    pub(crate) kind: MessageType,
     /// Message flags.
-    pub flags: u8,
+    pub(crate) flags: u8,
     /// Creation index, where the header tracks it.
-    pub creation_index: Option<u16>,
+    pub(crate) creation_index: Option<u16>,
     /// Where the body starts in the chunk.
-    pub at: usize,
+    pub(crate) at: usize,
     /// The body.
-    pub body: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
 /// The body is a reference to a shared message.

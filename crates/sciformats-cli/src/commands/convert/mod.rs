@@ -37,9 +37,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         free(&args.files)?;
     }
     let file = Arc::new(session.open(input)?);
-    let mut options = Options::default();
-    options.select = args.select.iter().map(|pattern| pattern.as_str().into()).collect();
-    options.cancel = Some(interruptible());
+    let select = args.select.iter().map(String::as_str);
+    let options = Options::default().with_select(select).with_cancel(interruptible());
     let plan = Plan::new(&file, target, &options).map_err(|error| Failure::of(input, &error))?;
     let mut out = session.text();
     describe(&mut out, (&plan, file.format()), &args.files, session)?;
@@ -48,9 +47,8 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         conclude(&mut out, &plan, Written { file: &args.files, written: false, checked: None }, session)?;
         return Ok(Answer::of(!refused));
     }
-    let mut write = args.storage.options();
-    write.threads = session.options().threads;
-    write.limits = session.options().limits;
+    let reading = session.options();
+    let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
     let written = session.watched("converting", &[&file], || plan.write(output, &write));
     written.map_err(|error| broken(&args.files, error))?;
     let mut checked = None;

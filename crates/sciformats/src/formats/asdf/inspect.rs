@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use asdf_core::Asdf;
-use asdf_core::model::layout::{BlockEntry, IndexState};
+use asdf_core::structure::{BlockEntry, IndexState};
 
 use crate::model::Value;
 use crate::source::{Fact, Structure};

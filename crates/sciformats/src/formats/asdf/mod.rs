@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use asdf_core::model::ndarray::{Mask, Source as Stored};
+use asdf_core::structure::{Mask, Source as Stored};
 use asdf_core::yaml::Value as Scalar;
 use asdf_core::{Array, Asdf, ByteOrder, Datatype, External, NodeId};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};

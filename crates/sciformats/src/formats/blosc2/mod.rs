@@ -13,7 +13,7 @@ mod tests;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use cframe::{Array, ChunkSize, DType, Frame, Options, Threads};
+use cframe::{Array, ChunkSize, DType, Frame};
 use sciformats_core::{Error, Limits, Slab};
 
 use crate::file::{OpenOptions, Storage};
@@ -42,9 +42,11 @@ enum Content {
     },
 }
 
-fn options(options: &OpenOptions) -> Options {
-    let threads = if options.threads() == 1 { Threads::One } else { Threads::Pool };
-    Options::default().with_limits(options.limits).with_threads(threads).with_mapped(options.mapped)
+fn options(options: &OpenOptions) -> cframe::OpenOptions {
+    cframe::OpenOptions::default()
+        .with_limits(options.limits)
+        .with_threads(options.threads)
+        .with_mapped(options.mapped)
 }
 
 /// Opens a contiguous frame.

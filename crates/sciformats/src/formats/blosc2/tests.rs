@@ -72,7 +72,7 @@ fn bytes_that_are_no_whole_items() {
 #[test]
 fn arrays() {
     for (dtype, expected) in [("<i2", "i2"), (">i2", "i2"), ("|V2", "opaque(2)"), ("|S2", "str")] {
-        let spec = ArrayParams::new(&[5, 7], dtype).unwrap().chunks(&[3, 4]).blocks(&[2, 2]);
+        let spec = ArrayParams::new(&[5, 7], dtype).unwrap().with_chunks(&[3, 4]).with_blocks(&[2, 2]);
         let mut array = cframe::Array::new(&spec).unwrap();
         let all: Vec<u8> = (0..35u16).flat_map(u16::to_be_bytes).collect();
         array.write_slab_bytes(&Slab::all(&[5, 7]).unwrap(), &all).unwrap();
@@ -101,8 +101,11 @@ fn arrays() {
 #[test]
 fn a_block_of_padding_is_checked_too() {
     // The second block row of the second chunk is behind the end of the array.
-    let spec =
-        ArrayParams::new(&[5], "<i8").unwrap().chunks(&[4]).blocks(&[2]).params(Params::new(8).level(1));
+    let spec = ArrayParams::new(&[5], "<i8")
+        .unwrap()
+        .with_chunks(&[4])
+        .with_blocks(&[2])
+        .with_params(Params::new(8).with_level(1));
     let mut array = cframe::Array::new(&spec).unwrap();
     array.write_slab_bytes(&Slab::all(&[5]).unwrap(), &[9; 40]).unwrap();
     let mut bytes = array.schunk().to_bytes().unwrap();

@@ -131,7 +131,7 @@ impl Copy<'_> {
             return Ok(());
         }
         let stored = Stored::new(job.source, dataset.datatype())?;
-        let mut writer = self.writer.open(id)?;
+        let mut writer = self.writer.open_id(id)?;
         if stored.is_direct() && stays(dataset, writer.filters()?, job.options)? {
             // The same bytes: nothing has to be undone and done again.
             for chunk in dataset.chunks()? {

@@ -130,7 +130,7 @@ impl Writing {
             references.insert(path.clone(), self.writer.reference(*id)?);
         }
         for (id, elements) in std::mem::take(&mut self.arrays) {
-            let mut dataset = self.writer.open(id)?;
+            let mut dataset = self.writer.open_id(id)?;
             elements.for_each_piece(&mut |slab, bytes| {
                 let element = &elements.info.element;
                 dataset.write_encoded(slab, |to| encode(element, bytes, &references, to))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use asdf_core::model::layout::IndexState;
+use asdf_core::structure::IndexState;
 use asdf_core::yaml::{Integer, Value};
 use asdf_core::*;
 

@@ -1,14 +1,14 @@
 //! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
 //!
-//! `conformance write DIR`, `conformance check DIR`. Both sides list the same cases and know the contents from the same
-//! formula, so neither compares what it wrote itself.
+//! `blosc2_conformance write DIR`, `blosc2_conformance check DIR`. Both sides list the same cases and know the contents
+//! from the same formula, so neither compares what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use cframe::{Array, ArrayParams, Error, Frame, Options, Params, Range, Result, SChunk, Slab, Special};
+use cframe::{Array, ArrayParams, Error, Frame, OpenOptions, Params, Range, Result, SChunk, Slab, Special};
 
 mod cells;
 mod contents;
@@ -46,10 +46,10 @@ fn write(folder: &Path) -> Result<()> {
                 for (number, split) in SPLITS {
                     let blocksize = 2048 / typesize * typesize;
                     let params = Params::new(typesize)
-                        .codec(codec)
-                        .filters(filters)?
-                        .split(split)
-                        .blocksize(blocksize);
+                        .with_codec(codec)
+                        .with_filters(filters)?
+                        .with_split(split)
+                        .with_blocksize(blocksize);
                     let file = format!("chunks-{name}-{filters_name}-{typesize}-{number}.b2frame");
                     put(SChunk::create(folder.join(file), params), &chunks(typesize))?;
                 }
@@ -74,7 +74,8 @@ fn put(mut schunk: SChunk, chunks: &[Vec<u8>]) -> Result<()> {
 }
 
 fn write_array(path: &Path, dtype: &str, (shape, chunks, blocks): Shapes) -> Result<()> {
-    let mut array = Array::create(path, &ArrayParams::new(shape, dtype)?.chunks(chunks).blocks(blocks))?;
+    let mut array =
+        Array::create(path, &ArrayParams::new(shape, dtype)?.with_chunks(chunks).with_blocks(blocks))?;
     let bytes = elements(dtype, array.typesize() as usize, array.len());
     array.write_slab_bytes(&Slab::all(shape)?, &bytes)?;
     array.commit()
@@ -103,7 +104,7 @@ fn write_frames(folder: &Path) -> Result<()> {
     }
     for (name, codec) in CODECS {
         let path = at(&format!("sparse-{name}.b2frame"));
-        let mut schunk = SChunk::create_sparse(path, Params::new(4).codec(codec));
+        let mut schunk = SChunk::create_sparse(path, Params::new(4).with_codec(codec));
         for i in 0..5 {
             schunk.append(&content(if i % 2 == 1 { "smooth" } else { "zeros" }, i, 4000))?;
         }
@@ -116,7 +117,11 @@ fn write_frames(folder: &Path) -> Result<()> {
         put(SChunk::create(at(&format!("wide-{size}.b2frame")), Params::new(size)), &chunks)?;
     }
     for name in ["lz4", "lz4hc", "zstd"] {
-        let params = Params::new(1).codec(codec(name)).filters(&[])?.blocksize(4000).dictionary(true);
+        let params = Params::new(1)
+            .with_codec(codec(name))
+            .with_filters(&[])?
+            .with_blocksize(4000)
+            .with_dictionary(true);
         put(SChunk::create(at(&format!("dictionary-{name}.b2frame")), params), &[text(200_000)])?;
     }
     write_edited(folder)
@@ -152,9 +157,9 @@ fn write_edited(folder: &Path) -> Result<()> {
 fn write_buffers(folder: &Path) -> Result<()> {
     for i in 0..8 {
         let (data, typesize) = buffer(i);
-        let params = Params::new(typesize).codec(CODECS[i % 5].1);
+        let params = Params::new(typesize).with_codec(CODECS[i % 5].1);
         save(&folder.join(format!("buffer-{i}.chunk")), &cframe::compress(&data, &params)?)?;
-        save(&folder.join(format!("blosc1-{i}.chunk")), &cframe::compress(&data, &params.blosc1())?)?;
+        save(&folder.join(format!("blosc1-{i}.chunk")), &cframe::compress(&data, &params.with_blosc1())?)?;
     }
     Ok(())
 }
@@ -323,7 +328,7 @@ fn check_array(path: &Path, dtype: &str, shape: &[u64]) -> Result<Finding> {
 fn check_edit(path: &Path) -> Result<Finding> {
     let copy = path.with_extension("copy");
     std::fs::copy(path, &copy).map_err(|e| Error::io("copy", e).in_file(path, None))?;
-    let mut schunk = SChunk::open_with(&copy, &Options::default())?;
+    let mut schunk = SChunk::open_with(&copy, &OpenOptions::default())?;
     let mut expected = edited();
     schunk.append(&content("smooth", 70, 4000))?;
     schunk.commit()?;

@@ -33,8 +33,12 @@ fn elements(dtype: &str) -> Vec<u8> {
 
 pub(crate) fn write(folder: &Path) -> Result<()> {
     for (name, dtype, size, (codec, meta), filter) in CASES {
-        let params = Params::new(size).codec(codec).codec_meta(meta).filters(filter.as_slice())?;
-        let params = ArrayParams::new(&SHAPE, dtype)?.params(params).chunks(&[32, 24]).blocks(&[16, 12]);
+        let params =
+            Params::new(size).with_codec(codec).with_codec_meta(meta).with_filters(filter.as_slice())?;
+        let params = ArrayParams::new(&SHAPE, dtype)?
+            .with_params(params)
+            .with_chunks(&[32, 24])
+            .with_blocks(&[16, 12]);
         let mut array = Array::create(folder.join(format!("cells-{name}.b2nd")), &params)?;
         array.write_slab_bytes(&Slab::all(&SHAPE)?, &elements(dtype))?;
         array.commit()?;

@@ -1,7 +1,7 @@
 //! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
 //!
-//! `conformance write DIR`, `conformance check DIR`. Both sides list the same cases and know the contents from the same
-//! formula, so neither compares what it wrote itself.
+//! `rawarray_conformance write DIR`, `rawarray_conformance check DIR`. Both sides list the same cases and know the contents
+//! from the same formula, so neither compares what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
@@ -230,7 +230,7 @@ fn from_julia() -> Vec<Case> {
 fn write(folder: &Path) -> Result<()> {
     for case in cases() {
         let options = WriteOptions::default().with_byte_order(case.order).with_encoding(case.encoding);
-        Writer::new(&case.dims[..]).metadata(&case.metadata).options(options).write_bytes(
+        Writer::new(&case.dims[..]).with_metadata(&case.metadata).with_options(options).write_bytes(
             folder.join(&case.file),
             case.element,
             &case.bytes,
@@ -243,18 +243,18 @@ fn write(folder: &Path) -> Result<()> {
 fn edits(folder: &Path) -> Result<()> {
     for (order, end) in ORDERS.into_iter().zip(["le", "be"]) {
         let options = WriteOptions::default().with_byte_order(order);
-        let writer = |dims: &'static [u64]| Writer::new(dims).options(options);
+        let writer = |dims: &'static [u64]| Writer::new(dims).with_options(options);
 
         let path = folder.join(format!("append-{end}.ra"));
         let all = content(named("i4"), 0, 27, 1);
-        writer(&[3, 2]).metadata(&tail(9)).write_bytes(&path, ElementType::Int(4), &all[..24])?;
+        writer(&[3, 2]).with_metadata(&tail(9)).write_bytes(&path, ElementType::Int(4), &all[..24])?;
         let mut editor = Editor::open(&path)?;
         editor.append_bytes(&all[24..60])?;
         editor.append_bytes(&all[60..])?;
 
         let path = folder.join(format!("overwrite-{end}.ra"));
         let kind = named("f8");
-        writer(&[5, 8]).metadata(&tail(4)).write_bytes(&path, kind.1, &content(kind, 0, 40, 1))?;
+        writer(&[5, 8]).with_metadata(&tail(4)).write_bytes(&path, kind.1, &content(kind, 0, 40, 1))?;
         let slab = Slab::new(&[8, 5], [Range::new(1, 3).by(3), Range::new(0, 3).by(2)])?;
         let over: Vec<u8> = [1, 4, 7]
             .into_iter()
@@ -273,7 +273,7 @@ fn edits(folder: &Path) -> Result<()> {
     }
     let path = folder.join("metadata-changed.ra");
     let kind = named("u2");
-    Writer::new(&[10][..]).metadata(&tail(20)).write_bytes(&path, kind.1, &content(kind, 0, 10, 1))?;
+    Writer::new(&[10][..]).with_metadata(&tail(20)).write_bytes(&path, kind.1, &content(kind, 0, 10, 1))?;
     Editor::open(&path)?.set_metadata(&tail(700))?;
 
     let inner = |i: u64| Writer::new(&[4][..]).encode_bytes(kind.1, &content(kind, 4 * i, 4, 1));

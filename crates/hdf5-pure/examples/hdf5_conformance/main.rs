@@ -1,15 +1,12 @@
-//! Our side of the conformance run: `conformance check DIR` reads the files that h5py wrote, `conformance write DIR` writes
-//! files for it, `conformance edit FILE` and `conformance edit-again FILE` change files that it made.
+//! Our side of the conformance run: `hdf5_conformance check DIR` reads the files that h5py wrote, `write DIR` writes files
+//! for it, `edit FILE` and `edit-again FILE` change files that it made.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
 //! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
 
-#[path = "conformance/data.rs"]
 mod data;
-#[path = "conformance/edit.rs"]
-mod edited;
-#[path = "conformance/write.rs"]
-mod written;
+mod edit;
+mod write;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,14 +20,14 @@ fn main() -> ExitCode {
         ["write", folder] => {
             let made = std::fs::create_dir_all(folder).map_err(Into::into);
             match made
-                .and_then(|()| written::write(Path::new(folder)).map_err(Box::<dyn std::error::Error>::from))
+                .and_then(|()| write::write(Path::new(folder)).map_err(Box::<dyn std::error::Error>::from))
             {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => report(&*error),
             }
         }
-        ["edit", file] => ended(edited::edit(Path::new(file))),
-        ["edit-again", file] => ended(edited::edit_again(Path::new(file))),
+        ["edit", file] => ended(edit::edit(Path::new(file))),
+        ["edit-again", file] => ended(edit::edit_again(Path::new(file))),
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));

@@ -1,13 +1,11 @@
 //! Our side of the conformance run: writes the files that another program checks, and checks those that it wrote.
 //!
-//! `conformance write DIR`, `conformance check DIR`. Both sides list the same cases and know the contents from the same
-//! formula, so neither compares what it wrote itself.
+//! `gsd_conformance write DIR`, `gsd_conformance check DIR`. Both sides list the same cases and know the contents
+//! from the same formula, so neither compares what it wrote itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checks are printed")]
 
-#[path = "conformance/hoomd.rs"]
 mod hoomd;
-#[path = "conformance/layer.rs"]
 mod layer;
 
 use std::path::Path;

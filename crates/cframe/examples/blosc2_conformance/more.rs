@@ -33,7 +33,7 @@ fn lengths() -> Result<Vec<Length>> {
                     out.push(Length {
                         file: format!("length-{codec}-{filters}-{typesize}-{len}.chunk"),
                         case: format!("lengths: {codec} {filters} {typesize}, {len} bytes"),
-                        params: Params::new(typesize).codec(number).filters(slots)?,
+                        params: Params::new(typesize).with_codec(number).with_filters(slots)?,
                         data: content("smooth", len as u64 % 7, len),
                     });
                 }
@@ -112,7 +112,8 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     }
     for (name, codec) in CODECS {
         for level in 0..10 {
-            let params = Params::new(1).codec(codec).level(level).filters(&[Filter::SHUFFLE])?;
+            let params =
+                Params::new(1).with_codec(codec).with_level(level).with_filters(&[Filter::SHUFFLE])?;
             save(
                 &folder.join(format!("level-{name}-{level}.chunk")),
                 &cframe::compress(&text(70_000), &params)?,
@@ -129,7 +130,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     schunk.commit()?;
     write_grown(&folder.join("grown.b2nd"))?;
     let mut sparse =
-        SChunk::create_sparse(folder.join("sparse-edited.b2frame"), Params::new(4).codec(CODECS[3].1));
+        SChunk::create_sparse(folder.join("sparse-edited.b2frame"), Params::new(4).with_codec(CODECS[3].1));
     (0..5).try_for_each(|i| sparse.append(&content("random", i, 4000)))?;
     sparse.commit()?;
     sparse.update(1, &content("ramp", 20, 4000))?;
@@ -141,7 +142,7 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
 }
 
 fn write_grown(path: &Path) -> Result<()> {
-    let spec = ArrayParams::of::<i32>(&[10, 11])?.chunks(&[4, 5]).blocks(&[3, 2]);
+    let spec = ArrayParams::of::<i32>(&[10, 11])?.with_chunks(&[4, 5]).with_blocks(&[3, 2]);
     let mut array = Array::create(path, &spec)?;
     array.write_slab(&Slab::all(&[10, 11])?, &numbers([10, 11]).data)?;
     array.commit()?;

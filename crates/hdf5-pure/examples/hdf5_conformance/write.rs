@@ -344,8 +344,8 @@ fn appended(file: &mut Writer, _: Bound) -> Result<()> {
     let other = file.dataset("other").shape([0]).max_shape([None]).chunks([10]).create::<i32>()?.id();
     let (all, line) = (integers(1000), integers(600));
     for (row, part) in all.chunks(5).zip(line.chunks(3)) {
-        file.open(rows)?.append(row)?;
-        file.open(other)?.append(part)?;
+        file.open_id(rows)?.append(row)?;
+        file.open_id(other)?.append(part)?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Our side of the ASDF conformance run.
 //!
 //! ```text
-//! conformance write DIR     write the matrix of files
-//! conformance check DIR     read the files that the peer wrote, and compare every value
+//! asdf_conformance write DIR     write the matrix of files
+//! asdf_conformance check DIR     read the files that the peer wrote, and compare every value
 //! ```
 //!
 //! The contents are formulas, written down here and in `xtask/python/asdf_peer.py`.
@@ -32,6 +32,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             check(Path::new(dir));
             Ok(())
         }
-        _ => Err("usage: conformance write DIR | check DIR".into()),
+        _ => Err("usage: asdf_conformance write DIR | check DIR".into()),
     }
 }
