@@ -17,13 +17,17 @@ LIBVERS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
 
 
 def opened(path, low, keys):
-    """A new file; one with addresses of 4 bytes, or that is going to end in an image of the metadata cache, if `keys` say so."""
-    if not keys.keys() & {"narrow", "image"}:
+    """A new file; one with addresses of 4 bytes, that is going to end in an image of the metadata cache, or with shared
+    messages, if `keys` say so."""
+    if not keys.keys() & {"narrow", "image", "shared"}:
         return h5py.File(path, "w", libver=(low, "latest"), **keys)
     creation, access = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_EARLIEST if low == "earliest" else h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_LATEST)
     if "narrow" in keys:
         creation.set_sizes(4, 4)
+    if "shared" in keys:
+        indexes, cutoffs = keys["shared"]
+        hdf5_hostile.share(creation, *indexes, **dict(zip(("list_to_tree", "tree_to_list"), cutoffs)))
     if "image" in keys:
         hdf5_hostile.ask_for_image(access)
     return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access))
