@@ -43,7 +43,7 @@ pub struct SharedIndex {
 
 impl SharedIndex {
     fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_mul(2).saturating_add(16)
+        usize::from(sizes.offsets).saturating_mul(2).saturating_add(14)
     }
 
     fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
