@@ -1,5 +1,6 @@
 //! Our side of the conformance run: `conformance check DIR` reads the files that h5py wrote, `conformance write DIR` writes
-//! files for it, `conformance edit FILE` and `conformance edit-again FILE` change files that it made.
+//! files for it, `conformance edit FILE` and `conformance edit-again FILE` change files that it made,
+//! `conformance edit-empty FILE` takes everything out of one.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
 //! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         }
         ["edit", file] => ended(edited::edit(Path::new(file))),
         ["edit-again", file] => ended(edited::edit_again(Path::new(file))),
+        ["edit-empty", file] => ended(edited::empty(Path::new(file))),
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));
