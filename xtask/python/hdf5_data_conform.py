@@ -17,6 +17,8 @@ import time
 import h5py
 import numpy as np
 
+import hdf5_hostile
+
 # A machine may be slow; nothing here takes as long.
 PATIENCE = 120
 KILLS = 200
@@ -68,8 +70,18 @@ LAYOUTS = {
 }
 
 
+def opened(path, libver):
+    """A new file; one with shared messages if `libver` says up to how many an index has as a list."""
+    if not isinstance(libver, int):
+        return h5py.File(path, "w", libver=libver)
+    creation, access = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_LATEST)
+    hdf5_hostile.share(creation, (0x1000, 1), (0x082A, 1), list_to_tree=libver, tree_to_list=libver)
+    return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access))
+
+
 def create(path, libver):
-    with h5py.File(path, "w", libver=libver) as file:
+    with opened(path, libver) as file:
         group = file.create_group("data")
         for name, options in LAYOUTS.items():
             options = dict(options)
@@ -107,6 +119,8 @@ def edits(folder, program):
         "v110": ("v110", "v110"),
         "v112": ("v112", "v112"),
         "latest": "latest",
+        "a list of shared messages": 200,
+        "a tree of shared messages": 4,
     }
     for version, libver in versions.items():
         path = os.path.join(folder, f"edit_{version}.h5")

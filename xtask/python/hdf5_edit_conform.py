@@ -5,6 +5,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -17,13 +18,17 @@ LIBVERS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
 
 
 def opened(path, low, keys):
-    """A new file; one with addresses of 4 bytes, or that is going to end in an image of the metadata cache, if `keys` say so."""
-    if not keys.keys() & {"narrow", "image"}:
+    """A new file; one with addresses of 4 bytes, that is going to end in an image of the metadata cache, or with shared
+    messages, if `keys` say so."""
+    if not keys.keys() & {"narrow", "image", "shared"}:
         return h5py.File(path, "w", libver=(low, "latest"), **keys)
     creation, access = h5py.h5p.create(h5py.h5p.FILE_CREATE), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_EARLIEST if low == "earliest" else h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_LATEST)
     if "narrow" in keys:
         creation.set_sizes(4, 4)
+    if "shared" in keys:
+        indexes, cutoffs = keys["shared"]
+        hdf5_hostile.share(creation, *indexes, **dict(zip(("list_to_tree", "tree_to_list"), cutoffs)))
     if "image" in keys:
         hdf5_hostile.ask_for_image(access)
     return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access))
@@ -53,6 +58,70 @@ def create(path, low, keys):
             file.create_group(f"ten/t{i}")
         file.create_group("described").attrs.update({f"a{i:02}": i for i in range(50)})
         file.create_group("plain")
+        if "shared" in keys:
+            common(file)
+
+
+def common(file):
+    """Objects that have large attributes, and such of a committed datatype, in common."""
+    group = file.create_group("common")
+    group["type"] = np.dtype("<i4")
+    for i in range(6):
+        data = group.create_dataset(f"c{i}", data=np.arange(12.0).reshape(6, 2), chunks=(4, 2), maxshape=(None, 2), shuffle=True)
+        data.attrs.create("kind", 3, dtype=group["type"])
+        data.attrs["large"] = np.arange(900)
+
+
+def after_common(file):
+    group = file["common"]
+    assert list(group) == ["c0", "c1", "c3", "c5", "moved", "type"], list(group)
+    assert dict(group["c0"].attrs) == {"large": "is short"} and set(group["c1"].attrs) == {"sort", "larger"}
+    assert group["c1"].attrs["sort"] == 3 and (group["c1"].attrs["larger"] == np.arange(900)).all()
+    assert group["c3"].shape == (9, 2) and (group["c3"][6:] == 0).all() and (group["c3"][:6] == group["c5"][:]).all()
+    for name in ("c3", "c5", "moved"):
+        assert group[name].attrs["kind"] == 3 and (group[name].attrs["large"] == np.arange(900)).all()
+
+
+def table(path):
+    """Of each index of shared messages, the number of messages."""
+    with open(path, "rb") as file:
+        data = file.read()
+    place, found = data.index(b"SMTB") + 4, []
+    while data[place + 2 : place + 4] != b"\0\0" and data[place] == 0 and data[place + 1] < 2 and len(found) < 5:
+        found.append(int.from_bytes(data[place + 12 : place + 14], "little"))
+        place += 30
+    return found
+
+
+def emptied_there(program, path, indexes):
+    """The library takes everything out: it finds a record for each use of a shared message, and leaves none."""
+    with h5py.File(path, "r+") as file:
+        group = file["common"]
+        for name in [name for name in group if name != "type"]:
+            del group[name]
+        # Each attribute that was one of its own counted, and those that were shared as one.
+        assert h5py.h5o.get_info(group["type"].id).rc == 1, "links to the committed datatype of attributes"
+        for name in list(file.attrs):
+            del file.attrs[name]
+        for name in list(file):
+            del file[name]
+    assert table(path)[:indexes] == [0] * indexes, table(path)
+    with h5py.File(path, "r+") as file:
+        for name in ("x", "y"):
+            file.create_dataset(name, data=[1.0, 2.0]).attrs["a"] = [1, 2]
+    with h5py.File(path) as file:
+        assert list(file["y"][:]) == [1.0, 2.0] and list(file["y"].attrs["a"]) == [1, 2]
+
+
+def emptied_here(program, path, indexes):
+    """We take everything out that was left of a file that both have edited."""
+    ours(program, "edit-empty", path)
+    assert table(path)[:indexes] == [0] * indexes, table(path)
+    with h5py.File(path, "r+") as file:
+        assert not list(file) and not list(file.attrs)
+        file.create_dataset("x", data=[1.0, 2.0]).attrs["a"] = [1, 2]
+    with h5py.File(path) as file:
+        assert list(file["x"][:]) == [1.0, 2.0] and list(file["x"].attrs["a"]) == [1, 2]
 
 
 def texts(values):
@@ -129,6 +198,8 @@ def edited_here(program, path, low, keys):
     ours(program, "edit", path)
     with h5py.File(path) as file:
         after_first(file)
+        if "shared" in keys:
+            after_common(file)
 
 
 def edited_there(program, path, low):
@@ -170,6 +241,14 @@ def cases():
     for low in ("earliest", "v110"):
         yield f"addresses of 4 bytes, libver {low}", low, {"narrow": True}
     yield "an image of the metadata cache", "v110", {"image": True}
+    every, attributes, others = 0x182A, 0x1000, 0x082A
+    for low in ("earliest", "v110", "latest"):
+        yield f"a list of shared messages, libver {low}", low, {"shared": ([(every, 1)], (1000, 900))}
+        yield f"lists that become trees and back, libver {low}", low, {"shared": ([(attributes, 1), (others, 1)], (30, 20))}
+        yield f"a tree of shared messages, libver {low}", low, {"shared": ([(every, 1)], (0, 0))}
+        yield f"large messages are shared, libver {low}", low, {"shared": ([(every, 30)], (8, 5))}
+    kinds = [(1 << kind, 1) for kind in (1, 3, 5, 11, 12)]
+    yield "an index of shared messages for each kind", "v110", {"shared": (kinds, (6, 4))}
 
 
 def main():
@@ -186,7 +265,13 @@ def main():
     for number, (case, low, keys) in enumerate(cases()):
         path = os.path.join(folder, f"{number:02}.h5")
         check(case, "edited here", lambda: edited_here(program, path, low, keys))
+        if "shared" in keys:
+            whole, indexes = os.path.join(folder, f"{number:02}_emptied.h5"), len(keys["shared"][0])
+            shutil.copy(path, whole)
+            check(f"{case}, emptied", "edited there", lambda: emptied_there(program, whole, indexes))
         check(f"{case}, then here again", "edited there", lambda: edited_there(program, path, low))
+        if "shared" in keys:
+            check(f"{case}, then emptied", "edited here", lambda: emptied_here(program, path, indexes))
     check("file locking", "edited here", lambda: locking(program, os.path.join(folder, "locking.h5")))
 
 

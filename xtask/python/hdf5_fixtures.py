@@ -38,6 +38,8 @@ def good(file, exercises, *fill, make=h5py.File, **options):
             for step in fill:
                 step(opened, tree)
         data = pathlib.Path(path).read_bytes()
+        if make is sharing:
+            data = timeless(data)
         tree.write(os.path.join(folder, "manifest"))
         manifest = pathlib.Path(folder, "manifest").read_bytes()
     put(file, data, exercises)
@@ -51,6 +53,30 @@ def narrow(path, _, libver):
     access.set_libver_bounds(libver, h5py.h5f.LIBVER_LATEST)
     creation.set_sizes(4, 4)
     return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access))
+
+
+def sharing(path, _, libver, asked, **cutoffs):
+    """A new file that shares messages."""
+    creation, access = hdf5_hostile.timeless(), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(libver, h5py.h5f.LIBVER_LATEST)
+    hdf5_hostile.share(creation, *asked, **cutoffs)
+    return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_TRUNC, creation, access))
+
+
+def shared(file, tree):
+    """Datasets and groups that have messages in common, in their headers and in dense storage, and some of their own."""
+    for i in range(6):
+        options = {"maxshape": (None, 4), "chunks": (2, 2), "compression": "gzip", "fillvalue": float(i % 2)} if i % 3 else {}
+        add(tree, file, f"d{i}", values((3, i % 4 + 1), "<f8" if i < 4 else "<i2"), **options)
+    file.create_group("dense")
+    file.create_group("dense too")
+    tree.group("/dense")
+    tree.group("/dense too")
+    for path, count in (("/", 2), ("/d0", 3), ("/d1", 3), ("/d5", 1), ("/dense", 12), ("/dense too", 10)):
+        for n in range(count):
+            array = values((n + 1,), "<i4")
+            file[path].attrs.create(f"attribute {n}", array)
+            tree.attribute(path, f"attribute {n}", "i4", (n + 1,), array.tobytes())
 
 
 def indexes(file, tree):
@@ -280,6 +306,11 @@ def main():
     fills = [links, attributes, lambda file, tree: hdf5_peer.types(file, tree, commit=False)]
     good("narrow-earliest.h5", "addresses and lengths of 4 bytes", *fills, indexes, make=narrow, libver=earliest)
     good("narrow-latest.h5", "addresses and lengths of 4 bytes, newest structures", *fills, indexes, make=narrow, libver=latest)
+    all_kinds, attribute, others = 0x182A, 0x1000, 0x082A
+    one = dict(make=sharing, libver=earliest, asked=[(all_kinds, 1)], list_to_tree=90, tree_to_list=60)
+    good("shared-list.h5", "a list of shared messages of every kind, oldest structures", shared, **one)
+    two = dict(make=sharing, libver=h5py.h5f.LIBVER_V110, asked=[(attribute, 1), (others, 1)], list_to_tree=8, tree_to_list=6)
+    good("shared-tree.h5", "trees of shared messages", shared, **two)
     wrong(old, new, chunks_old, chunks_new, types)
     virtual_loops()
     hdf5_hostile.write(hostile)

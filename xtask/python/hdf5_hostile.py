@@ -24,6 +24,16 @@ def library():
     return ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
 
 
+def share(creation, *indexes, list_to_tree=50, tree_to_list=40):
+    """Asks for indexes of shared messages, each of kinds of messages and the least of their bytes."""
+    number, tool = ctypes.c_int64(creation.id), library()
+    asked = [tool.H5Pset_shared_mesg_nindexes(number, ctypes.c_uint(len(indexes)))]
+    for place, (kinds, least) in enumerate(indexes):
+        asked.append(tool.H5Pset_shared_mesg_index(number, *map(ctypes.c_uint, (place, kinds, least))))
+    asked.append(tool.H5Pset_shared_mesg_phase_change(number, *map(ctypes.c_uint, (list_to_tree, tree_to_list))))
+    assert not any(asked), asked
+
+
 def made(fill, access=None, creation=None, **options):
     """The bytes of a file, and what `fill` returns."""
     with tempfile.TemporaryDirectory() as folder:

@@ -28,6 +28,14 @@ pub(crate) fn edit(path: &Path) -> Result<()> {
     editor.move_link("group/x", "moved/deep/x")?;
     editor.move_link("soft", "still soft")?;
     editor.unlink("typed")?;
+    if editor.object("common").is_ok() {
+        // What is there in files with shared messages only.
+        editor.object("common/c0")?.remove_attribute("kind")?.attribute("large", "is short")?;
+        editor.object("common/c1")?.rename_attribute("kind", "sort")?.rename_attribute("large", "larger")?;
+        editor.unlink("common/c2")?;
+        editor.open_dataset("common/c3")?.resize(&[9, 2])?;
+        editor.move_link("common/c4", "common/moved")?;
+    }
     editor.commit_with(Flush::None)?;
     // What the first commit has given back is used by the second.
     editor.unlink("chunked")?;
@@ -71,5 +79,20 @@ pub(crate) fn edit_again(path: &Path) -> Result<()> {
     }
     editor.object("data")?.remove_attribute("long")?;
     editor.dataset("last").write(&[1u8; 5000])?;
+    editor.close()
+}
+
+/// Takes out all that the root group leads to, and its attributes.
+pub(crate) fn empty(path: &Path) -> Result<()> {
+    let mut editor = Editor::open(path)?;
+    let root = editor.file()?.root()?;
+    for attribute in root.attributes()? {
+        if let Some(name) = attribute.name() {
+            editor.root().remove_attribute(&name.to_string())?;
+        }
+    }
+    for link in root.links()?.iter().flatten() {
+        editor.unlink(&link.name.to_string())?;
+    }
     editor.close()
 }

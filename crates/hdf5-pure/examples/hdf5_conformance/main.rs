@@ -1,5 +1,5 @@
 //! Our side of the conformance run: `hdf5_conformance check DIR` reads the files that h5py wrote, `write DIR` writes files
-//! for it, `edit FILE` and `edit-again FILE` change files that it made.
+//! for it, `edit FILE` and `edit-again FILE` change files that it made, `edit-empty FILE` takes everything out of one.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
 //! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         }
         ["edit", file] => ended(edit::edit(Path::new(file))),
         ["edit-again", file] => ended(edit::edit_again(Path::new(file))),
+        ["edit-empty", file] => ended(edit::empty(Path::new(file))),
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));

@@ -97,8 +97,7 @@ impl Editor {
     ///
     /// # Errors
     /// `Io`; [`Error::Usage`] if the file is locked, or says that it is open for writing; `Malformed` if it is damaged;
-    /// `Unsupported` for files of several parts, with a table of shared messages, or with addresses or lengths that have neither
-    /// 4 nor 8 bytes.
+    /// `Unsupported` for files of several parts, or with addresses or lengths that have neither 4 nor 8 bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &EditOptions::default())
     }

@@ -39,6 +39,14 @@ pub(crate) fn resolve(
     }
 }
 
+/// The number of the index that has `kind` messages.
+pub(crate) fn index_of(context: &Context, kind: MessageType) -> Option<usize> {
+    // Both kinds of fill values are in one index.
+    let kind = if kind == MessageType::FillValueOld { MessageType::FillValue } else { kind };
+    let bit = 1u16.checked_shl(kind.number().into()).unwrap_or(0);
+    context.shared.iter().position(|index| index.message_types & bit != 0)
+}
+
 /// The bytes of the `kind` message with heap ID `id` in the table of shared messages.
 pub(crate) fn from_table(
     context: &Context,
@@ -46,8 +54,7 @@ pub(crate) fn from_table(
     offset: u64,
     id: &[u8],
 ) -> Result<(u64, Vec<u8>)> {
-    let bit = 1u16.checked_shl(kind.number().into()).unwrap_or(0);
-    let index = context.shared.iter().find(|index| index.message_types & bit != 0);
+    let index = index_of(context, kind).and_then(|number| context.shared.get(number));
     match index.and_then(|index| index.heap) {
         Some(heap) => {
             let mut heap = Heap::open(context, heap)?;

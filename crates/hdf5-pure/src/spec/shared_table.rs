@@ -1,6 +1,7 @@
 //! The table of shared messages (III.H): header messages that several objects use are stored once.
 //!
-//! `SMTB`, then one entry per index, checksum. An index is a list, `SMLI`, or a version 2 B-tree of type 7.
+//! `SMTB`, then one entry per index, checksum. An index is a list, or a version 2 B-tree of type 7. The list has room for as many
+//! records as it can get, and its checksum stands behind those in use: `SMLI`, records, checksum, nothing.
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -9,7 +10,7 @@ use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
-use super::{Address, Sizes, address, sealed, signature, version};
+use super::{Address, Sizes, address, put_address, put_checksum, sealed, signature, version};
 
 /// One index of shared messages.
 ///
@@ -42,7 +43,7 @@ pub struct SharedIndex {
 
 impl SharedIndex {
     fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_mul(2).saturating_add(16)
+        usize::from(sizes.offsets).saturating_mul(2).saturating_add(14)
     }
 
     fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -63,6 +64,25 @@ impl SharedIndex {
     }
 }
 
+impl SharedIndex {
+    fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        out.extend([0, self.kind]);
+        out.extend(self.message_types.to_le_bytes());
+        out.extend(self.minimum_size.to_le_bytes());
+        for number in [self.list_cutoff, self.btree_cutoff, self.messages] {
+            out.extend(number.to_le_bytes());
+        }
+        put_address(out, self.index, sizes);
+        put_address(out, self.heap, sizes);
+    }
+
+    /// Bytes of the index's list, with the room that is not used.
+    pub(crate) fn list_size(&self, sizes: Sizes) -> u64 {
+        SharedRecord::size(sizes).saturating_mul(self.list_cutoff.max(self.messages).into()).saturating_add(8)
+            as u64
+    }
+}
+
 /// Bytes of a table of `indexes` indexes.
 pub(crate) fn size(sizes: Sizes, indexes: u8) -> usize {
     SharedIndex::size(sizes).saturating_mul(indexes.into()).saturating_add(8)
@@ -74,6 +94,14 @@ pub(crate) fn table(i: &[u8], sizes: Sizes, indexes: u8) -> Parsed<'_, Vec<Share
         let (i, ()) = signature(b"SMTB")(i)?;
         count(|i| SharedIndex::parse(i, sizes), usize::from(indexes)).parse(i)
     })(i)
+}
+
+/// Appends the table.
+pub(crate) fn encode_table(out: &mut Vec<u8>, sizes: Sizes, indexes: &[SharedIndex]) {
+    let start = out.len();
+    out.extend(b"SMTB");
+    indexes.iter().for_each(|index| index.encode(out, sizes));
+    put_checksum(out, start);
 }
 
 /// Where a shared message is.
@@ -148,6 +176,29 @@ impl SharedRecord {
     }
 }
 
+impl SharedRecord {
+    /// Appends the record.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+        let end = out.len().saturating_add(Self::size(sizes));
+        match self {
+            Self::Heap { hash, references, id } => {
+                out.push(0);
+                out.extend(hash.to_le_bytes());
+                out.extend(references.to_le_bytes());
+                out.extend(id);
+            }
+            Self::Header { hash, kind, index, header } => {
+                out.push(1);
+                out.extend(hash.to_le_bytes());
+                out.extend([0, *kind]);
+                out.extend(index.to_le_bytes());
+                put_address(out, *header, sizes);
+            }
+        }
+        out.resize(end, 0);
+    }
+}
+
 /// Parses a list of `messages` records.
 pub(crate) fn list(i: &[u8], sizes: Sizes, messages: u16) -> Parsed<'_, Vec<SharedRecord>> {
     sealed(|i| {
@@ -157,4 +208,61 @@ pub(crate) fn list(i: &[u8], sizes: Sizes, messages: u16) -> Parsed<'_, Vec<Shar
         };
         count(record, usize::from(messages)).parse(i)
     })(i)
+}
+
+/// Appends a list with room for as many records as `index` says.
+pub(crate) fn encode_list(out: &mut Vec<u8>, sizes: Sizes, index: &SharedIndex, records: &[SharedRecord]) {
+    let start = out.len();
+    out.extend(b"SMLI");
+    records.iter().for_each(|record| record.encode(out, sizes));
+    put_checksum(out, start);
+    let len = usize::try_from(index.list_size(sizes)).unwrap_or(0);
+    out.resize(out.len().max(start.saturating_add(len)), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::hex;
+    use super::*;
+
+    const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
+
+    fn index() -> SharedIndex {
+        SharedIndex {
+            kind: 0,
+            message_types: 0x1002,
+            minimum_size: 40,
+            list_cutoff: 3,
+            btree_cutoff: 2,
+            messages: 2,
+            index: Some(Address(0x100)),
+            heap: None,
+        }
+    }
+
+    #[test]
+    fn a_table() {
+        let mut bytes = Vec::new();
+        encode_table(&mut bytes, SIZES, &[index()]);
+        let fields = "534d5442 00 00 0210 28000000 0300 0200 0200 0001000000000000 ffffffffffffffff";
+        assert_eq!(bytes[..bytes.len() - 4], hex(fields));
+        assert_eq!(bytes.len(), size(SIZES, 1));
+        assert_eq!(table(&bytes, SIZES, 1).unwrap().1, [index()]);
+    }
+
+    #[test]
+    fn a_list_of_a_message_in_the_heap_and_one_in_a_header() {
+        let records = [
+            SharedRecord::Heap { hash: 7, references: 3, id: *b"\0\x16abcdef" },
+            SharedRecord::Header { hash: 9, kind: 3, index: 1, header: Some(Address(0x320)) },
+        ];
+        let mut bytes = Vec::new();
+        encode_list(&mut bytes, SIZES, &index(), &records);
+        let used =
+            hex("534d4c49 00 07000000 03000000 0016616263646566 01 09000000 00 03 0100 2003000000000000");
+        assert_eq!(bytes[..used.len()], used);
+        assert_eq!(bytes.len() as u64, index().list_size(SIZES));
+        assert!(bytes[used.len() + 4..].iter().all(|&byte| byte == 0), "room for a third");
+        assert_eq!(list(&bytes, SIZES, 2).unwrap().1, records);
+    }
 }

@@ -54,8 +54,8 @@ pub use value::{Committed, Empty, FixedString, Raw, Value};
 pub struct CreateOptions {
     /// The oldest release of the C library that must be able to read the file.
     pub bound: Bound,
-    /// Whether the file says in which order links and attributes were made. Readers then list them in that order, and
-    /// netCDF can write to the file.
+    /// Whether the file says in which order links and attributes were made, for readers that ask for it; netCDF writes
+    /// only to such files.
     pub track_order: bool,
     /// The time that all objects are said to be of, in seconds since 1970. None is stored by default, so that equal input
     /// gives equal bytes.

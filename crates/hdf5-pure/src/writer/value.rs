@@ -237,7 +237,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
         data: &data,
     };
     new.encode(&mut message, version);
-    Ok(Attribute { name: name.as_bytes().into(), message, committed, creation_order: None })
+    Ok(Attribute { name: name.as_bytes().into(), message, committed, creation_order: None, shared: None })
 }
 
 /// A comment as it is stored.

@@ -2,15 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::fault::locate;
+use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Error, Result};
 
 use super::header::Header;
 use super::session::{Session, release};
+use super::shared::Part;
 use crate::model::btree_v2::Tree;
 use crate::model::context::Context;
 use crate::model::fractal_heap::Heap;
 use crate::model::object::Object;
+use crate::model::shared::from_table;
 use crate::model::write::attribute_list::AttributeList;
 use crate::model::write::attributes::{self, Attribute, Order};
 use crate::model::write::output::Output;
@@ -31,11 +33,20 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
     let tracked = matches!(object.prefix.version, Version::V2 { flags, .. } if flags & v2::TRACKED != 0);
     let mut found = Vec::new();
     for message in object.messages().iter().filter(|message| message.kind == MessageType::Attribute) {
-        if message.is_shared() {
-            return Err(shared());
-        }
         let order = message.creation_index.map(u32::from).filter(|_| tracked);
-        found.push(parse(message.offset, object.body(message), order)?);
+        let body = object.body(message);
+        found.push(match message.is_shared() {
+            false => parse(message.offset, body, order)?,
+            true => {
+                match locate("shared message", message.offset, body, |i| Shared::parse(i, context.sizes))? {
+                    Shared::Heap(id) => shared(context, message.offset, id, order)?,
+                    Shared::Committed(_) => {
+                        let kind = FaultKind::Rule("is that of a committed datatype");
+                        return Err(Fault::new("location", kind).at("shared message", message.offset));
+                    }
+                }
+            }
+        });
     }
     let info =
         object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
@@ -53,15 +64,17 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
     Ok((found, next.max(after)))
 }
 
-fn shared() -> Error {
-    Error::unsupported("changing attributes that are shared messages")
+/// The attribute with heap ID `id` among the shared messages.
+fn shared(context: &Context, offset: u64, id: [u8; 8], creation_order: Option<u32>) -> Result<Attribute> {
+    let (offset, body) = from_table(context, MessageType::Attribute, offset, &id)?;
+    Ok(Attribute { shared: Some(id), ..parse(offset, &body, creation_order)? })
 }
 
 fn parse(offset: u64, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
     let name = locate("attribute message", offset, body, |i| {
         RawAttribute::parse(i).map(|(rest, raw)| (rest, raw.name.into()))
     })?;
-    Ok(Attribute { name, message: body.to_vec(), creation_order, committed: None })
+    Ok(Attribute { name, message: body.to_vec(), creation_order, committed: None, shared: None })
 }
 
 fn dense(
@@ -76,32 +89,46 @@ fn dense(
         let (id, flags, order) = locate("attribute name record", context.offset(by_name), record?, |i| {
             AttributeRecord::parse(i, 8).map(|(rest, r)| (rest, (r.id.to_vec(), r.flags, r.creation_order)))
         })?;
-        if flags & SHARED != 0 {
-            return Err(shared());
-        }
-        let (offset, body) = heap.get(&id)?;
-        found.push(parse(offset, &body, Some(order).filter(|_| tracked))?);
+        let order = Some(order).filter(|_| tracked);
+        found.push(match <[u8; 8]>::try_from(&id[..]) {
+            Ok(id) if flags & SHARED != 0 => shared(context, context.offset(by_name), id, order)?,
+            _ => {
+                let (offset, body) = heap.get(&id)?;
+                parse(offset, &body, order)?
+            }
+        });
         Ok(ControlFlow::Continue(()))
     })
 }
 
-/// The committed datatypes that attributes are of: each counts them as links.
+/// What attributes use. A shared one counts as a whole: its parts are used once, whoever shares it.
+///
+/// # Errors
+/// `Malformed` if an attribute is.
+pub(crate) fn parts(context: &Context, attributes: &[Attribute]) -> Result<Vec<Part>> {
+    let mut found = Vec::new();
+    for attribute in attributes {
+        match attribute.shared {
+            Some(id) => found.push(Part::attribute(id)),
+            None => found.extend(Part::of_attribute(context, 0, &attribute.message)?),
+        }
+    }
+    Ok(found)
+}
+
+/// The committed datatypes that attributes are of.
 ///
 /// # Errors
 /// `Malformed` if an attribute is.
 pub(crate) fn datatypes(context: &Context, attributes: &[Attribute]) -> Result<Vec<Address>> {
     let mut found = Vec::new();
     for attribute in attributes {
-        let part = locate("attribute message", 0, &attribute.message, |i| {
-            RawAttribute::parse(i)
-                .map(|(rest, raw)| (rest, raw.datatype.shared.then(|| raw.datatype.bytes.to_vec())))
-        })?;
-        let Some(bytes) = part else { continue };
-        if let Shared::Committed(at) =
-            locate("shared message", 0, &bytes, |i| Shared::parse(i, context.sizes))?
-        {
-            found.push(at);
-        }
+        found.extend(Part::of_attribute(context, 0, &attribute.message)?.into_iter().filter_map(|part| {
+            match part {
+                Part::Committed(at) => Some(at),
+                Part::Shared(_) => None,
+            }
+        }));
     }
     Ok(found)
 }

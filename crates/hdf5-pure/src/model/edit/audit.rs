@@ -29,6 +29,7 @@ impl Session {
         };
         let found = self.extents(|extents| {
             managers.iter().try_for_each(|at| extents.free_space(*at))?;
+            self.shared_table()?.map_or(Ok(()), |at| extents.shared_table(at))?;
             self.in_use()?.into_iter().try_for_each(|address| extents.object(address))
         })?;
         parts.extend(found.iter().map(|extent| (extent.at.0, extent.at.0.saturating_add(extent.len))));

@@ -6,6 +6,7 @@ use sciformats_core::Result;
 use sciformats_core::fault::locate;
 
 use super::session::Session;
+use super::shared::{Part, Shares};
 use super::{attributes, group};
 use crate::model::context::Context;
 use crate::model::object::Object as Stored;
@@ -25,6 +26,10 @@ pub(crate) struct Counts {
     more: BTreeMap<Address, i64>,
     /// Objects of the file that are to be taken out.
     pub(crate) deleted: BTreeSet<Address>,
+    /// Shared messages, without the uses that are no more.
+    pub(crate) shares: Shares,
+    /// Datasets whose dataspace messages have been counted as such: they are going to be written anew.
+    reshaped: BTreeSet<Address>,
     /// Objects that have lost links since they were looked at.
     lost: Vec<Lost>,
 }
@@ -56,6 +61,8 @@ impl Counts {
     pub(crate) fn of_edited(objects: &[Object], session: &Session) -> Result<Self> {
         let mut counts = Self { new: vec![0; objects.len()], ..Self::default() };
         counts.all(objects);
+        // What is used again is counted before what is not used any more.
+        let mut given_back: Vec<&Part> = Vec::new();
         for object in objects {
             if let Kind::Group(group) = &object.kind
                 && let Some(stored) = &group.stored
@@ -64,9 +71,15 @@ impl Counts {
             }
             if let Some(stored) = object.origin.as_ref().and_then(|origin| origin.attributes.as_ref()) {
                 counts.of_attributes(objects, session, &object.attributes, 1)?;
-                stored.datatypes.iter().for_each(|target| counts.add_stored(*target, -1));
+                given_back.extend(&stored.parts);
+            }
+            if let (Kind::Dataset(dataset), Some(origin)) = (&object.kind, &object.origin)
+                && dataset.is_reshaped()
+            {
+                counts.reshape(session.context(), origin.address)?;
             }
         }
+        given_back.into_iter().try_for_each(|part| counts.give_back(session.context(), *part))?;
         counts.find_unlinked(objects);
         let loaded: HashMap<Address, &Object> =
             objects.iter().filter_map(|object| Some((object.origin.as_ref()?.address, object))).collect();
@@ -183,13 +196,43 @@ impl Counts {
         }
         match loaded.filter(|object| object.origin.as_ref().is_some_and(|o| o.attributes.is_some())) {
             Some(object) => self.of_attributes(objects, session, &object.attributes, -1)?,
-            None => of_stored_attributes(context, address)?.iter().for_each(|at| self.add_stored(*at, -1)),
+            None => {
+                let parts = attributes::parts(context, &attributes::load(context, address)?.0)?;
+                parts.into_iter().try_for_each(|part| self.give_back(context, part))?;
+            }
         }
         of_dataset(context, &stored)?.iter().for_each(|at| self.add_stored(*at, -1));
+        for message in stored.messages() {
+            let counted = message.kind == MessageType::Dataspace && self.reshaped.contains(&address);
+            if message.kind != MessageType::Attribute && !counted {
+                self.shares.give_back_message(context, &stored, message)?;
+            }
+        }
         Ok(())
     }
 
-    /// Counts the committed datatypes of attributes.
+    /// Takes the use of a dataspace message back, instead of which another is going to be written.
+    fn reshape(&mut self, context: &Context, address: Address) -> Result<()> {
+        let stored = Stored::read(context, address)?;
+        let message = stored.find(MessageType::Dataspace);
+        message.map_or(Ok(()), |message| self.shares.give_back_message(context, &stored, message))?;
+        self.reshaped.insert(address);
+        Ok(())
+    }
+
+    /// Counts a use of what an attribute uses less, and what loses a use with that.
+    fn give_back(&mut self, context: &Context, part: Part) -> Result<()> {
+        let mut parts = vec![part];
+        while let Some(part) = parts.pop() {
+            match part {
+                Part::Committed(at) => self.add_stored(at, -1),
+                Part::Shared(shared) => parts.extend(self.shares.give_back(context, shared)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what attributes use once more, or less.
     fn of_attributes(
         &mut self,
         objects: &[Object],
@@ -200,9 +243,15 @@ impl Counts {
         for attribute in all.iter() {
             match attribute.committed {
                 Some(id) => self.add(objects, &Destination::Object(id), more),
-                None => attributes::datatypes(session.context(), std::slice::from_ref(attribute))?
-                    .iter()
-                    .for_each(|at| self.add_stored(*at, more)),
+                None => {
+                    for part in attributes::parts(session.context(), std::slice::from_ref(attribute))? {
+                        match part {
+                            part if more < 0 => self.give_back(session.context(), part)?,
+                            Part::Committed(at) => self.add_stored(at, more),
+                            Part::Shared(shared) => self.shares.take(session.context(), shared)?,
+                        }
+                    }
+                }
             }
         }
         Ok(())

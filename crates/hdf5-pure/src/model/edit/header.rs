@@ -10,7 +10,9 @@ use crate::model::context::Context;
 use crate::model::object::Object;
 use crate::model::write::output::Output;
 use crate::spec::message::{MessageType, small};
-use crate::spec::object_header::{FAIL_ON_WRITE, MARK_IF_UNKNOWN, Message, Version, WAS_UNKNOWN, v1, v2};
+use crate::spec::object_header::{
+    FAIL_ON_WRITE, MARK_IF_UNKNOWN, Message, SHAREABLE, SHARED, Version, WAS_UNKNOWN, v1, v2,
+};
 use crate::spec::{Address, Sizes, put_checksum, put_padding};
 
 /// The header of an object.
@@ -122,11 +124,15 @@ impl Header {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
-    /// Gives the first message of a kind another body, or adds one with these flags.
+    /// Gives the first message of a kind another body, or adds one with these flags. What was shared is not any more: its
+    /// use has to be [taken back](super::shared::Shares).
     pub(crate) fn set(&mut self, kind: MessageType, flags: u8, encode: impl FnOnce(&mut Vec<u8>)) {
         let message = Message::new(kind, flags, encode);
         match self.messages.iter_mut().find(|message| message.kind == kind) {
-            Some(old) => old.body = message.body,
+            Some(old) => {
+                old.flags &= !(SHARED | SHAREABLE);
+                old.body = message.body;
+            }
             None => self.messages.push(message),
         }
     }

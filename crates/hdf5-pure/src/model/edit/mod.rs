@@ -6,6 +6,7 @@
 //! group ─ attributes read whole, changed, written anew
 //! session            the open file, and what is not edited
 //! space ─ ranges     the file as the next commit leaves it: allocation, patches, the commit itself
+//! shared             the table of shared messages, and what is not used of it any more
 //! header             the messages of an object, changed and put back
 //! extents            where an object's structures are, to give their space back
 //! audit              whether a byte belongs to two of them
@@ -20,5 +21,6 @@ pub(crate) mod group;
 pub(crate) mod header;
 pub(crate) mod ranges;
 pub(crate) mod session;
+pub(crate) mod shared;
 pub(crate) mod space;
 pub(crate) mod tree;

@@ -17,7 +17,7 @@ use crate::model::open::{self, OpenOptions, Opened};
 use crate::model::write::output::{Output, Storage, Target};
 use crate::spec::cache_image;
 use crate::spec::free_space::{self, FreeSpace, Section};
-use crate::spec::message::{MessageType, file_space_info};
+use crate::spec::message::{MessageType, file_space_info, small};
 use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::Cache;
 use crate::spec::{Address, Sizes};
@@ -90,6 +90,18 @@ impl Session {
         }
     }
 
+    /// The table of shared messages.
+    ///
+    /// # Errors
+    /// `Malformed` if the superblock extension is.
+    pub(crate) fn shared_table(&self) -> Result<Option<Address>> {
+        let (Some(extension), context) = (self.extension(), self.context()) else { return Ok(None) };
+        let object = Object::read(context, extension)?;
+        let table =
+            object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, context.sizes))?;
+        Ok(table.map(|(at, _)| at))
+    }
+
     /// Whether the file says what its free-space managers manage.
     pub(super) fn is_managed(&self) -> bool {
         self.managed
@@ -98,9 +110,6 @@ impl Session {
     /// Fails for what is not edited.
     fn check(&self) -> Result<()> {
         let no = |what: &'static str| Err(Error::unsupported(format!("editing a file with {what}")));
-        if !self.context().shared.is_empty() {
-            return no("a table of shared messages");
-        }
         let Some(extension) = self.extension() else { return Ok(()) };
         let object = Object::read(self.context(), extension)?;
         let found = |kind| object.find(kind).is_some();

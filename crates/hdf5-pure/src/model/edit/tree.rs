@@ -212,11 +212,11 @@ impl Tree {
         }
         let context = self.session()?.context();
         let (found, next) = attributes::load(context, origin.address)?;
-        let datatypes = attributes::datatypes(context, &found)?;
+        let parts = attributes::parts(context, &found)?;
         let object = self.object_mut(id)?;
         object.attributes = found.into_iter().collect();
         if let Some(origin) = &mut object.origin {
-            origin.attributes = Some(StoredAttributes { next, datatypes, changed: false });
+            origin.attributes = Some(StoredAttributes { next, parts, changed: false });
         }
         Ok(Some(next))
     }
@@ -310,6 +310,9 @@ impl Tree {
         for address in &counts.deleted {
             let extents = self.session()?.extents(|extents| extents.object(*address))?;
             release(&mut self.output, &extents)?;
+        }
+        if let Some(session) = &mut self.session {
+            counts.shares.store(session, &mut self.output)?;
         }
         for (object, part) in self.objects.iter().zip(&parts) {
             if object.origin.is_none() && part.is_none() {

@@ -14,7 +14,7 @@ use crate::model::write::dataset::{Data, Dataset};
 use crate::model::write::output::{Output, SIZES};
 use crate::spec::message::layout::{IndexKind, Layout};
 use crate::spec::message::{MessageType, dataspace};
-use crate::spec::object_header::Version;
+use crate::spec::object_header::{SHAREABLE, SHARED, Version};
 use crate::spec::{Address, put_address, put_checksum};
 
 /// A dataset of a file that others read.
@@ -223,7 +223,7 @@ impl LiveHeader {
             parts.push((at, bytes, false));
         }
         let spot = |kind: MessageType| -> Result<Spot> {
-            let message = object.find(kind).filter(|message| !message.is_shared());
+            let message = object.find(kind).filter(|message| message.flags & (SHARED | SHAREABLE) == 0);
             let found = message.and_then(|message| spot(object, message));
             found.ok_or_else(|| unfollowed("whose messages are shared"))
         };

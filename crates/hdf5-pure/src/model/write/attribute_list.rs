@@ -68,14 +68,15 @@ impl AttributeList {
         removed
     }
 
-    /// Gives the attribute `name` another name, which is not taken, and the message that holds it.
+    /// Gives the attribute `name` another name, which is not taken, and the message that holds it, which
+    /// is none that is shared.
     pub(crate) fn rename(&mut self, name: &[u8], to: &[u8], message: Vec<u8>) {
         let Some(place) = self.find(name) else { return };
         if self.names.remove(name).is_some() {
             self.names.insert(to.into(), place);
         }
         if let Some(Some(attribute)) = self.places.get_mut(place) {
-            (attribute.name, attribute.message) = (to.into(), message);
+            (attribute.name, attribute.message, attribute.shared) = (to.into(), message, None);
         }
     }
 }
@@ -93,7 +94,13 @@ mod tests {
     use super::*;
 
     fn attribute(name: &str) -> Attribute {
-        Attribute { name: name.as_bytes().into(), message: Vec::new(), creation_order: None, committed: None }
+        Attribute {
+            name: name.as_bytes().into(),
+            message: Vec::new(),
+            creation_order: None,
+            committed: None,
+            shared: None,
+        }
     }
 
     fn names(list: &AttributeList) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Attributes: messages of the header, or in a fractal heap with trees.
 
+use std::borrow::Cow;
+
 use sciformats_core::Result;
 
 use super::attribute_list::AttributeList;
@@ -10,7 +12,8 @@ use super::tree::ObjectId;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute_info::AttributeInfo;
-use crate::spec::object_header::Message;
+use crate::spec::message::shared::Shared;
+use crate::spec::object_header::{Message, SHARED};
 use crate::spec::{Sizes, lookup3};
 
 /// An attribute as it is stored.
@@ -23,6 +26,22 @@ pub(crate) struct Attribute {
     pub(crate) creation_order: Option<u32>,
     /// The committed datatype that the attribute of a new object has.
     pub(crate) committed: Option<ObjectId>,
+    /// The heap ID of the message among the shared ones, if that is where it is.
+    pub(crate) shared: Option<[u8; 8]>,
+}
+
+impl Attribute {
+    /// The flags of the message that stands for the attribute in a header, and its body.
+    fn stored(&self) -> (u8, Cow<'_, [u8]>) {
+        match self.shared {
+            None => (0, Cow::Borrowed(&self.message)),
+            Some(id) => {
+                let mut stub = Vec::new();
+                Shared::encode_heap(&mut stub, id);
+                (SHARED, Cow::Owned(stub))
+            }
+        }
+    }
 }
 
 /// What an object says of the order in which its attributes were made.
@@ -63,7 +82,7 @@ pub(crate) const MAX_MESSAGE: usize = 65_528;
 
 /// Whether each of the attributes fits a message of a header.
 pub(crate) fn fit(attributes: &AttributeList) -> bool {
-    attributes.iter().all(|attribute| attribute.message.len() <= MAX_MESSAGE)
+    attributes.iter().all(|attribute| attribute.shared.is_some() || attribute.message.len() <= MAX_MESSAGE)
 }
 
 /// Whether the attributes stay in the header, which holds so many.
@@ -73,11 +92,10 @@ pub(crate) fn are_compact(attributes: &AttributeList, most: usize) -> bool {
 
 /// The messages of compact attributes, without the one about them.
 pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Message> {
-    numbered(attributes).map(|(number, attribute)| Message {
-        kind: MessageType::Attribute,
-        flags: 0,
-        creation_index: u16::try_from(number).unwrap_or(u16::MAX),
-        body: attribute.message.clone(),
+    numbered(attributes).map(|(number, attribute)| {
+        let (flags, body) = attribute.stored();
+        let creation_index = u16::try_from(number).unwrap_or(u16::MAX);
+        Message { kind: MessageType::Attribute, flags, creation_index, body: body.into_owned() }
     })
 }
 
@@ -90,9 +108,18 @@ pub(crate) fn info_message(info: &AttributeInfo, sizes: Sizes) -> Message {
 
 /// Writes dense attributes.
 pub(crate) fn build(output: &mut Output, attributes: &AttributeList, order: Order) -> Result<AttributeInfo> {
-    let bodies = attributes.iter().map(|attribute| &attribute.message[..]);
-    let (heap, ids) = fractal_heap::build(output, Kind::Attributes, bodies)?;
-    let record = |order: u32, id| AttributeRecord { id, flags: 0, creation_order: order, hash: None };
+    let own = attributes.iter().filter(|attribute| attribute.shared.is_none());
+    let (heap, ids) =
+        fractal_heap::build(output, Kind::Attributes, own.map(|attribute| &attribute.message[..]))?;
+    let mut own = ids.iter();
+    let ids: Vec<(u8, &[u8])> = attributes
+        .iter()
+        .map(|attribute| match &attribute.shared {
+            Some(id) => (SHARED, &id[..]),
+            None => (0, own.next().map(Vec::as_slice).unwrap_or_default()),
+        })
+        .collect();
+    let record = |order: u32, &(flags, id)| AttributeRecord { id, flags, creation_order: order, hash: None };
     let mut by_hash: Vec<(u32, &[u8], AttributeRecord<'_>)> = numbered(attributes)
         .zip(&ids)
         .map(|((order, attribute), id)| {

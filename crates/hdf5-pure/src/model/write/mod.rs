@@ -15,14 +15,14 @@
 pub(crate) mod attribute_list;
 pub(crate) mod attributes;
 pub(crate) mod bound;
-mod btree_v2;
+pub(crate) mod btree_v2;
 pub(crate) mod chunk_index;
 pub(crate) mod chunk_shape;
 pub(crate) mod chunks;
 pub(crate) mod dataset;
 pub(crate) mod emit;
 pub(crate) mod extensible_array;
-mod fractal_heap;
+pub(crate) mod fractal_heap;
 pub(crate) mod global_heap;
 pub(crate) mod group;
 mod header;

@@ -16,6 +16,7 @@ use super::header::RESERVED;
 use super::output::{Output, Target};
 use super::pages::Pages;
 use crate::model::edit::session::Session;
+use crate::model::edit::shared::Part;
 use crate::model::edit::space::Use;
 use crate::model::filters::Registry;
 use crate::spec::message::datatype::Datatype;
@@ -115,8 +116,8 @@ pub(crate) struct Origin {
 pub(crate) struct StoredAttributes {
     /// The number of the next one.
     pub(crate) next: u32,
-    /// The committed datatypes of those that were there.
-    pub(crate) datatypes: Vec<Address>,
+    /// What those that were there use.
+    pub(crate) parts: Vec<Part>,
     pub(crate) changed: bool,
 }
 

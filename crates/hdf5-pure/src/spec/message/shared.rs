@@ -44,14 +44,17 @@ impl Shared {
     /// Appends a reference of `version` 2 or 3; the heap of shared messages has only version 3.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) {
         match self {
-            Self::Heap(id) => {
-                out.extend([3, 1]);
-                out.extend(id);
-            }
+            Self::Heap(id) => Self::encode_heap(out, *id),
             Self::Committed(address) => {
                 out.extend([version, 2]);
                 put_address(out, Some(*address), sizes);
             }
         }
+    }
+
+    /// Appends a reference to a message in the heap of shared messages.
+    pub(crate) fn encode_heap(out: &mut Vec<u8>, id: [u8; 8]) {
+        out.extend([3, 1]);
+        out.extend(id);
     }
 }

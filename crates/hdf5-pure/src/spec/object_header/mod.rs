@@ -70,6 +70,8 @@ pub(crate) struct RawMessage<'a> {
 
 /// The body is a reference to a shared message.
 pub(crate) const SHARED: u8 = 0x02;
+/// The message stands here, and the index of shared messages knows it.
+pub(crate) const SHAREABLE: u8 = 0x40;
 /// Fail if the message is unknown and the file is to be changed.
 pub(crate) const FAIL_ON_WRITE: u8 = 0x08;
 /// Set [`WAS_UNKNOWN`] if the message is unknown and the object is changed.

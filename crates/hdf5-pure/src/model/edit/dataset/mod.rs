@@ -133,6 +133,11 @@ pub(crate) fn settle(
 }
 
 impl Dataset {
+    /// Whether another shape, or another greatest one, is going to be written to its header.
+    pub(crate) fn is_reshaped(&self) -> bool {
+        self.edited.as_ref().is_some_and(|edited| edited.changed && edited.dataspace != self.dataspace)
+    }
+
     /// Fails if an edit failed half way: what is pending must not be committed.
     pub(crate) fn sound(&self) -> Result<()> {
         if self.edited.as_ref().is_some_and(|edited| edited.broken) {

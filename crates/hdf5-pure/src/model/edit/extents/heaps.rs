@@ -15,6 +15,7 @@ use crate::spec::fractal_heap::block::{Child, IndirectBlock};
 use crate::spec::free_space::FreeSpace;
 use crate::spec::local_heap::LocalHeap;
 use crate::spec::message::small::SymbolTable;
+use crate::spec::shared_table::{self, SharedIndex};
 use crate::spec::symbol_table::Node;
 
 const BLOCK: &str = "fractal heap block";
@@ -129,6 +130,31 @@ impl Extents<'_> {
         self.add(HEADER, at, len, Use::Metadata)?;
         let list = manager.list.map(|list| (list, manager.list_allocated));
         list.map_or(Ok(()), |(list, len)| self.add("free-space section list", list, len, Use::Metadata))
+    }
+
+    /// The records of an index of shared messages, its heap left out.
+    pub(crate) fn shared_index(&mut self, index: &SharedIndex) -> Result<()> {
+        match (index.index, index.kind) {
+            (None, _) => Ok(()),
+            (Some(at), 0) => {
+                let len = index.list_size(self.context.sizes);
+                self.add("shared message list", at, len, Use::Metadata)
+            }
+            (Some(at), _) => self.btree_v2(at, &[7]),
+        }
+    }
+
+    /// The table of shared messages, its indexes and their heaps.
+    pub(crate) fn shared_table(&mut self, at: Address) -> Result<()> {
+        let context = self.context;
+        let indexes = u8::try_from(context.shared.len()).unwrap_or(u8::MAX);
+        let len = shared_table::size(context.sizes, indexes) as u64;
+        self.add("shared message table", at, len, Use::Metadata)?;
+        for index in &context.shared {
+            self.shared_index(index)?;
+            index.heap.map_or(Ok(()), |heap| self.fractal_heap(heap))?;
+        }
+        Ok(())
     }
 
     fn huge_objects(&mut self, at: Address) -> Result<()> {
