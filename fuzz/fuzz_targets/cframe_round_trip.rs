@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
         .expect("four at most")
         .with_blocksize(u32::from(blocksize) * 8)
         .with_dictionary(filters & 0x10 != 0)
-        .split(if filters & 0x20 == 0 { Split::Auto } else { Split::Always });
+        .with_split(if filters & 0x20 == 0 { Split::Auto } else { Split::Always });
     if typesize == 0 {
         assert!(cframe::compress(rest, &params).is_err());
         return;
