@@ -117,11 +117,16 @@ fn is_in_path(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).exists())
 }
 
+/// Whether it is a file of libclang; `libclang-cpp`, which other packages bring, is another library.
+fn is_libclang(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let versioned =
+        name.strip_prefix("libclang-").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    versioned || name.starts_with("libclang.")
+}
+
 /// Whether libclang is where systems put it. Elsewhere, `LIBCLANG_PATH` says where.
 fn has_libclang() -> bool {
-    let is_it = |name: &OsStr| {
-        name.to_string_lossy().starts_with("libclang.") || name.to_string_lossy().starts_with("libclang-")
-    };
     let within = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect()
@@ -129,7 +134,7 @@ fn has_libclang() -> bool {
     let mut folders = vec![PathBuf::from("/usr/lib"), "/usr/lib64".into(), "/usr/local/lib".into()];
     folders.extend(within(Path::new("/usr/lib")));
     folders.extend(within(Path::new("/usr/lib")).iter().map(|folder| folder.join("lib")));
-    folders.iter().flat_map(|folder| within(folder)).any(|path| path.file_name().is_some_and(is_it))
+    folders.iter().flat_map(|folder| within(folder)).any(|path| path.file_name().is_some_and(is_libclang))
 }
 
 /// The headers that belong to the C compiler: libclang alone has none of its own.
@@ -146,6 +151,15 @@ mod tests {
     fn programs_are_looked_for_in_the_path() {
         assert!(is_in_path(if cfg!(windows) { "cmd.exe" } else { "sh" }));
         assert!(!is_in_path("no-such-program-anywhere"));
+    }
+
+    #[test]
+    fn libclang_is_not_its_interface_for_cpp() {
+        let is = |name: &str| is_libclang(OsStr::new(name));
+        assert!(
+            ["libclang.so", "libclang.so.1", "libclang-14.so.14.0.6", "libclang.dylib"].into_iter().all(is)
+        );
+        assert!(!["libclang-cpp.so.14", "libclang_rt.asan.so", "libclang"].into_iter().any(is));
     }
 
     #[test]
