@@ -12,7 +12,7 @@ use crate::document::{BlockData, Document};
 use crate::parallel::{beside, in_order};
 use crate::spec::block_header::BlockHeader;
 
-/// Blocks up to this size are written in one call with their headers.
+/// Blocks up to this size are written in one call with their headers where they can be, and summed by the thread that writes.
 const SMALL: usize = 64 << 10;
 
 /// Writes some blocks from `at` on. Returns where each begins, and where the next would.
@@ -196,8 +196,8 @@ fn summed_beside<'a>(prepared: &'a Prepared<'_>) -> Option<&'a [u8]> {
     }
 }
 
-/// Writes bytes at `start`; returns their sum unless `threads` is 0. Where there are threads for it the sum is made by
-/// another than writes.
+/// Writes bytes at `start`; returns their sum unless `threads` is 0. Where there are threads for it the sum of a long payload
+/// is made by another than writes.
 fn payload(
     payload: &Payload<'_>,
     start: u64,
@@ -208,7 +208,7 @@ fn payload(
     if threads == 0 {
         return payload.for_each_piece(write).map(|()| None);
     }
-    if threads < 2 || cfg!(target_family = "wasm") {
+    if threads < 2 || payload.len() <= SMALL as u64 || cfg!(target_family = "wasm") {
         let mut sum = Md5Sum::default();
         payload.for_each_piece(|position, piece| {
             sum.update(piece);
