@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use crate::args::Args;
 use crate::fixtures::{files_below, hex};
 use crate::formats::{FORMATS, name_of};
+use crate::reliability;
 use crate::sh::{About, Failure, Result, root, run, target_folder};
 use sha2::{Digest, Sha256};
 
@@ -21,14 +22,30 @@ const MEGABYTES: u64 = 2048;
 /// The first word of targets that know all formats.
 pub(crate) const FACADE: &str = "facade";
 
+/// A target that ran its time, and found nothing.
+#[derive(Debug)]
+pub(crate) struct Fuzzed {
+    pub(crate) target: String,
+    pub(crate) seconds: u64,
+    /// Fixtures that it began with.
+    pub(crate) seeds: usize,
+    /// How often it was called.
+    pub(crate) runs: u64,
+    /// Inputs that are left of its corpus.
+    pub(crate) kept: usize,
+}
+
 /// The verb.
 pub(crate) fn task(mut args: Args) -> Result {
     let seconds = args.number("--seconds")?.unwrap_or(SECONDS);
     let jobs = args.number("--jobs")?.unwrap_or(1).max(1);
-    let (every, asked) = (args.flag("--all"), args.word());
+    let (every, publish, asked) = (args.flag("--all"), args.flag("--publish"), args.word());
     args.end()?;
     if every == asked.is_some() {
         return Err(Failure::setup("which target? One by its name, or `--all`"));
+    }
+    if publish && !every {
+        return Err(Failure::setup("`--publish` goes with `--all`"));
     }
     let manifest = root().join("fuzz").join("Cargo.toml");
     let all = targets(&fs::read_to_string(&manifest).about(&manifest)?)?;
@@ -41,12 +58,18 @@ pub(crate) fn task(mut args: Args) -> Result {
     // All at once: jobs would wait for each other's.
     run(&mut cargo_fuzz("build", &[]))?;
     let queue = Mutex::new(chosen.into_iter());
-    let failed = Mutex::new(Vec::new());
+    let (clean, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let next = || queue.lock().ok()?.next();
     let job = || {
         while let Some(target) = next() {
             match fuzz(target, seconds) {
-                Ok(said) => println!("{target}: {said}"),
+                Ok(fuzzed) => {
+                    let Fuzzed { seconds, seeds, runs, kept, .. } = fuzzed;
+                    println!(
+                        "{target}: clean, {seconds} s, {runs} runs from {seeds} fixtures; {kept} inputs kept"
+                    );
+                    clean.lock().map(|mut clean| clean.push(fuzzed)).unwrap_or_default();
+                }
                 Err(error) => {
                     eprintln!("{target}: {}", error.message);
                     failed.lock().map(|mut failed| failed.push(target.as_str())).unwrap_or_default();
@@ -56,12 +79,16 @@ pub(crate) fn task(mut args: Args) -> Result {
     };
     std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(job))));
     let failed = failed.into_inner().unwrap_or_default();
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
+    if !failed.is_empty() {
+        return Err(format!("failed: {}", failed.join(", ")).into());
+    }
+    let mut clean = clean.into_inner().unwrap_or_default();
+    clean.sort_by_key(|fuzzed| all.iter().position(|target| *target == fuzzed.target));
+    if publish { reliability::publish_fuzzing(&clean) } else { Ok(()) }
 }
 
-/// Runs a target, then minimises its corpus. What both print goes to a file in `target/fuzz`; the result says how much
-/// was run.
-fn fuzz(target: &str, seconds: u64) -> Result<String> {
+/// Runs a target, then minimises its corpus. What both print goes to a file in `target/fuzz`.
+fn fuzz(target: &str, seconds: u64) -> Result<Fuzzed> {
     let corpus = root().join("fuzz").join("corpus").join(target);
     let seeds = seed(target, &root().join("fixtures"), &corpus)?;
     let place = target_folder()?.join("fuzz");
@@ -80,7 +107,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<String> {
     let runs = runs(&fs::read_to_string(&place).about(&place)?);
     logged(&mut cargo_fuzz("cmin", &[target]))?;
     let kept = fs::read_dir(&corpus).about(&corpus)?.count();
-    Ok(format!("clean, {seconds} s, {runs} runs from {seeds} fixtures; {kept} inputs kept"))
+    Ok(Fuzzed { target: target.to_owned(), seconds, seeds, runs, kept })
 }
 
 /// How often libFuzzer says to have called the target.
@@ -184,6 +211,7 @@ mod tests {
         let task = |words: &[&str]| task(Args::new(words.iter().map(|word| (*word).to_owned())));
         assert_eq!(task(&[]).unwrap_err().status, 2);
         assert_eq!(task(&["--all", "gsd_read"]).unwrap_err().status, 2);
+        assert_eq!(task(&["gsd_read", "--publish"]).unwrap_err().status, 2);
     }
 
     #[test]

@@ -82,7 +82,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "fuzz",
-        usage: "TARGET|--all [--seconds N] [--jobs N]",
+        usage: "TARGET|--all [--seconds N] [--jobs N] [--publish]",
         run: fuzz::task,
         help: "run a fuzz target or all, each 60 seconds unless told otherwise, and minimise its corpus",
     },

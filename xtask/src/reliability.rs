@@ -10,7 +10,7 @@ use std::fs;
 
 use crate::args::Args;
 use crate::formats::FORMATS;
-use crate::fuzz;
+use crate::fuzz::{self, Fuzzed};
 use crate::mutate::{self, Sweep};
 use crate::sh::{About, Result, cargo, root, run};
 use crate::test;
@@ -19,6 +19,9 @@ const PATH: &str = "docs/reliability.md";
 
 /// Mutants for each format unless `--count` says otherwise.
 const COUNT: u64 = 20_000;
+
+/// Seconds for each fuzz target in the published run.
+const SECONDS: u64 = 300;
 
 /// Parts of the names of the tests that print such lines. (Others of such names do no harm.)
 const TESTS: &[&str] = &["cut", "disk", "device", "kill"];
@@ -68,9 +71,7 @@ pub(crate) fn task(mut args: Args) -> Result {
         .args(TESTS);
     let (counts, told) = test::harness(&mut command)?;
     counts.verdict(false)?;
-    let manifest = root().join("fuzz").join("Cargo.toml");
-    let targets = fuzz::targets(&fs::read_to_string(&manifest).about(&manifest)?)?;
-    publish(&[&crashes::section(&told), &fuzzing(&targets)])?;
+    publish(&[&crashes::section(&told)])?;
     if count == 0 {
         return Ok(());
     }
@@ -82,6 +83,11 @@ pub(crate) fn task(mut args: Args) -> Result {
 /// What a sweep over all formats found becomes its section of the document.
 pub(crate) fn publish_sweeps(sweeps: &[Sweep]) -> Result {
     publish(&[&damage(sweeps)])
+}
+
+/// What the fuzz targets did becomes its section of the document.
+pub(crate) fn publish_fuzzing(targets: &[Fuzzed]) -> Result {
+    publish(&[&fuzzing(targets)])
 }
 
 /// The sections in their order.
@@ -113,10 +119,16 @@ fn replaced(old: &str, sections: &[&str]) -> String {
     text
 }
 
-/// Compares what tests printed with the first table of the document.
+/// Compares what tests printed with the first table of the document, and the fuzz targets with the last.
 pub(crate) fn check(told: &[String]) -> Result {
     let path = root().join(PATH);
     let there = fs::read_to_string(&path).about(&path)?;
+    let manifest = root().join("fuzz").join("Cargo.toml");
+    let targets = fuzz::targets(&fs::read_to_string(&manifest).about(&manifest)?)?;
+    if let Some(target) = unpublished(&targets, &there) {
+        let how = format!("`cargo xtask fuzz --all --seconds {SECONDS} --publish` writes it");
+        return Err(format!("{PATH} lacks the fuzz target {target}: {how}").into());
+    }
     let found = crashes::section(told);
     let missing = found.lines().find(|line| !there.lines().any(|other| other == *line));
     // And nothing that the tests no longer say.
@@ -129,6 +141,11 @@ pub(crate) fn check(told: &[String]) -> Result {
         }
         Some(line) => Err(format!("{PATH} lacks `{line}`: `cargo xtask reliability` writes it").into()),
     }
+}
+
+/// The first target that has no row.
+fn unpublished<'a>(targets: &'a [String], document: &str) -> Option<&'a str> {
+    targets.iter().map(String::as_str).find(|target| !document.contains(&format!("| `{target}` |")))
 }
 
 fn damage(sweeps: &[Sweep]) -> String {
@@ -159,19 +176,22 @@ fn damage(sweeps: &[Sweep]) -> String {
     text
 }
 
-fn fuzzing(targets: &[String]) -> String {
-    let mut text = "## Fuzzing\n\n\
-        `cargo xtask fuzz --all --seconds 300` runs each target so long, beginning with the fixtures of its format, within 2 GiB\n\
-        and 10 s for an input, and then keeps of the corpus what reaches code that nothing else reaches. A target also fails when\n\
-        an input makes the code allocate more than it is worth.\n\n\
-        | format | targets |\n|---|---|\n"
-        .to_owned();
-    let formats = FORMATS.iter().map(|format| (format.name, format.title));
-    for (name, title) in formats.chain([(fuzz::FACADE, "all, through the common view")]) {
-        let own = targets.iter().filter(|target| fuzz::format_of(target) == name);
-        let own: Vec<String> = own.map(|target| format!("`{target}`")).collect();
-        let _ = writeln!(text, "| {title} | {} |", own.join(", "));
+fn fuzzing(targets: &[Fuzzed]) -> String {
+    let seconds = targets.first().map_or(SECONDS, |target| target.seconds);
+    let mut text = format!(
+        "{}\n\n\
+         Each target ran for {seconds} s, beginning with the fixtures of its format, within 2 GiB and 10 s for an input; none found a\n\
+         fault. A target also fails when an input makes the code allocate more than it is worth. What is kept of its corpus reaches\n\
+         code that nothing else reaches.\n\n\
+         | format | target | runs | inputs kept |\n|---|---|--:|--:|\n",
+        SECTIONS[2],
+    );
+    for Fuzzed { target, runs, kept, .. } in targets {
+        let format = FORMATS.iter().find(|format| format.name == fuzz::format_of(target));
+        let title = format.map_or("all, through the common view", |format| format.title);
+        let _ = writeln!(text, "| {title} | `{target}` | {runs} | {kept} |");
     }
+    let _ = writeln!(text, "\nThe same again: `cargo xtask fuzz --all --seconds {seconds} --publish`.");
     text
 }
 
@@ -200,8 +220,23 @@ mod tests {
 
     #[test]
     fn targets_stand_with_their_formats() {
-        let text = fuzzing(&["gsd_read".to_owned(), "chunk_decode".to_owned(), "cframe_lz4".to_owned()]);
-        assert!(text.contains("| GSD | `gsd_read` |"), "{text}");
-        assert!(text.contains("| Blosc2 | `chunk_decode`, `cframe_lz4` |"), "{text}");
+        let of =
+            |(target, runs)| Fuzzed { target: str::to_owned(target), seconds: 60, seeds: 3, runs, kept: 5 };
+        let text = fuzzing(&[("gsd_read", 17), ("chunk_decode", 18), ("facade_read", 19)].map(of));
+        for row in [
+            "| GSD | `gsd_read` | 17 | 5 |",
+            "| Blosc2 | `chunk_decode` |",
+            "| all, through the common view |",
+        ] {
+            assert!(text.contains(row), "{text}");
+        }
+        assert!(text.contains("ran for 60 s"), "{text}");
+    }
+
+    #[test]
+    fn a_target_that_the_document_lacks_is_named() {
+        let targets = ["gsd_read".to_owned(), "gsd_write".to_owned()];
+        assert_eq!(unpublished(&targets, "| GSD | `gsd_read` | 17 | 5 |"), Some("gsd_write"));
+        assert_eq!(unpublished(&targets[..1], "| GSD | `gsd_read` | 17 | 5 |"), None);
     }
 }
