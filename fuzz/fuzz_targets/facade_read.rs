@@ -9,7 +9,7 @@ use sciformats::{File, Limits, OpenOptions, manifest, verify};
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default().with_memory(1 << 20).with_items(1 << 10);
-    let options = OpenOptions::default().with_limits(limits).with_threads(1);
+    let options = OpenOptions::default().with_limits(limits).with_unfolded(1 << 20).with_threads(1);
     let Ok(file) = File::from_storage(data.to_vec(), &options) else { return };
     let mut lines = Vec::new();
     if manifest::write(&file, &mut lines).is_ok() {

@@ -130,7 +130,7 @@ impl Document {
     /// use asdf_core::{Document, External, OpenOptions};
     ///
     /// // Arrays may lie in files beside this one.
-    /// let options = OpenOptions::default().with_external(External::Beside);
+    /// let options = OpenOptions::default().with_external(External::SameFolder);
     /// let document = Document::open_with("exploded.asdf", &options)?;
     /// # Ok::<(), asdf_core::Error>(())
     /// ```

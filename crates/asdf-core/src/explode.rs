@@ -22,7 +22,7 @@ impl Document {
     /// document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
     /// assert_eq!(document.explode(&path)?, [path.with_file_name("image0000.asdf")]);
     ///
-    /// let options = OpenOptions::default().with_external(External::Beside);
+    /// let options = OpenOptions::default().with_external(External::SameFolder);
     /// assert_eq!(Asdf::open_with(&path, &options)?.array("image")?.read::<u16>()?, [1, 2]);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
@@ -91,7 +91,7 @@ impl Document {
     /// # let mut document = Document::new();
     /// # document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
     /// # document.explode(&path)?;
-    /// let options = OpenOptions::default().with_external(External::Beside);
+    /// let options = OpenOptions::default().with_external(External::SameFolder);
     /// let mut document = Document::open_with(&path, &options)?;
     /// assert_eq!(document.implode()?, 1);
     /// let file = Asdf::from_bytes(document.to_bytes()?)?; // all in one

@@ -1,39 +1,9 @@
 //! How files are opened, and how they are written.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use sciformats_core::storage::{Durability, machine_threads};
-use sciformats_core::{Error, Limits, Result};
-
-/// Which other files an array or a reference may lead to.
-///
-/// A file names others by URI. Whoever wrote the file chose the names, so none is opened unless the caller says so.
-///
-/// ```
-/// use asdf_core::{Asdf, Document, External, NewArray, OpenOptions};
-///
-/// # let dir = tempfile::tempdir().unwrap();
-/// # let path = dir.path().join("image.asdf");
-/// # let mut document = Document::new();
-/// # document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
-/// # document.explode(&path)?;
-/// let file = Asdf::open(&path)?; // the image is in another file
-/// assert!(file.array("image").is_err());
-/// let beside = OpenOptions::default().with_external(External::Beside);
-/// assert_eq!(Asdf::open_with(&path, &beside)?.array("image")?.shape(), [2]);
-/// # Ok::<(), asdf_core::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum External {
-    /// None.
-    #[default]
-    Deny,
-    /// Those in the folder of the file and below it, by relative names without `..`; links are followed only if they
-    /// stay there.
-    Beside,
-    /// Any that the process can read.
-    Anywhere,
-}
+use sciformats_core::{Error, External, Limits, Result};
 
 /// How a file is opened.
 ///
@@ -45,12 +15,12 @@ pub enum External {
 /// # asdf_core::Document::new().save(&path)?;
 /// let limits = Limits::default().with_memory(1 << 30);
 /// let options =
-///     OpenOptions::default().with_limits(limits).with_external(External::Beside).with_mapped(true).with_threads(4);
+///     OpenOptions::default().with_limits(limits).with_external(External::SameFolder).with_mapped(true).with_threads(4);
 /// let file = Asdf::open_with(&path, &options)?;
 /// assert!(file.has_tree());
 /// # Ok::<(), asdf_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
     /// What the file may ask of the machine.
@@ -175,48 +145,25 @@ impl WriteOptions {
     }
 }
 
-impl External {
-    /// The file that `uri`, without its fragment, names from a file at `base`.
-    pub(crate) fn resolve(self, base: Option<&Path>, uri: &str) -> Result<PathBuf> {
-        let refused = |why: &'static str| Error::usage("external file", format!("{uri:?} {why}"));
-        if self == Self::Deny {
-            return Err(refused("is not opened: opening other files was not allowed"));
+/// The file that `uri`, without its fragment, names from a file at `base`.
+///
+/// # Errors
+/// `Usage` if the policy allows no file, or the name is not one of this machine; `NotFound` if no file has it where the policy
+/// allows to look.
+pub(crate) fn resolve(policy: &External, base: Option<&Path>, uri: &str) -> Result<PathBuf> {
+    let scheme = uri.split_once(':').filter(|(scheme, _)| {
+        scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    });
+    let path = match scheme {
+        None => uri,
+        Some(("file", rest)) => {
+            rest.strip_prefix("//localhost").or_else(|| rest.strip_prefix("//")).unwrap_or(rest)
         }
-        let folder = base.and_then(Path::parent);
-        let folder = folder.ok_or_else(|| refused("cannot be resolved: the file itself has no path"))?;
-        let (scheme, rest) = match uri.split_once(':') {
-            Some((scheme, rest))
-                if scheme.len() > 1
-                    && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) =>
-            {
-                (Some(scheme), rest)
-            }
-            _ => (None, uri),
-        };
-        let path = match scheme {
-            None => percent_decoded(rest),
-            Some("file") => percent_decoded(
-                rest.strip_prefix("//localhost").or_else(|| rest.strip_prefix("//")).unwrap_or(rest),
-            ),
-            Some(_) => return Err(refused("is not on this machine")),
-        };
-        let path = PathBuf::from(path);
-        if self == Self::Anywhere {
-            return Ok(folder.join(path));
-        }
-        let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if scheme.is_some() || !plain {
-            return Err(refused("is not opened: it does not name a file beside this one"));
-        }
-        let path = folder.join(path);
-        let real =
-            |path: &Path| std::fs::canonicalize(path).map_err(|e| Error::io("open", e).in_file(path, None));
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        if !real(&path)?.starts_with(real(folder)?) {
-            return Err(refused("is not opened: it leads out of the folder of this one"));
-        }
-        Ok(path)
-    }
+        Some(_) => return Err(Error::usage("external file", format!("{uri:?} is not on this machine"))),
+    };
+    let path = percent_decoded(path);
+    let found = policy.find(base.and_then(Path::parent), &[Path::new(&path)])?;
+    found.ok_or_else(|| Error::not_found("external file, where it may be opened,", uri))
 }
 
 /// Percent escapes as the characters that they stand for; a text that has none, or bad ones, is its own name.
@@ -252,8 +199,10 @@ mod tests {
         std::fs::write(dir.path().join("out.asdf"), "").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(dir.path().join("out.asdf"), dir.path().join("in/link.asdf")).unwrap();
-        let beside = |uri: &str| External::Beside.resolve(Some(&base), uri).is_ok();
-        assert!(beside("a b.asdf") && beside("./a%20b.asdf"));
+        let allowed = |policy: &External, uri: &str| resolve(policy, Some(&base), uri).is_ok();
+        for uri in ["a b.asdf", "./a%20b.asdf", "../in/a b.asdf"] {
+            assert!(allowed(&External::SameFolder, uri), "{uri}");
+        }
         for uri in [
             "../out.asdf",
             "/etc/passwd",
@@ -263,11 +212,13 @@ mod tests {
             "missing.asdf",
             "a%2F..%2F..%2Fout.asdf",
         ] {
-            assert!(!beside(uri), "{uri}");
+            assert!(!allowed(&External::SameFolder, uri), "{uri}");
         }
-        assert!(External::Deny.resolve(Some(&base), "a b.asdf").is_err());
-        assert!(External::Beside.resolve(None, "a b.asdf").is_err());
-        assert_eq!(External::Anywhere.resolve(Some(&base), "file:///x/y").unwrap(), Path::new("/x/y"));
-        assert!(External::Anywhere.resolve(Some(&base), "http://x/y").is_err());
+        assert!(!allowed(&External::None, "a b.asdf"));
+        assert!(resolve(&External::SameFolder, None, "a b.asdf").is_err());
+        let (path, real) = (dir.path().join("out.asdf"), dir.path().canonicalize().unwrap());
+        let uri = format!("file://{}", path.display());
+        assert_eq!(resolve(&External::Anywhere, Some(&base), &uri).unwrap(), real.join("out.asdf"));
+        assert!(!allowed(&External::Anywhere, "http://x/y"));
     }
 }

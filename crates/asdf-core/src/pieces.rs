@@ -1,4 +1,4 @@
-//! A part of a storage as a stream that a thread of its own reads ahead.
+//! A part of a storage as a stream that a thread of its own reads ahead, if it is long.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
@@ -19,6 +19,12 @@ pub(crate) fn overlapped<T>(
     range: Range<u64>,
     work: impl FnOnce(&mut dyn BufRead) -> T,
 ) -> Result<T> {
+    let size = range.end.saturating_sub(range.start);
+    if size <= PIECE {
+        // Nothing is ahead of the first piece.
+        let piece = storage.read_at(range.start, usize::try_from(size).unwrap_or(usize::MAX))?;
+        return Ok(work(&mut &*piece));
+    }
     let (sender, receiver) = sync_channel(AHEAD);
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || read(storage, range, &sender));

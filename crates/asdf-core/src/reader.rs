@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::codec::{self, Compression};
 use crate::model::layout::{BlockEntry, Layout};
 use crate::model::ndarray;
-use crate::options::OpenOptions;
+use crate::options::{self, OpenOptions};
 use crate::pieces;
 use crate::spec::header_line::Version;
 use crate::yaml::{NodeId, Tree};
@@ -146,7 +146,7 @@ impl Asdf {
             None => Tree::new(),
         };
         let (decoded, others) = (Mutex::default(), Mutex::default());
-        Ok(Self { storage, layout, tree, options: *options, path, decoded, others })
+        Ok(Self { storage, layout, tree, options: options.clone(), path, decoded, others })
     }
 
     /// The tree; an empty mapping if the file has none.
@@ -296,7 +296,7 @@ impl Asdf {
     /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
     /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
     /// document.explode(&path)?; // `image.asdf` and `image0000.asdf`
-    /// let file = Asdf::open_with(&path, &OpenOptions::default().with_external(External::Beside))?;
+    /// let file = Asdf::open_with(&path, &OpenOptions::default().with_external(External::SameFolder))?;
     /// assert_eq!(file.external("image0000.asdf")?.block(0)?.data_size(), 24);
     /// assert!(file.external("../elsewhere.asdf").is_err());
     /// # Ok::<(), asdf_core::Error>(())
@@ -306,7 +306,7 @@ impl Asdf {
     /// `Usage` if it may not be opened; as [`open`](Self::open).
     pub fn external(&self, uri: &str) -> Result<Arc<Asdf>> {
         let name = uri.split('#').next().unwrap_or_default();
-        let path = self.options.external.resolve(self.path(), name)?;
+        let path = options::resolve(&self.options.external, self.path(), name)?;
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = others.get(&path) {
             return Ok(known.clone());

@@ -111,7 +111,7 @@ impl Document {
             }
         };
         let options = *self.options();
-        let open = self.origin.as_ref().map(|origin| origin.options).unwrap_or_default();
+        let open = self.origin.as_ref().map(|origin| origin.options.clone()).unwrap_or_default();
         *self = Self::open_with(&path, &open)?;
         *self.options_mut() = options;
         Ok(done)

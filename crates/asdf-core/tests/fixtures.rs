@@ -42,7 +42,7 @@ fn right_files_are_read_and_written_again() {
     assert!(paths.len() > 40, "{}", paths.len());
     for path in paths {
         for map in [false, true] {
-            let options = OpenOptions::default().with_external(External::Beside).with_mapped(map);
+            let options = OpenOptions::default().with_external(External::SameFolder).with_mapped(map);
             let file = Asdf::open_with(&path, &options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let wrong: Vec<_> =
                 file.verify().unwrap().into_iter().filter(asdf_core::Finding::is_error).collect();

@@ -124,6 +124,26 @@ fn numbers<T>(values: &Values<'_>, wanted: &'static str, of: impl Fn(Number) -> 
     Ok(numbers)
 }
 
+/// How numbers are read that are stored as this machine has them.
+macro_rules! as_stored {
+    () => {
+        fn read_direct(
+            datatype: &Datatype,
+            len: usize,
+            fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
+        ) -> Option<Result<Vec<Self>>> {
+            Self::is_stored_as(datatype).then(|| {
+                let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
+                fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
+            })
+        }
+
+        fn bytes_of<'o>(datatype: &Datatype, out: &'o mut [Self]) -> Option<&'o mut [u8]> {
+            Self::is_stored_as(datatype).then(|| bytemuck::cast_slice_mut(out))
+        }
+    };
+}
+
 macro_rules! integers {
     ($($name:ident)*) => {$(
         impl Element for $name {
@@ -143,20 +163,7 @@ macro_rules! integers {
                 numbers(values, stringify!($name), convert)
             }
 
-            fn read_direct(
-                datatype: &Datatype,
-                len: usize,
-                fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
-            ) -> Option<Result<Vec<Self>>> {
-                Self::is_stored_as(datatype).then(|| {
-                    let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
-                    fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
-                })
-            }
-
-            fn bytes_of<'o>(datatype: &Datatype, out: &'o mut [Self]) -> Option<&'o mut [u8]> {
-                Self::is_stored_as(datatype).then(|| bytemuck::cast_slice_mut(out))
-            }
+            as_stored!();
 
             fn is_stored_as(datatype: &Datatype) -> bool {
                 let datatype = match &datatype.class {
@@ -195,20 +202,7 @@ macro_rules! floats {
                 numbers(values, stringify!($name), convert)
             }
 
-            fn read_direct(
-                datatype: &Datatype,
-                len: usize,
-                fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
-            ) -> Option<Result<Vec<Self>>> {
-                Self::is_stored_as(datatype).then(|| {
-                    let mut out = sciformats_core::storage::zeroed::<Self>(len)?;
-                    fill(bytemuck::cast_slice_mut(&mut out)).map(|()| out)
-                })
-            }
-
-            fn bytes_of<'o>(datatype: &Datatype, out: &'o mut [Self]) -> Option<&'o mut [u8]> {
-                Self::is_stored_as(datatype).then(|| bytemuck::cast_slice_mut(out))
-            }
+            as_stored!();
 
             fn is_stored_as(datatype: &Datatype) -> bool {
                 use crate::spec::message::datatype::FloatOrder;

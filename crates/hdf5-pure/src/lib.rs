@@ -18,7 +18,7 @@
 //!
 //! A [`File`] is read by any number of threads at once. What is broken in a file stays where it is: a link, an object or
 //! an attribute that cannot be read is an error beside its siblings. Other files that a file names are opened only as
-//! [`OpenOptions::outside`] allows.
+//! [`OpenOptions::external`] allows.
 //!
 //! A [`Writer`] makes a file:
 //!
@@ -62,14 +62,13 @@ pub use file::{CommittedDatatype, File, Met, Node, NodeKind, ObjectInfo, Visited
 pub use group::Group;
 pub use model::chunks::StoredChunk;
 pub use model::edit::space::Flush;
-pub use model::external::Outside;
 pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
 pub use model::open::OpenOptions;
 pub use model::places::Place;
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Durability, FileStorage};
-pub use sciformats_core::{Error, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab, WriteAt};
+pub use sciformats_core::{Error, External, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
 pub use writer::{

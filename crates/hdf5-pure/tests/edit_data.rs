@@ -19,8 +19,8 @@ mod recorded;
 use array::Array as Model;
 use hdf5_pure::swmr::SwmrWriter;
 use hdf5_pure::{
-    Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, File,
-    Limits, OpenOptions, Outside, Range, Slab, Writer,
+    Bound, ChunkIndex, CreateOptions, DatasetBuilder, DatasetWriter, EditOptions, Editor, Error, External,
+    File, Limits, OpenOptions, Range, Slab, Writer,
 };
 use recorded::Recorded;
 use sciformats_core::commit::replay::{self, Cuts};
@@ -423,7 +423,7 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     let mut editor = Editor::open(&path).unwrap();
     assert!(matches!(editor.open_dataset("d"), Err(Error::Usage { .. })), "no other file may be opened");
     drop(editor);
-    let reading = OpenOptions::default().with_outside(Outside::SameFolder);
+    let reading = OpenOptions::default().with_external(External::SameFolder);
     let read = || File::open_with(&path, &reading).unwrap().dataset("d").unwrap().read::<i32>().unwrap();
     let options = EditOptions::default().with_reading(reading.clone());
     let mut editor = Editor::open_with(&path, &options).unwrap();

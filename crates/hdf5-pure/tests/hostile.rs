@@ -7,7 +7,7 @@ mod memory;
 
 use std::path::{Path, PathBuf};
 
-use hdf5_pure::{Address, Error, File, Limits, Met, Node, OpenOptions, Outside, Result};
+use hdf5_pure::{Address, Error, External, File, Limits, Met, Node, OpenOptions, Result};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile")
@@ -44,7 +44,7 @@ impl Report {
 
     fn file(&mut self, path: &Path) {
         let limits = Limits::default().with_memory(MEMORY);
-        let options = OpenOptions::default().with_limits(limits).with_outside(Outside::SameFolder);
+        let options = OpenOptions::default().with_limits(limits).with_external(External::SameFolder);
         let Some(file) = self.note(File::open_with(path, &options)) else { return };
         if file.file_space().is_some() {
             self.note(file.free_space());

@@ -523,13 +523,13 @@ impl hdf5_pure::Filter for Turn {
 #[test]
 fn a_filter_of_the_callers() -> Result {
     let registry = hdf5_pure::Registry::default().with(300, std::sync::Arc::new(Turn));
-    let options = CreateOptions::default().with_filters(registry.clone());
+    let options = CreateOptions::default().with_registry(registry.clone());
     let mut file = Writer::in_memory(&options)?;
     file.dataset("turned").chunks([4]).filters(Filters::new().custom(300, vec![1])).write(&[1u8, 2, 3, 4])?;
     let bytes = file.into_bytes()?;
     let unknown = File::from_bytes(bytes.clone())?.dataset("turned")?.read::<u8>();
     assert!(matches!(unknown, Err(hdf5_pure::Error::Unsupported { .. })));
-    let options = hdf5_pure::OpenOptions::default().with_filters(registry);
+    let options = hdf5_pure::OpenOptions::default().with_registry(registry);
     assert_eq!(File::from_storage(bytes, &options)?.dataset("turned")?.read::<u8>()?, [1, 2, 3, 4]);
     Ok(())
 }

@@ -130,6 +130,9 @@ pub(crate) fn explain(path: &Path, error: &Error) -> String {
 
 fn advice(path: &Path, error: &Error) -> Option<String> {
     match (error, error.blame()) {
+        (Error::LimitExceeded { what: "bytes to go through", .. }, _) => {
+            Some("raise it with --limit-unfolded if you trust the file".into())
+        }
         (Error::LimitExceeded { what, .. }, _) if what.starts_with("bytes") => {
             Some("raise it with --limit-memory if you trust the file".into())
         }

@@ -32,7 +32,10 @@ impl Session {
         if let Some(memory) = global.limit_memory {
             limits = limits.with_memory(memory);
         }
-        let options = OpenOptions::default().with_limits(limits).with_threads(global.threads);
+        let mut options = OpenOptions::default().with_limits(limits).with_threads(global.threads);
+        if let Some(unfolded) = global.limit_unfolded {
+            options = options.with_unfolded(unfolded);
+        }
         Ok(Self { json: global.json, quiet: global.quiet, options })
     }
 

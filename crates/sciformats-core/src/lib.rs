@@ -8,6 +8,7 @@
 //! | [`limits`] | bounds that a declared size must pass before it selects an allocation |
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
 //! | [`endian`] | byte order of packed elements |
+//! | [`external`] | which files that a file names may be opened |
 //! | [`commit`] | a commit is a list of [`Step`]s, computed purely and then applied; a journal for overwrites; crash replay |
 //!
 //! A format crate parses with the vocabulary of [`fault`], turns faults into errors where it knows the absolute
@@ -32,6 +33,7 @@
 pub mod commit;
 pub mod endian;
 pub mod error;
+pub mod external;
 pub mod fault;
 pub mod limits;
 pub mod slab;
@@ -39,6 +41,7 @@ pub mod storage;
 
 pub use commit::Step;
 pub use error::{Blame, Error, Result};
+pub use external::External;
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
 pub use slab::{Range, Slab};

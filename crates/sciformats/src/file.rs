@@ -6,92 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sciformats_core::storage::{FileStorage, Mapped, machine_threads};
+use sciformats_core::storage::{FileStorage, Mapped};
 use sciformats_core::{Error, Limits, ReadAt, Slab};
 
 use crate::array::Array;
 use crate::model::{ArrayInfo, Name, Object, ObjectId, Target};
+use crate::options::{OpenOptions, Unfolding};
 use crate::pieces::{self, Pieces};
 use crate::source::Source;
 use crate::{Format, Result, formats};
 
 /// Soft links that are followed one after another before they are taken for a loop; HDF5's own library follows 16.
 const LINKS: usize = 16;
-
-/// Bytes that a stored byte may unfold to when everything is gone through: as many as deflate can make of one.
-const UNFOLDED: u64 = 1032;
-
-/// How to open a file.
-///
-/// ```
-/// use sciformats::{Limits, OpenOptions};
-///
-/// # let dir = tempfile::tempdir().unwrap();
-/// # let path = dir.path().join("u.npy");
-/// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
-/// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
-/// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
-/// # sink.finish()?;
-/// let options =
-///     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(2).with_mapped(false);
-/// let file = sciformats::open_with(&path, &options)?;
-/// assert_eq!(file.options().threads(), 2);
-/// # Ok::<(), sciformats::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct OpenOptions {
-    /// What the file may ask of the machine.
-    pub limits: Limits,
-    /// Threads that one call may use; 0 for as many as the machine has.
-    pub threads: usize,
-    /// Whether the file is mapped into memory, so that stored bytes need not be copied. A mapped file must not be cut
-    /// shorter by another process while it is open.
-    pub mapped: bool,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self { limits: Limits::default(), threads: 0, mapped: true }
-    }
-}
-
-impl OpenOptions {
-    /// The same options with other limits.
-    #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// The same options with another number of threads.
-    #[must_use]
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// The same options, mapped or not.
-    #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
-    }
-
-    /// The number of threads, never 0.
-    ///
-    /// ```
-    /// use sciformats::OpenOptions;
-    ///
-    /// let options = OpenOptions::default();
-    /// assert_eq!(options.threads, 0); // as many as the machine has,
-    /// assert!(options.threads() > 0); // which are so many
-    /// ```
-    pub fn threads(&self) -> usize {
-        match self.threads {
-            _ if cfg!(target_family = "wasm") => 1,
-            0 => machine_threads(),
-            threads => threads,
-        }
-    }
-}
 
 /// Gets a piece of a selection and the canonical bytes of its elements; says whether to go on.
 pub type VisitPiece<'a> = &'a mut dyn FnMut(&Slab, &[u8]) -> Result<ControlFlow<()>>;
@@ -469,30 +395,33 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`Source::read`], and those of `visit`; [`Error::LimitExceeded`] for selections of more bytes than the limit on
-    /// memory, its default, and a thousand times the file: going through what a few bytes declare would not end.
+    /// As [`Source::read`], and those of `visit`; [`Error::LimitExceeded`] for more bytes than [`OpenOptions::unfolded`] allows.
     pub fn for_each_piece(
         &self,
         (id, info): (ObjectId, &ArrayInfo),
         slab: &Slab,
         visit: VisitPiece<'_>,
     ) -> Result<()> {
-        self.check_walk(slab.len(), info)?;
+        self.go_through(&self.unfolding(), (id, info), slab, visit)
+    }
+
+    /// As [`for_each_piece`](Self::for_each_piece), a part of an operation that goes through more.
+    pub(crate) fn go_through(
+        &self,
+        unfolding: &Unfolding,
+        (id, info): (ObjectId, &ArrayInfo),
+        slab: &Slab,
+        visit: VisitPiece<'_>,
+    ) -> Result<()> {
+        unfolding.add(slab.len(), info)?;
         let pieces = Pieces::new(info, slab, self.options.limits.memory);
         let read = |slab: &Slab, out: &mut Vec<u8>| self.read(id, slab, out);
         pieces::for_each(pieces, self.options.threads(), &read, visit)
     }
 
-    /// Refuses to go through so many elements where that would not end: what a few bytes declare.
-    pub(crate) fn check_walk(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
-        let declared = elements.saturating_mul(info.element.size().unwrap_or(1));
-        // A lower limit on memory refuses nothing: pieces need little of it.
-        let memory = self.options.limits.memory.max(Limits::default().memory);
-        let limit = memory.max(self.size.saturating_mul(UNFOLDED));
-        match declared > limit {
-            true => Err(Error::LimitExceeded { what: "bytes of the selection", declared, limit }),
-            false => Ok(()),
-        }
+    /// The bound on what an operation goes through, which begins now.
+    pub(crate) fn unfolding(&self) -> Unfolding {
+        Unfolding::new(&self.options, self.size)
     }
 
     /// The same tree as of a file of so many bytes.
@@ -503,7 +432,8 @@ impl File {
 
 impl<S: Source + 'static> From<S> for File {
     fn from(source: S) -> Self {
-        let options = OpenOptions::default();
+        // What the caller has in memory is not doubted.
+        let options = OpenOptions::default().with_unfolded(u64::MAX);
         Self { source: Box::new(source), path: None, size: 0, options, read: AtomicU64::new(0) }
     }
 }
@@ -557,16 +487,6 @@ mod tests {
         let error = File::from_bytes([0u8; 9]).unwrap_err();
         assert!(matches!(error, Error::Unsupported { .. }));
         assert!(File::open("no such file").is_err());
-    }
-
-    #[test]
-    fn what_a_few_bytes_declare_is_not_gone_through() {
-        let file = File::from(Memory::single(Format::Hdf5, array::<u16>(&[1], &[7])));
-        let array = file.array("/").unwrap();
-        let declared = Slab::all(&[1 << 34]).unwrap();
-        let walked = file
-            .for_each_piece((array.id(), array.info()), &declared, &mut |_, _| Ok(ControlFlow::Continue(())));
-        assert!(matches!(walked, Err(Error::LimitExceeded { declared: 0x8_0000_0000, .. })));
     }
 
     #[test]

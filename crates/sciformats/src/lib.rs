@@ -36,6 +36,7 @@ pub mod memory;
 pub mod model;
 mod nearest;
 pub mod npy;
+mod options;
 mod pieces;
 pub mod repack;
 mod selection;
@@ -57,12 +58,13 @@ pub use hdf5_pure;
 pub use rawarray;
 
 pub use array::Array;
-pub use file::{File, OpenOptions, VisitPiece};
+pub use file::{File, VisitPiece};
 pub use format::Format;
 pub use model::{
     ArrayInfo, Attribute, AttributeValue, Datum, Decoder, ElementType, FloatKind, Kind, Name, Object,
     ObjectId, Target, Value,
 };
+pub use options::OpenOptions;
 pub use sciformats_core::{Blame, Error, Limits, Range, ReadAt, Result, Slab};
 pub use selection::{SelectedAxis, Selection};
 pub use source::Source;

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::file::File;
 use crate::model::{ArrayInfo, Attribute, ElementType, Object, ObjectId, write_text};
+use crate::options::Unfolding;
 use crate::walk::{Entry, Found, breadth_first};
 use crate::{Result, source::Source};
 
@@ -54,7 +55,8 @@ pub struct Summary {
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 pub fn write(file: &File, out: &mut impl Write) -> Result<Summary> {
-    let mut writer = Writer { file, out, summary: Summary::default(), line: String::new() };
+    let (summary, unfolding) = (Summary::default(), file.unfolding());
+    let mut writer = Writer { file, out, summary, line: String::new(), unfolding };
     writer.run().map_err(|e| Error::io("write the manifest", e))?;
     Ok(writer.summary)
 }
@@ -64,6 +66,7 @@ struct Writer<'a, W> {
     out: &'a mut W,
     summary: Summary,
     line: String,
+    unfolding: Unfolding,
 }
 
 impl<W: Write> Writer<'_, W> {
@@ -128,7 +131,7 @@ impl<W: Write> Writer<'_, W> {
             Object::Group => {}
             Object::Array(info) => {
                 self.array_type(&info.element, info.shape.as_deref());
-                let digest = digest(self.file, id, &info);
+                let digest = digest(self.file, &self.unfolding, (id, &info));
                 self.digest(digest);
             }
             Object::Datatype(element) => self.raw("type", &element.to_json().to_string()),
@@ -221,10 +224,10 @@ impl<W: Write> Writer<'_, W> {
 }
 
 /// The SHA-256 of the canonical bytes of an array.
-fn digest(file: &File, id: ObjectId, info: &ArrayInfo) -> Result<[u8; 32]> {
+fn digest(file: &File, unfolding: &Unfolding, (id, info): (ObjectId, &ArrayInfo)) -> Result<[u8; 32]> {
     let mut hash = Sha256::new();
     if let Some(shape) = info.shape.as_ref() {
-        file.for_each_piece((id, info), &Slab::all(shape)?, &mut |_, bytes| {
+        file.go_through(unfolding, (id, info), &Slab::all(shape)?, &mut |_, bytes| {
             hash.update(bytes);
             Ok(ControlFlow::Continue(()))
         })?;

@@ -7,6 +7,7 @@ use sciformats_core::{Error, Slab};
 
 use crate::file::File;
 use crate::model::Object;
+use crate::options::Unfolding;
 use crate::source::Finding;
 use crate::walk::{Entry, Found, breadth_first};
 
@@ -56,8 +57,9 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
         findings += 1;
         visit(Finding { path: Some(path.into()), error });
     };
+    let unfolding = file.unfolding();
     let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
-        one(file, entry, &mut summary, &mut tell);
+        one((file, &unfolding), entry, &mut summary, &mut tell);
         ControlFlow::Continue(())
     });
     source.check(&mut |finding| {
@@ -70,7 +72,12 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     Summary { findings, ..summary }
 }
 
-fn one(file: &File, entry: Entry, summary: &mut Summary, tell: &mut dyn FnMut(&str, Error)) {
+fn one(
+    (file, unfolding): (&File, &Unfolding),
+    entry: Entry,
+    summary: &mut Summary,
+    tell: &mut dyn FnMut(&str, Error),
+) {
     let path = entry.path;
     let (id, object) = match entry.what {
         Found::Object(id, object) => (id, object),
@@ -83,7 +90,7 @@ fn one(file: &File, entry: Entry, summary: &mut Summary, tell: &mut dyn FnMut(&s
             let read = match info.shape.as_deref().map(Slab::all) {
                 None => Ok(()),
                 Some(Err(error)) => Err(error),
-                Some(Ok(all)) => file.for_each_piece((id, &info), &all, &mut |_, bytes| {
+                Some(Ok(all)) => file.go_through(unfolding, (id, &info), &all, &mut |_, bytes| {
                     summary.bytes += bytes.len() as u64;
                     Ok(ControlFlow::Continue(()))
                 }),

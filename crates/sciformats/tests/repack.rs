@@ -195,7 +195,7 @@ fn what_a_few_bytes_declare_is_not_written_out() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |result| {
         assert!(
-            matches!(result, Err(Error::LimitExceeded { declared: 0x2000_0000_0000_0000, .. })),
+            matches!(result, Err(Error::LimitExceeded { declared: 0x2000_0000_0000_0000.., .. })),
             "{result:?}"
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

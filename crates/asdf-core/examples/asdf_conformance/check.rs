@@ -28,7 +28,7 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -
 }
 
 fn open(dir: &Path, name: &str) -> Result<Asdf> {
-    let options = OpenOptions::default().with_external(External::Beside);
+    let options = OpenOptions::default().with_external(External::SameFolder);
     let file = Asdf::open_with(dir.join(name), &options)?;
     for block in file.blocks() {
         block.check()?;
@@ -188,7 +188,7 @@ fn check_exploded(dir: &Path) -> Outcome {
 }
 
 fn check_imploded(dir: &Path) -> Outcome {
-    let options = OpenOptions::default().with_external(External::Beside);
+    let options = OpenOptions::default().with_external(External::SameFolder);
     let mut document = Document::open_with(dir.join("exploded.asdf"), &options)?;
     expect("blocks taken in", &document.implode()?, &2)?;
     let file = Asdf::from_bytes(document.to_bytes()?)?;

@@ -182,7 +182,8 @@ fn write_changes(dir: &Path) -> Outcome {
     }
     let path = dir.join("exploded.asdf");
     two()?.explode(&path)?;
-    let mut document = Document::open_with(&path, &OpenOptions::default().with_external(External::Beside))?;
+    let mut document =
+        Document::open_with(&path, &OpenOptions::default().with_external(External::SameFolder))?;
     document.implode()?;
     document.save(dir.join("imploded.asdf"))?;
     Ok(())

@@ -11,7 +11,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hdf5_pure::{Class, Dataset, ElementType, Error, File, Met, Node, OpenOptions, Outside, Range, Slab};
+use hdf5_pure::{Class, Dataset, ElementType, Error, External, File, Met, Node, OpenOptions, Range, Slab};
 use serde_json::json;
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ fn check(path: &Path) {
 }
 
 fn compare(path: &Path) -> Outcome {
-    let options = OpenOptions::default().with_outside(Outside::SameFolder);
+    let options = OpenOptions::default().with_external(External::SameFolder);
     let text = |error: Error| error.to_string();
     let file = File::open_with(path, &options).map_err(text)?;
     let mut compared = 0;

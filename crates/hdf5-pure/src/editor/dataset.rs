@@ -44,7 +44,7 @@ impl Editor {
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound); [`Error::Usage`](crate::Error::Usage) if something else is there; what reading
     /// the dataset's messages and its index meets. Other files are opened as
-    /// [`OpenOptions::outside`](crate::OpenOptions::outside) allows, or the dataset is not. Writing to a virtual dataset is `Unsupported`.
+    /// [`OpenOptions::external`](crate::OpenOptions::external) allows, or the dataset is not. Writing to a virtual dataset is `Unsupported`.
     pub fn open_dataset(&mut self, path: &str) -> Result<DatasetWriter<'_>> {
         let id = self.id(path)?;
         self.open_id(id)

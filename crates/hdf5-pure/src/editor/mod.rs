@@ -163,7 +163,7 @@ impl Editor {
             bound,
             tracked: options.track_order,
             time: options.time,
-            registry: options.reading.filters.clone(),
+            registry: options.reading.registry.clone(),
             threads: 0,
             file_space: None,
         };

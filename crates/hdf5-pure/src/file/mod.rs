@@ -17,6 +17,7 @@ use crate::attribute::Attribute;
 use crate::dataset::Dataset;
 use crate::group::Group;
 use crate::model::attributes;
+use crate::model::external;
 use crate::model::object::Object;
 use crate::model::open::{self, Found, OpenOptions, Opened};
 use crate::spec::Address;
@@ -86,7 +87,7 @@ impl File {
     /// As [`open`](Self::open), with limits, filters and permissions of the caller's.
     ///
     /// ```
-    /// use hdf5_pure::{File, Limits, OpenOptions, Outside};
+    /// use hdf5_pure::{File, Limits, OpenOptions, External};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -96,7 +97,7 @@ impl File {
     /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
     /// # made.finish()?;
     /// let limits = Limits::default().with_memory(1 << 30);
-    /// let options = OpenOptions::default().with_limits(limits).with_outside(Outside::SameFolder);
+    /// let options = OpenOptions::default().with_limits(limits).with_external(External::SameFolder);
     /// let file = File::open_with(&path, &options)?;
     /// assert_eq!(file.dataset("surface/temperature")?.read::<f32>()?[0], 281.5);
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -188,7 +189,7 @@ impl File {
         self.group_at(self.0.opened.root)
     }
 
-    /// The object at `path`, soft links followed, external ones as [`OpenOptions::outside`] allows.
+    /// The object at `path`, soft links followed, external ones as [`OpenOptions::external`] allows.
     ///
     /// ```
     /// use hdf5_pure::{Error, Node};
@@ -222,7 +223,7 @@ impl File {
                     return Err(Error::LimitExceeded { what: "external links in a row", declared, limit });
                 }
                 let opened = self.opened();
-                let Some(found) = opened.outside.find(opened.folder(), &file)? else {
+                let Some(found) = external::find(opened, &file)? else {
                     return Err(Error::not_found("file of an external link", String::from_utf8_lossy(&file)));
                 };
                 let other = Self::new(opened.open_beside(&found)?);

@@ -103,7 +103,7 @@ impl Chunks<'_> {
     /// it, so that each row can have a thread.
     fn run(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
         let rows = self.rows(chunks, out)?;
-        #[cfg(feature = "rayon")]
+        #[cfg(feature = "parallel")]
         if self.reader.threads > 1 && rows.len() > 1 {
             use rayon::iter::{IntoParallelIterator, ParallelIterator};
             // As many threads as the caller allows, each with the next row as soon as it is done with one.

@@ -29,9 +29,9 @@ use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 /// }
 ///
 /// let registry = Registry::default().with(300, Arc::new(Turn));
-/// let mut file = Writer::in_memory(&CreateOptions::default().with_filters(registry.clone()))?;
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_registry(registry.clone()))?;
 /// file.dataset("counts").chunks([4]).filters(Filters::new().custom(300, vec![])).write(&[1u8, 2, 3, 4])?;
-/// let file = File::from_storage(file.into_bytes()?, &OpenOptions::default().with_filters(registry))?;
+/// let file = File::from_storage(file.into_bytes()?, &OpenOptions::default().with_registry(registry))?;
 /// assert_eq!(file.dataset("counts")?.read::<u8>()?, [1, 2, 3, 4]);
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
@@ -61,7 +61,7 @@ pub trait Filter: Send + Sync {
 ///
 /// fn open(filter: impl Filter + 'static) -> Result<File> {
 ///     let filters = Registry::default().with(300, Arc::new(filter));
-///     File::open_with("frames.h5", &OpenOptions::default().with_filters(filters))
+///     File::open_with("frames.h5", &OpenOptions::default().with_registry(filters))
 /// }
 /// ```
 #[derive(Clone, Default)]

@@ -6,11 +6,10 @@ use std::sync::{Arc, OnceLock, RwLock};
 use sciformats_core::commit::journal::{self, Interrupted};
 use sciformats_core::fault::{FaultKind, locate};
 use sciformats_core::storage::{FileStorage, Overlay, Patch};
-use sciformats_core::{Error, Fault, Limits, ReadAt, Result};
+use sciformats_core::{Error, External, Fault, Limits, ReadAt, Result};
 
 use super::chunk_cache::ChunkCache;
 use super::context::Context;
-use super::external::Outside;
 use super::lazy::Lazy;
 use super::object::Object;
 use super::{file_set, links};
@@ -27,7 +26,7 @@ use crate::spec::{Address, cache_image, shared_table};
 /// How a file is opened.
 ///
 /// ```
-/// use hdf5_pure::{File, Limits, OpenOptions, Outside};
+/// use hdf5_pure::{File, Limits, OpenOptions, External};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
@@ -38,7 +37,7 @@ use crate::spec::{Address, cache_image, shared_table};
 /// # made.finish()?;
 /// let options = OpenOptions::default()
 ///     .with_limits(Limits::default().with_memory(1 << 30))
-///     .with_outside(Outside::SameFolder)
+///     .with_external(External::SameFolder)
 ///     .with_chunk_cache(256 << 20)
 ///     .with_mapped(false);
 /// let file = File::open_with(&path, &options)?;
@@ -51,9 +50,9 @@ pub struct OpenOptions {
     /// Bounds on what the file may ask for.
     pub limits: Limits,
     /// Filters of the caller's.
-    pub filters: Registry,
-    /// Which files beside it may be opened.
-    pub outside: Outside,
+    pub registry: Registry,
+    /// Which other files may be opened on its behalf.
+    pub external: External,
     /// Threads that a read may use; 0 stands for as many as there are.
     pub threads: usize,
     /// Whether the file is mapped into memory, so that stored bytes need not be copied. Default: yes. A mapped file must not
@@ -68,8 +67,8 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
-            filters: Registry::default(),
-            outside: Outside::default(),
+            registry: Registry::default(),
+            external: External::default(),
             threads: 0,
             mapped: true,
             chunk_cache: 32 << 20,
@@ -86,14 +85,14 @@ impl OpenOptions {
 
     /// The same with filters of the caller's.
     #[must_use]
-    pub fn with_filters(self, filters: Registry) -> Self {
-        Self { filters, ..self }
+    pub fn with_registry(self, registry: Registry) -> Self {
+        Self { registry, ..self }
     }
 
-    /// The same with another policy for files beside it.
+    /// The same with another policy for other files.
     #[must_use]
-    pub fn with_outside(self, outside: Outside) -> Self {
-        Self { outside, ..self }
+    pub fn with_external(self, external: External) -> Self {
+        Self { external, ..self }
     }
 
     /// The same with another number of threads.
@@ -121,7 +120,6 @@ pub(crate) struct Opened {
     pub(crate) superblock: Superblock,
     pub(crate) root: Address,
     pub(crate) path: Option<PathBuf>,
-    pub(crate) outside: Outside,
     pub(crate) file_space: Option<FileSpaceInfo>,
     pub(crate) btree_k: BtreeK,
     pub(crate) options: OpenOptions,
@@ -160,7 +158,7 @@ impl Opened {
             base: position,
             sizes,
             limits: options.limits,
-            registry: options.filters.clone(),
+            registry: options.registry.clone(),
             shared: Vec::new(),
             verified: RwLock::default(),
         };
@@ -192,7 +190,6 @@ impl Opened {
             superblock,
             root,
             path: path.map(Path::to_path_buf),
-            outside: options.outside.clone(),
             file_space,
             btree_k,
             options: options.clone(),

@@ -195,7 +195,7 @@ impl<'w> DatasetBuilder<'w> {
     /// it holds (`None`: all others, in the last file). [`create`](Self::create) makes the dataset; the files are not touched.
     ///
     /// ```
-    /// use hdf5_pure::{File, OpenOptions, Outside, Writer};
+    /// use hdf5_pure::{File, OpenOptions, External, Writer};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -203,7 +203,7 @@ impl<'w> DatasetBuilder<'w> {
     /// let mut file = Writer::create(&path)?;
     /// file.dataset("image").shape([2, 2]).external([("camera.raw", 0, None)]).create::<u8>()?;
     /// file.finish()?;
-    /// let options = OpenOptions::default().with_outside(Outside::SameFolder);
+    /// let options = OpenOptions::default().with_external(External::SameFolder);
     /// assert_eq!(File::open_with(&path, &options)?.dataset("image")?.read::<u8>()?, [10, 20, 30, 40]);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```

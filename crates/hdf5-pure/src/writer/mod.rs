@@ -63,8 +63,8 @@ pub struct CreateOptions {
     /// Bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
     pub user_block: Vec<u8>,
     /// Filters of yours.
-    pub filters: Registry,
-    /// Threads that filter chunks; 0 is as many as the machine has. More than one need the feature `rayon`.
+    pub registry: Registry,
+    /// Threads that filter chunks; 0 is as many as the machine has. More than one need the feature `parallel`.
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
@@ -109,8 +109,8 @@ impl CreateOptions {
 
     /// The same with filters of the caller's.
     #[must_use]
-    pub fn with_filters(self, filters: Registry) -> Self {
-        Self { filters, ..self }
+    pub fn with_registry(self, registry: Registry) -> Self {
+        Self { registry, ..self }
     }
 
     /// The same with another number of threads.
@@ -302,7 +302,7 @@ impl Writer {
             bound: options.bound,
             tracked: options.track_order,
             time: options.time,
-            registry: options.filters.clone(),
+            registry: options.registry.clone(),
             threads: options.threads,
             file_space: options.file_space.info(options)?,
         };

@@ -49,7 +49,7 @@ pub(super) fn open(path: &Path, session: &Session) -> Outcome<Document> {
     let options = OpenOptions::default()
         .with_limits(session.options().limits)
         .with_threads(session.options().threads)
-        .with_external(External::Beside);
+        .with_external(External::SameFolder);
     let mut document = Document::open_with(path, &options).map_err(|error| Failure::of(path, &error))?;
     document.options_mut().threads = session.options().threads;
     Ok(document)

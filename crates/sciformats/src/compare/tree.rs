@@ -12,6 +12,7 @@ use crate::file::File;
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, Datum, FloatKind, Name, Object, ObjectId, Target, Value,
 };
+use crate::options::Unfolding;
 use crate::source::{Attributes, Member};
 use crate::walk::{Found, Seen, breadth_first, join};
 use crate::{Format, Result};
@@ -24,11 +25,13 @@ struct Walk<'a> {
     visit: Visit<'a>,
     summary: Summary,
     seen: (Seen, Seen),
+    unfolding: Unfolding,
 }
 
 pub(super) fn compare(files: (&File, &File), options: &Options, visit: Visit<'_>) -> Summary {
     let seen = (Seen::default(), Seen::default());
-    let mut walk = Walk { files, options, visit, summary: Summary::default(), seen };
+    let mut walk =
+        Walk { files, options, visit, summary: Summary::default(), seen, unfolding: files.0.unfolding() };
     let roots = (files.0.source().root(), files.1.source().root());
     let _ = walk.objects("/", roots, 0);
     walk.summary
@@ -229,7 +232,7 @@ impl Walk<'_> {
         // The error of the second file is kept aside: the first one's reader would take it for its own.
         let mut failure = None;
         let all = Slab::all(shape).map_err(|error| (Side::A, error))?;
-        let read = self.files.0.for_each_piece((ids.0, a), &all, &mut |piece, bytes| {
+        let read = self.files.0.go_through(&self.unfolding, (ids.0, a), &all, &mut |piece, bytes| {
             other.clear();
             let read = self.files.1.read(ids.1, piece, &mut other);
             Ok(match read.and_then(|()| comparison.piece(piece, (bytes, &other))) {

@@ -31,6 +31,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::compare::Pattern;
 use crate::model::{Name, ObjectId, Value};
+use crate::options::Unfolding;
 use crate::sink::{self, Elements, Handle, New, Place, Sink, WriteOptions};
 use crate::{File, Format, Object, OpenOptions, Result, Target, manifest};
 
@@ -303,6 +304,7 @@ impl Plan {
             tree: &self.tree,
             sink: sink::create(path, self.target, &options)?,
             handles: HashMap::new(),
+            unfolding: self.tree.unfolding(),
         };
         writing.all()?;
         writing.sink.finish()
@@ -360,6 +362,7 @@ struct Writing<'a> {
     tree: &'a Arc<File>,
     sink: Box<dyn Sink>,
     handles: HashMap<ObjectId, Handle>,
+    unfolding: Unfolding,
 }
 
 impl Writing<'_> {
@@ -411,7 +414,7 @@ impl Writing<'_> {
         let handle = match &object {
             Object::Group => self.sink.add(place, New::Group)?,
             Object::Array(info) => {
-                self.tree.check_walk(info.elements().unwrap_or(u64::MAX), info)?;
+                self.unfolding.add(info.elements().unwrap_or(u64::MAX), info)?;
                 let elements = Elements::of(Arc::clone(self.tree), id, (**info).clone());
                 self.sink.add(place, New::Array(elements))?
             }

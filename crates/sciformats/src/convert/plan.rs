@@ -10,6 +10,7 @@ use super::view::{Body, Link, Node, View};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
 use crate::memory::MemoryArray;
 use crate::model::{ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
+use crate::options::Unfolding;
 use crate::sink::{Elements, Fit, Layout, Rules, rules};
 use crate::source::Source;
 use crate::walk::{Entry, Found, breadth_first};
@@ -31,6 +32,7 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         losses: Vec::new(),
         remarks: BTreeMap::new(),
         facts: Vec::new(),
+        unfolding: file.unfolding(),
     };
     let entries = builder.entries(file, options);
     match rules.layout {
@@ -83,6 +85,8 @@ pub(super) struct Builder {
     losses: Vec<Loss>,
     remarks: BTreeMap<Remark, u64>,
     pub(super) facts: Vec<(String, Value)>,
+    /// What planning looks at of the source's elements.
+    pub(super) unfolding: Unfolding,
 }
 
 impl Builder {
@@ -215,7 +219,7 @@ impl Builder {
         let Some(Ok(slab)) = info.shape.as_deref().map(Slab::all) else { return true };
         let mut fit = true;
         if info.element.size().is_none() {
-            let _ = self.view.origin.for_each_piece((id, info), &slab, &mut |_, bytes| {
+            let _ = self.view.origin.go_through(&self.unfolding, (id, info), &slab, &mut |_, bytes| {
                 fit = self.texts_fit(&info.element, bytes);
                 Ok(if fit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
             });

@@ -26,10 +26,11 @@ pub(super) fn check(builder: &mut Builder) {
         {
             let mut count = 0u64;
             // What cannot be read is told when it is written.
-            let _ = builder.view.origin.for_each_piece((*id, info), &slab, &mut |_, bytes| {
-                count = count.saturating_add(kept(element, bytes, &places)?.1);
-                Ok(ControlFlow::Continue(()))
-            });
+            let _ =
+                builder.view.origin.go_through(&builder.unfolding, (*id, info), &slab, &mut |_, bytes| {
+                    count = count.saturating_add(kept(element, bytes, &places)?.1);
+                    Ok(ControlFlow::Continue(()))
+                });
             told.push((path.clone(), count));
         }
         for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| one.info.element.refers()) {

@@ -21,7 +21,8 @@ use sciformats_core::Error;
 #[cfg(feature = "hdf5")]
 pub(crate) use hdf5::describe as hdf5_describe;
 
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
+use crate::options::OpenOptions;
 use crate::source::Source;
 use crate::{Format, Result};
 

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab};
 
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
 use crate::model::{ArrayInfo, Name, Object, ObjectId, Target, Value};
 use crate::npy::{Header, Scalar, Stored};
+use crate::options::OpenOptions;
 use crate::source::{Fact, Finding, Members, Source, Structure};
 use crate::{Format, Result};
 

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use rawarray::{ByteOrder, Encoding, Reader};
 use sciformats_core::{Error, Limits, Slab};
 
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
 use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, Value};
+use crate::options::OpenOptions;
 use crate::source::{Fact, Members, Source, Structure};
 use crate::{Format, Result};
 

@@ -101,7 +101,7 @@ impl LiveFile {
         if series.dataset.shape().iter().zip(shape).any(|(old, new)| new < old) {
             return Err(Error::unsupported("shrinking a dataset that others read"));
         }
-        series.dataset.resize(&mut self.output, &self.opened.options.filters, shape)
+        series.dataset.resize(&mut self.output, &self.opened.options.registry, shape)
     }
 
     /// Writes elements.
@@ -113,7 +113,7 @@ impl LiveFile {
             let content = series::content(&now, *address)?;
             load::chunks(&now.context, &content, Some(bounds))
         };
-        series.write(&mut self.output, &self.opened.options.filters, (slab, bytes), &fetch)
+        series.write(&mut self.output, &self.opened.options.registry, (slab, bytes), &fetch)
     }
 
     /// Lets readers see everything that was written.
@@ -126,7 +126,7 @@ impl LiveFile {
             return self.sync(durability);
         }
         for (_, series) in &mut self.series {
-            series.store(&mut self.output, &self.opened.options.filters)?;
+            series.store(&mut self.output, &self.opened.options.registry)?;
         }
         self.output.flush()?;
         self.sync(durability)?;

@@ -16,6 +16,7 @@ use sciformats_core::{Error, Result, Slab};
 
 use self::rows::Rows;
 
+use super::external;
 use super::global_heap::GlobalHeap;
 use super::object::Object;
 use super::open::{self, Opened};
@@ -80,7 +81,7 @@ impl<'a> Sources<'a> {
         let here = self.opened;
         let other = match file {
             b"." => None,
-            name => match here.outside.find(here.folder(), name)? {
+            name => match external::find(here, name)? {
                 None => return Ok(None),
                 Some(path) => match self.files.get(&path) {
                     Some(opened) => Some(opened.clone()),

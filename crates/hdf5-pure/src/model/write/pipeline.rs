@@ -17,7 +17,7 @@ pub(crate) fn each<T: Send, U: Send>(
     mut store: impl FnMut(U) -> Result<()>,
 ) -> Result<()> {
     let threads = available(threads).min(items.len());
-    #[cfg(feature = "rayon")]
+    #[cfg(feature = "parallel")]
     if threads > 1 {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
         // Each thread takes the next item as soon as it is done with one.

@@ -4,6 +4,7 @@ pub(crate) mod attribute;
 pub(crate) mod attribute_info;
 pub(crate) mod dataspace;
 pub(crate) mod datatype;
+mod dense;
 pub(crate) mod external_files;
 pub(crate) mod file_space_info;
 pub(crate) mod fill_value;

@@ -36,7 +36,14 @@ fn listed(flags: [bool; 3], json: bool) -> String {
 fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
     let [recursive, long, attrs] = flags;
     let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs, all: false };
-    let global = Global { json, threads: 1, limit_memory: None, quiet: true, color: Color::Auto };
+    let global = Global {
+        json,
+        threads: 1,
+        limit_memory: None,
+        limit_unfolded: None,
+        quiet: true,
+        color: Color::Auto,
+    };
     let session = Session::new(&global).unwrap();
     let (files, table) = (Table::new(columns(2, long)), Table::new(columns(1, long)));
     let mut list = List { args: &args, session: &session, out: Vec::new(), files, table, blocks: false };

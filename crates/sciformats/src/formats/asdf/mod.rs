@@ -18,10 +18,11 @@ use asdf_core::{Array, Asdf, ByteOrder, Datatype, External, NodeId};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use super::numbers::{decimal_order, number};
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, ElementType, Kind, Name, Object, ObjectId, Target, Value,
 };
+use crate::options::OpenOptions;
 use crate::source::{Attributes, Fact, Finding, Listed, Listing, Member, Members, Source, Structure};
 use crate::{Format, Result};
 
@@ -46,7 +47,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
         .with_limits(options.limits)
         .with_threads(options.threads())
         .with_mapped(options.mapped)
-        .with_external(External::Beside);
+        .with_external(External::SameFolder);
     let file = match path {
         Some(path) => Asdf::open_with(path, &read)?,
         None => Asdf::from_storage(storage, &read)?,

@@ -16,8 +16,9 @@ use std::path::Path;
 use cframe::{Array, ChunkSize, DType, Frame};
 use sciformats_core::{Error, Limits, Slab};
 
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
 use crate::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
+use crate::options::OpenOptions;
 use crate::source::{Attributes, Fact, Finding, Members, Source, Structure};
 use crate::{Format, Result};
 

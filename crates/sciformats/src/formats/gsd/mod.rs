@@ -14,8 +14,9 @@ use gsd_rs::{Chunk, Reader};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab, limits};
 
 use super::numbers::{decimal_order, number};
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
 use crate::model::{ArrayInfo, ElementType, Kind, Name, Object, ObjectId, Target, Value};
+use crate::options::OpenOptions;
 use crate::source::{Fact, Finding, Listed, Listing, Member, Members, Source, Structure, Summary};
 use crate::{Format, Result};
 

@@ -12,11 +12,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use hdf5_pure::structure::{self, Link};
-use hdf5_pure::{Address, Dataset, Group, Met, Node, NodeKind, Outside};
+use hdf5_pure::{Address, Dataset, External, Group, Met, Node, NodeKind};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
-use crate::file::{OpenOptions, Storage};
+use crate::file::Storage;
 use crate::model::{Attribute, AttributeValue, Kind, Name, Object, ObjectId, Target};
+use crate::options::OpenOptions;
 use crate::source::{Attributes, Fact, Finding, Member, Members, Source, Structure};
 use crate::{Format, Result};
 
@@ -30,7 +31,7 @@ struct Adapter {
 pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Box<dyn Source>> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(options.limits)
-        .with_outside(if path.is_some() { Outside::SameFolder } else { Outside::None })
+        .with_external(if path.is_some() { External::SameFolder } else { External::None })
         .with_threads(options.threads())
         .with_mapped(options.mapped);
     // Parts of a file that are files of their own are found by its path.

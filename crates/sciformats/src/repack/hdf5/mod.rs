@@ -18,10 +18,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hdf5_pure::structure::{Dataspace, FileSpaceInfo, Link, Target};
 use hdf5_pure::{
-    Address, Attribute, Bound, CreateOptions, Dataset, Empty, FileSpace, Node, ObjectId, Outside, Raw, Writer,
+    Address, Attribute, Bound, CreateOptions, Dataset, Empty, External, FileSpace, Node, ObjectId, Raw,
+    Writer,
 };
 
 use self::elements::Stored;
+use crate::options::Unfolding;
 use crate::sink::WriteOptions;
 use crate::sink::hdf5_encode::References;
 use crate::{Error, File, Result};
@@ -34,7 +36,7 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
-        .with_outside(Outside::SameFolder)
+        .with_external(External::SameFolder)
         .with_threads(file.options().threads());
     let source = hdf5_pure::File::open_with(input, &read)?;
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
@@ -44,11 +46,11 @@ pub(super) fn rewrite(
         2 => Bound::V18,
         _ => Bound::LATEST,
     });
-    let job = Job { file, source: &source, options, cancel };
-    match job.run(input, output, bound) {
+    let job = || Job { file, source: &source, options, cancel, unfolding: file.unfolding() };
+    match job().run(input, output, bound) {
         // A file of an old kind may hold newer things, each of them in its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
-            job.run(input, output, Bound::LATEST)
+            job().run(input, output, Bound::LATEST)
         }
         result => result,
     }
@@ -60,6 +62,7 @@ struct Job<'a> {
     source: &'a hdf5_pure::File,
     options: &'a WriteOptions,
     cancel: Option<&'a AtomicBool>,
+    unfolding: Unfolding,
 }
 
 impl Job<'_> {

@@ -168,7 +168,7 @@ impl Copy<'_> {
         }
         let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
         info.chunks = chunks(("", dataset), job.options)?;
-        job.file.check_walk(info.elements().unwrap_or(u64::MAX), &info)?;
+        job.unfolding.add(info.elements().unwrap_or(u64::MAX), &info)?;
         let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);
         pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)
     }

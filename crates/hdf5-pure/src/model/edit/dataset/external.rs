@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use sciformats_core::storage::FileStorage;
 use sciformats_core::{Error, Result, WriteAt};
 
+use crate::model::external;
 use crate::model::open::Opened;
 use crate::model::symbols::Names;
 use crate::spec::message::external_files::ExternalFiles;
@@ -38,7 +39,7 @@ impl Outer {
         let mut start = 0u64;
         for slot in &files.slots {
             let name = names.get(slot.name)?;
-            let path = opened.outside.find(opened.folder(), name)?;
+            let path = external::find(opened, name)?;
             let path =
                 path.ok_or_else(|| Error::not_found("external file", String::from_utf8_lossy(name)))?;
             let end = slot.size.map_or(u64::MAX, |size| start.saturating_add(size));

@@ -1,0 +1,164 @@
+//! How files are opened, and how much of what they declare is gone through.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sciformats_core::storage::machine_threads;
+use sciformats_core::{Error, Limits};
+
+use crate::Result;
+use crate::model::ArrayInfo;
+
+/// Bytes that a stored byte may unfold to when everything is gone through: as many as deflate can make of one.
+const PER_BYTE: u64 = 1032;
+
+/// How to open a file.
+///
+/// ```
+/// use sciformats::{Limits, OpenOptions};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("u.npy");
+/// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+/// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
+/// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
+/// # sink.finish()?;
+/// let options =
+///     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(2).with_mapped(false);
+/// let file = sciformats::open_with(&path, &options)?;
+/// assert_eq!(file.options().threads(), 2);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// What the file may ask of the machine.
+    pub limits: Limits,
+    /// Threads that one call may use; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Whether the file is mapped into memory, so that stored bytes need not be copied. A mapped file must not be cut
+    /// shorter by another process while it is open.
+    pub mapped: bool,
+    /// Bytes of elements that one operation may go through, if the file is not so large that there are fewer than 1032 for each of
+    /// its bytes, as deflate makes them at most. A file of a few bytes can declare more than anybody would wait for.
+    /// Default: 4 GiB, which take some seconds.
+    pub unfolded: u64,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), threads: 0, mapped: true, unfolded: 4 << 30 }
+    }
+}
+
+impl OpenOptions {
+    /// The same options with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same options with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same options, mapped or not.
+    #[must_use]
+    pub fn with_mapped(self, mapped: bool) -> Self {
+        Self { mapped, ..self }
+    }
+
+    /// The same options with another bound on what an operation goes through.
+    ///
+    /// ```
+    /// use sciformats::OpenOptions;
+    ///
+    /// // A map of mostly zeros, of which the file has few bytes.
+    /// let options = OpenOptions::default().with_unfolded(100 << 30);
+    /// # assert_eq!(options.unfolded, 100 << 30);
+    /// ```
+    #[must_use]
+    pub fn with_unfolded(self, unfolded: u64) -> Self {
+        Self { unfolded, ..self }
+    }
+
+    /// The number of threads, never 0.
+    ///
+    /// ```
+    /// use sciformats::OpenOptions;
+    ///
+    /// let options = OpenOptions::default();
+    /// assert_eq!(options.threads, 0); // as many as the machine has,
+    /// assert!(options.threads() > 0); // which are so many
+    /// ```
+    pub fn threads(&self) -> usize {
+        match self.threads {
+            _ if cfg!(target_family = "wasm") => 1,
+            0 => machine_threads(),
+            threads => threads,
+        }
+    }
+}
+
+/// What an operation goes through, and how much that may be.
+#[derive(Debug)]
+pub(crate) struct Unfolding {
+    limit: u64,
+    bytes: AtomicU64,
+}
+
+impl Unfolding {
+    /// Of a file of `size` bytes.
+    pub(crate) fn new(options: &OpenOptions, size: u64) -> Self {
+        Self { limit: options.unfolded.max(size.saturating_mul(PER_BYTE)), bytes: AtomicU64::new(0) }
+    }
+
+    /// Adds elements that are gone through next. Those that are refused do not count.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`].
+    pub(crate) fn add(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
+        let more = elements.saturating_mul(info.element.size().unwrap_or(1));
+        let declared = self.bytes.load(Ordering::Relaxed).saturating_add(more);
+        if declared > self.limit {
+            return Err(Error::LimitExceeded { what: "bytes to go through", declared, limit: self.limit });
+        }
+        self.bytes.store(declared, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use sciformats_core::Slab;
+
+    use super::*;
+    use crate::memory::{Memory, array};
+    use crate::{ElementType, File, Format};
+
+    #[test]
+    fn what_a_few_bytes_declare_is_not_gone_through() {
+        let memory = Memory::single(Format::Hdf5, array::<u16>(&[1], &[7]));
+        let file = File::from(memory).with_options(OpenOptions::default());
+        let array = file.array("/").unwrap();
+        let declared = Slab::all(&[1 << 34]).unwrap();
+        let walked = file
+            .for_each_piece((array.id(), array.info()), &declared, &mut |_, _| Ok(ControlFlow::Continue(())));
+        assert!(matches!(walked, Err(Error::LimitExceeded { declared: 0x8_0000_0000, .. })));
+    }
+
+    #[test]
+    fn all_arrays_of_an_operation_are_bounded_together() {
+        let info = ArrayInfo::new(ElementType::Opaque(1), &[1000]);
+        let unfolding = Unfolding::new(&OpenOptions::default().with_unfolded(2500), 1);
+        assert!(unfolding.add(1000, &info).is_ok() && unfolding.add(1000, &info).is_ok());
+        let refused = unfolding.add(1000, &info).unwrap_err();
+        assert_eq!(refused.to_string(), "3000 bytes to go through exceed the limit of 2500");
+        assert!(unfolding.add(500, &info).is_ok());
+        // A file may be as large as it is.
+        assert!(Unfolding::new(&OpenOptions::default().with_unfolded(0), 10).add(10_320, &info).is_ok());
+    }
+}
