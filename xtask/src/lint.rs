@@ -1,4 +1,4 @@
-//! Formatting, clippy and rustdoc, for the workspace and for the two small workspaces beside it.
+//! Locked versions, formatting, clippy and rustdoc, for the workspace and for the small workspaces beside it.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,8 +24,13 @@ pub(crate) fn lint() -> Result {
 fn commands() -> Vec<Command> {
     // `fmt --all` beside the workspace would look at its crates once more, as dependencies.
     vec![
+        in_folder("", &["fetch", "--locked", "--quiet"]),
+        in_folder("fuzz", &["fetch", "--locked", "--quiet"]),
+        in_folder("bench", &["fetch", "--locked", "--quiet"]),
+        in_folder("wasm", &["fetch", "--locked", "--quiet"]),
         in_folder("", &["fmt", "--all", "--check"]),
         in_folder("fuzz", &["fmt", "--check"]),
+        in_folder("wasm", &["fmt", "--check"]),
         in_folder("bench", &["fmt", "--package", "harness", "--package", "sciformats-bench", "--check"]),
         clippy("", &["--all-features"]),
         clippy("", &["--no-default-features"]),

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn all_arrays_of_an_operation_are_bounded_together() {
-        let info = ArrayInfo::new(ElementType::Opaque(1), &[1000]);
+        let info = ArrayInfo::new(ElementType::Opaque(1), [1000]);
         let unfolding = Unfolding::new(&OpenOptions::default().with_unfolded(2500), 1);
         assert!(unfolding.add(1000, &info).is_ok() && unfolding.add(1000, &info).is_ok());
         let refused = unfolding.add(1000, &info).unwrap_err();
