@@ -13,6 +13,6 @@ mod recorded;
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes that are used: longer runs take longer and find no more.
-const MOST: usize = 300;
+const MOST: usize = 120;
 
 fuzz_target!(|data: &[u8]| arbitrary::run(&data[..data.len().min(MOST)]));

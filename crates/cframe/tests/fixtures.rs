@@ -19,13 +19,13 @@ fn hash(bytes: &[u8]) -> String {
 fn meaning(array: &Array) -> Vec<u8> {
     let bytes = array.read_bytes().unwrap();
     match array.element().unwrap() {
-        DType::Scalar { order: ByteOrder::Big, size, .. } => {
-            bytes.chunks(size).flat_map(|element| element.iter().rev().copied()).collect()
-        }
         DType::Scalar { kind: Kind::Bytes, size, .. } => {
             let end = |text: &[u8]| text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             let texts = bytes.chunks(size).map(|text| &text[..end(text)]);
             texts.flat_map(|text| [&(text.len() as u64).to_le_bytes(), text].concat()).collect()
+        }
+        DType::Scalar { order: ByteOrder::Big, size, .. } => {
+            bytes.chunks(size).flat_map(|element| element.iter().rev().copied()).collect()
         }
         _ => bytes,
     }
