@@ -43,7 +43,8 @@ pub struct StreamWriter {
 }
 
 impl StreamWriter {
-    /// Creates a file of a document and an array of rows at a path of its tree. A file that is there is replaced.
+    /// Creates a file of a document and an array of rows at a path of its tree, in the byte order of this machine. A file that is
+    /// there is replaced.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, ScalarType, StreamWriter};

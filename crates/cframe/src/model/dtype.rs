@@ -246,12 +246,16 @@ fn spaced(entries: &[(Literal, Literal)], depth: usize) -> Option<DType> {
     (size >= end).then_some(DType::Record { fields, size })
 }
 
+/// The order of types that name none, which is that of the machine that wrote them: nearly all have this one. That of the
+/// machine that reads must not change what a file means.
+const UNNAMED: ByteOrder = ByteOrder::Little;
+
 fn scalar(text: &str) -> Option<DType> {
-    let plain = |kind, size| Some(DType::Scalar { kind, size, order: ByteOrder::NATIVE });
+    let plain = |kind, size| Some(DType::Scalar { kind, size, order: UNNAMED });
     let (order, rest) = match text.chars().next()? {
         '<' => (ByteOrder::Little, text.get(1..)?),
         '>' => (ByteOrder::Big, text.get(1..)?),
-        '|' | '=' => (ByteOrder::NATIVE, text.get(1..)?),
+        '|' | '=' => (UNNAMED, text.get(1..)?),
         _ => match text {
             "bool" => return plain(Kind::Bool, 1),
             "int8" => return plain(Kind::Signed, 1),
@@ -267,7 +271,7 @@ fn scalar(text: &str) -> Option<DType> {
             "float64" => return plain(Kind::Float, 8),
             "complex64" => return plain(Kind::Complex, 8),
             "complex128" => return plain(Kind::Complex, 16),
-            _ => (ByteOrder::NATIVE, text),
+            _ => (UNNAMED, text),
         },
     };
     let letter = rest.chars().next()?;
@@ -389,6 +393,9 @@ mod tests {
         );
         assert_eq!(DType::parse("<U3").unwrap(), number(Kind::Text, 12));
         assert_eq!(DType::parse("<M8[ns]").unwrap(), number(Kind::DateTime, 8));
+        for unnamed in ["float32", "=f4", "f4"] {
+            assert_eq!(DType::parse(unnamed).unwrap(), number(Kind::Float, 4), "{unnamed}");
+        }
         assert_eq!(DType::parse("uint8").unwrap().size(), 1);
         for bad in ["", "<", "<f3", "<q", "|O8", "O", "é4", "[", "[('a',)]", "[('a', '<f4'"] {
             assert!(DType::parse(bad).is_err(), "{bad}");
