@@ -32,7 +32,8 @@ const HEAD: &str = "\
 # Reliability
 
 What ends of writers, damaged files and random bytes did. `cargo xtask reliability` runs the crash tests and the sweep over
-damaged files, and writes this document; `cargo xtask ci` runs the crash tests too, and fails if the first table differs.
+damaged files, and writes what they found; `cargo xtask ci` runs the crash tests too, and fails if the first table differs. The
+last one is written by `cargo xtask fuzz --all --publish`.
 ";
 
 const CRASHES: &str = "\
