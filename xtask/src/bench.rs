@@ -1,6 +1,7 @@
 //! Builds and runs the benches of `bench/`, one program for each format, and publishes what they found.
 //!
-//! A bench that is recorded leaves its rows in `bench/results/`, and `docs/benchmarks.md` is written from these.
+//! A bench that is recorded leaves its rows in `bench/results/`, and `docs/benchmarks.md` is written from these. Until it
+//! is through they stand in `target/bench-files/NAME.lines`, from where a run that was broken off is resumed.
 
 pub(crate) mod machine;
 mod notes;
@@ -27,13 +28,15 @@ struct Request {
     /// A part of the names of cases.
     cases: Option<String>,
     record: bool,
+    /// Goes on where a run was broken off.
+    resume: bool,
 }
 
 /// The verb. Fails if a goal is missed; where results are recorded, if one is missed for no known reason.
 pub(crate) fn task(mut args: Args) -> Result {
     let (all, render, record) = (args.flag("--all"), args.flag("--render"), args.flag("--record"));
     let bench = args.word().map(|word| name_of(&word).to_owned());
-    let request = Request { bench, cases: args.word(), record: record || all };
+    let request = Request { bench, cases: args.word(), record: record || all, resume: args.flag("--resume") };
     args.end()?;
     if all && request.bench.is_some() {
         return Err(Failure::setup("--all is every bench"));
@@ -60,7 +63,7 @@ fn measure(request: &Request) -> Result {
         let lines = target_folder()?.join("bench-files").join(format!("{name}.lines"));
         let mut command = program(name, python.as_ref().ok())?;
         command.env("SCIFORMATS_BENCH_RECORD", &lines).args(&request.cases);
-        if lines.exists() {
+        if lines.exists() && !request.resume {
             fs::remove_file(&lines).about(&lines)?;
         }
         if run(&mut command).is_err() {

@@ -70,7 +70,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        usage: "[FORMAT [CASES]] [--record | --all | --render]",
+        usage: "[FORMAT [CASES]] [--record | --all | --render] [--resume]",
         run: bench::task,
         help: "compare speed and memory with the peers; write docs/benchmarks.md",
     },

@@ -195,7 +195,8 @@ impl Bench {
     /// The program. Without arguments it runs all cases; a word chooses the cases whose names contain it.
     ///
     /// Status 0 if all goals are met, 1 if one is missed or a case could not run. The file that the variable
-    /// `SCIFORMATS_BENCH_RECORD` names gets a line of JSON for each row.
+    /// `SCIFORMATS_BENCH_RECORD` names gets a line of JSON for each row as soon as it is measured; the cases that it has
+    /// rows of already are not measured again.
     pub fn main(self) -> ExitCode {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -214,20 +215,38 @@ impl Bench {
     }
 
     fn compare(&self, filter: &str) -> ExitCode {
+        match self.measure(filter) {
+            Ok(rows) => {
+                print!("{}", table::render(self.name, &rows));
+                if rows.iter().all(Row::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            }
+            Err(error) => {
+                eprintln!("{}: {error}", self.name);
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    /// The rows of the cases whose names contain the word. It is an error if there are none.
+    fn measure(&self, filter: &str) -> Outcome<Vec<Row>> {
         let folder = folder(self.name);
+        let measured = record::cases()?;
         let mut rows = Vec::new();
         for case in self.cases.iter().filter(|case| case.name.contains(filter)) {
+            if measured.iter().any(|name| name == case.name) {
+                continue;
+            }
             eprintln!("{}: {}", self.name, case.name);
-            rows.extend(self.rows(case, &folder));
+            let of_case = self.rows(case, &folder);
+            record::keep(&of_case)?;
+            rows.extend(of_case);
         }
         // What is left of it is rubbish in a folder for such; it does not change the result.
         let _ = std::fs::remove_dir_all(&folder);
-        print!("{}", table::render(self.name, &rows));
-        if let Err(error) = record::keep(&rows) {
-            eprintln!("{}: {error}", self.name);
-            return ExitCode::FAILURE;
+        if rows.is_empty() && measured.is_empty() {
+            return Err(format!("no case has `{filter}` in its name").into());
         }
-        if !rows.is_empty() && rows.iter().all(Row::is_ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(rows)
     }
 
     /// One row for each peer of the case.

@@ -1,6 +1,8 @@
 //! The rows as lines of JSON, for those who publish them.
 
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -11,14 +13,38 @@ use crate::worker::Measured;
 /// The environment variable that names the file.
 const RECORD: &str = "SCIFORMATS_BENCH_RECORD";
 
+/// Adds the rows of a case to the file, if there is one: what has been measured outlives a run that is broken off.
 pub(crate) fn keep(rows: &[Row]) -> io::Result<()> {
-    write(&rows.iter().map(line).collect::<Vec<Value>>())
+    let Some(path) = path() else { return Ok(()) };
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text(rows.iter().map(line)).as_bytes())
+}
+
+/// The cases that the file has rows of.
+pub(crate) fn cases() -> io::Result<Vec<String>> {
+    match path().map(fs::read_to_string) {
+        Some(Ok(text)) => Ok(names(&text)),
+        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Writes lines, if somebody asks for it.
 pub(crate) fn write(lines: &[Value]) -> io::Result<()> {
-    let Some(path) = std::env::var_os(RECORD) else { return Ok(()) };
-    std::fs::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+    path().map_or(Ok(()), |path| fs::write(path, text(lines.iter().cloned())))
+}
+
+fn path() -> Option<PathBuf> {
+    std::env::var_os(RECORD).map(PathBuf::from)
+}
+
+fn text(lines: impl Iterator<Item = Value>) -> String {
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The names of the cases in lines; a line that was cut has none.
+fn names(lines: &str) -> Vec<String> {
+    let name = |line| serde_json::from_str::<Value>(line).ok()?["case"].as_str().map(str::to_owned);
+    lines.lines().filter_map(name).collect()
 }
 
 fn line(row: &Row) -> Value {
@@ -58,6 +84,13 @@ pub(crate) fn short(number: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::table::Pair;
+
+    #[test]
+    fn a_case_of_a_whole_line_is_measured_a_cut_line_is_nothing() {
+        let lines = "{\"case\":\"a\",\"goal\":1.0}\n{\"case\":\"b\"}\n{\"case\":\"c";
+        assert_eq!(names(lines), ["a", "b"]);
+        assert!(names("").is_empty());
+    }
 
     #[test]
     fn a_line_has_the_medians_the_ends_and_the_place() {

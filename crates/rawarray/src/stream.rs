@@ -16,8 +16,9 @@ use crate::spec::header::SIZE_AT;
 use crate::spec::{Flags, Header};
 use crate::writer::{WriteOptions, little, typed};
 
-/// Rows are collected up to this size before they are written; more is written at once.
-const BUFFER: usize = 1 << 20;
+/// Rows are collected up to this size before they are written; more is written at once. It stays in the caches of the
+/// processor, and systems find memory for pieces of this size sooner than for longer ones.
+const BUFFER: usize = 1 << 17;
 
 /// Writes an array of which only the dimensions of one row are known beforehand; the slowest dimension is the number of
 /// rows that were written.
@@ -287,13 +288,15 @@ impl<W: WriteAt> StreamWriter<W> {
         if end.and_then(|end| end.checked_add(self.header.end())).is_none_or(|end| end > i64::MAX as u64) {
             return Err(Error::usage("elements", "make the file longer than 2^63 bytes"));
         }
-        if self.buffer.len().saturating_add(elements.bytes.len()) <= BUFFER {
+        if self.buffer.len().saturating_add(elements.bytes.len()) > BUFFER {
+            self.flush()?;
+        }
+        if elements.bytes.len() <= BUFFER {
             return elements.in_pieces(self.order, |bytes| {
                 self.buffer.extend_from_slice(bytes);
                 Ok(())
             });
         }
-        self.flush()?;
         let mut at = self.header.end().saturating_add(self.written);
         elements.in_pieces(self.order, |bytes| {
             self.storage.write_at(at, bytes)?;

@@ -331,17 +331,33 @@ fn streams_of_rows() {
     assert!(!dir.path().join("none").exists());
 }
 
-#[test]
-fn a_failed_write_of_a_stream_can_be_repeated() {
+/// A stream of two-byte elements on a disk of 3 MiB, after the first error.
+fn stream_on_a_full_disk(row: u64) -> StreamWriter<FullDisk> {
     let disk = FullDisk { bytes: Vec::new(), capacity: 3 << 20 };
-    let mut stream =
-        StreamWriter::in_storage(disk, rawarray::ElementType::UInt(2), &[1 << 19], &WriteOptions::default())
-            .unwrap();
-    let row = values(1 << 19);
-    let error = (0..4).find_map(|_| stream.write(&row).err()).unwrap();
+    let (element, options) = (rawarray::ElementType::UInt(2), WriteOptions::default());
+    let mut stream = StreamWriter::in_storage(disk, element, &[row], &options).unwrap();
+    let elements = values(row);
+    let error = (0..100).find_map(|_| stream.write(&elements).err()).unwrap();
     assert!(matches!(error, Error::Io { .. }));
-    assert!(stream.rows() >= 2);
+    stream
+}
+
+#[test]
+fn rows_that_were_collected_for_a_full_disk_are_not_forgotten() {
+    let mut stream = stream_on_a_full_disk(1 << 15);
+    assert!(stream.rows() >= 47);
+    assert!(stream.sync().is_err());
     assert!(stream.finish().is_err());
+}
+
+#[test]
+fn a_stream_on_a_full_disk_can_be_finished_with_the_rows_that_it_took() {
+    let stream = stream_on_a_full_disk(1 << 19);
+    assert_eq!(stream.rows(), 2);
+    let bytes = stream.finish().unwrap().bytes;
+    let read = Reader::from_bytes(bytes).unwrap();
+    assert_eq!(read.dims(), [1 << 19, 2]);
+    assert_eq!(read.read::<u16>().unwrap(), [values(1 << 19), values(1 << 19)].concat());
 }
 
 #[test]

@@ -25,6 +25,7 @@ Everything is measured again and this document written by:
 
 ```sh
 cargo xtask bench --all             # all; an hour on a machine that does nothing else
+cargo xtask bench --all --resume    # goes on where that was broken off
 cargo xtask bench gsd --record      # one bench
 cargo xtask bench gsd --record open # only its cases with this word in their names
 cargo xtask bench --render          # this document alone, from `bench/results/`
