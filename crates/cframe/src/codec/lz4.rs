@@ -366,10 +366,10 @@ pub(super) mod tests {
     /// Some words, in no order.
     pub(in super::super) fn words(count: usize) -> Vec<u8> {
         let words = ["alpha ", "beta ", "gamma ", "delta ", "epsilon ", "be ", "ta "];
-        let mut state = 5usize;
+        let mut state = 5u64;
         let next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            words[(state >> 33) % words.len()]
+            words[(state >> 33) as usize % words.len()]
         };
         std::iter::repeat_with(next).take(count).flat_map(str::bytes).collect()
     }
