@@ -250,7 +250,7 @@ mod tests {
                 .map(|i| match (i / width / cell + i % width / cell) % 3 {
                     0 => 9,
                     1 => (i % width % cell + i / width % cell * 7) as u8,
-                    _ => (i * i / 7) as u8,
+                    _ => (i as u64 * i as u64 / 7) as u8,
                 })
                 .collect();
             let mut made = vec![0; 2 * input.len() + 100];

@@ -7,7 +7,7 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
-use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::fault::{Parsed, field};
 
 use super::{Address, Sizes, address, defined, length, sealed, signature, version};
 
@@ -57,7 +57,8 @@ fn entry(i: &[u8], sizes: Sizes) -> Parsed<'_, CacheEntry<'_>> {
     let (i, address) = field("entry address", defined(sizes))(i)?;
     let (i, len) = field("entry length", length(sizes))(i)?;
     let (i, _) = field("parents", count(defined(sizes), usize::from(parents))).parse(i)?;
-    let Ok(len) = usize::try_from(len) else { return fail(i, FaultKind::Overflow) };
+    // What does not fit into memory is not in the image either.
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
     let (i, bytes) = field("entry image", take(len)).parse(i)?;
     Ok((i, CacheEntry { kind, address, bytes }))
 }

@@ -106,6 +106,8 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_is_an_error() {
+        // Half the address space: a machine of 32 bits may have it.
+        #[cfg(target_pointer_width = "64")]
         assert!(matches!(zeroed::<u64>(usize::MAX / 16), Err(Error::Io { .. })));
         assert!(matches!(zeroed::<u64>(usize::MAX), Err(Error::Io { .. })));
     }

@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 /// is cut shorter, reading past its new end ends the process with `SIGBUS`. Map files that nobody truncates; use
 /// [`FileStorage`](super::FileStorage) for the others.
 ///
+/// A file that the address space has no room for, as files of gigabytes are to a 32-bit program, is not mapped but read;
+/// [`as_slice`](ReadAt::as_slice) then has nothing to show.
+///
 /// What is copied out of the file by long reads comes through the system's calls, not through the map: pages of the map
 /// that were touched count as memory of the process, and making them accessible costs as much as a copy.
 ///
@@ -27,7 +30,9 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct Mapped {
-    map: memmap2::Mmap,
+    /// `None` if there is no room for it.
+    map: Option<memmap2::Mmap>,
+    len: u64,
     file: File,
 }
 
@@ -47,7 +52,7 @@ impl Mapped {
         let path = path.as_ref();
         let open = || {
             let file = File::open(path).map_err(|e| Error::io("open", e))?;
-            Ok(Self { map: map(&file)?, file })
+            Self::whole(file)
         };
         open().map_err(|e: Error| e.in_file(path, None))
     }
@@ -69,8 +74,29 @@ impl Mapped {
     /// # Errors
     /// `Io`.
     pub fn of(file: &File) -> Result<Self> {
-        let map = map(file)?;
-        Ok(Self { map, file: file.try_clone().map_err(|e| Error::io("open", e))? })
+        Self::whole(file.try_clone().map_err(|e| Error::io("open", e))?)
+    }
+
+    fn whole(file: File) -> Result<Self> {
+        let len = file.metadata().map_err(|e| Error::io("open", e))?.len();
+        Self::up_to(file, len, isize::MAX.unsigned_abs() as u64)
+    }
+
+    /// Maps a file unless it is longer than `room`.
+    pub(super) fn up_to(file: File, len: u64, room: u64) -> Result<Self> {
+        let map = match (len <= room).then(|| map(&file)) {
+            None => None,
+            // Other maps have taken the room.
+            Some(Err(_)) if len > room / 8 => None,
+            Some(made) => Some(made?),
+        };
+        let len = map.as_ref().map_or(len, |map| map.len() as u64);
+        Ok(Self { map, len, file })
+    }
+
+    /// The mapped bytes of a range, if the file is mapped.
+    fn range(&self, offset: u64, len: usize) -> Option<Result<&[u8]>> {
+        self.map.as_deref().map(|map| memory::slice(map, offset, len))
     }
 }
 
@@ -85,31 +111,42 @@ fn map(file: &File) -> Result<memmap2::Mmap> {
 
 impl ReadAt for Mapped {
     fn len(&self) -> u64 {
-        self.map.len() as u64
+        self.len
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
-        memory::slice(&self.map, offset, len).map(Cow::Borrowed)
+        match self.range(offset, len) {
+            Some(bytes) => bytes.map(Cow::Borrowed),
+            None => {
+                let mut buffer = Vec::new();
+                super::fill_buffer(self, offset, len, &mut buffer)?;
+                Ok(Cow::Owned(buffer))
+            }
+        }
     }
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        if out.len() < COPIED {
-            out.copy_from_slice(memory::slice(&self.map, offset, out.len())?);
+        if out.len() < COPIED
+            && let Some(bytes) = self.range(offset, out.len())
+        {
+            out.copy_from_slice(bytes?);
             return Ok(());
         }
-        check_range(self.len(), offset, out.len() as u64)?;
+        check_range(self.len, offset, out.len() as u64)?;
         positioned::read_exact(&self.file, out, offset).map_err(|e| Error::io("read", e))
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        if len < COPIED {
-            return memory::slice(&self.map, offset, len);
+        if len < COPIED
+            && let Some(bytes) = self.range(offset, len)
+        {
+            return bytes;
         }
         super::fill_buffer(self, offset, len, buffer)
     }
 
     fn as_slice(&self) -> Option<&[u8]> {
-        Some(&self.map)
+        self.map.as_deref()
     }
 }
 

@@ -264,6 +264,9 @@ mod tests {
         behaves(&&bytes[..], &bytes);
         behaves(&FileStorage::open(&path).unwrap(), &bytes);
         behaves(&Mapped::open(&path).unwrap(), &bytes);
+        let unmapped = Mapped::up_to(std::fs::File::open(&path).unwrap(), 23, 22).unwrap();
+        assert!(unmapped.as_slice().is_none());
+        behaves(&unmapped, &bytes);
         behaves(&Window::new(&bytes, 3, 9).unwrap(), &bytes[3..12]);
         behaves(&Window::new(Mapped::open(&path).unwrap(), 23, 0).unwrap(), &[]);
         assert!(Window::new(&bytes, 3, 21).is_err());
