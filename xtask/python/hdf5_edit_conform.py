@@ -223,7 +223,7 @@ def locking(program, path):
     create(path, "latest", {})
     with h5py.File(path):
         done = subprocess.run([program, "edit", path], capture_output=True, text=True)
-        assert done.returncode != 0 and "locked" in done.stderr, done.stderr
+        assert done.returncode != 0 and "has it locked" in done.stderr, done.stderr
         unlocked = subprocess.run(
             [program, "edit", path], capture_output=True, text=True, env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"}
         )

@@ -1,11 +1,12 @@
-//! Damages fixtures at random and has the program read them: it may refuse, but not crash, hang or take memory without
-//! end.
+//! Damages fixtures at random and has the program read, convert, repack, compare and edit them: it may refuse, but not crash, hang
+//! or take memory without end, and a file that it refuses to edit is as it was.
 //!
 //! The damage follows from the seed and the number of the mutant alone, so a mutant that is reported can be made again.
 //! Mutants that did harm stay in `target/mutants/FORMAT`.
 
 mod damage;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -169,27 +170,51 @@ enum End {
     Harm(String),
 }
 
-/// Has the program read one file.
+/// Has the program do something with one file.
 fn read(program: &Path, file: &Path, number: u64) -> Result<End> {
-    let command = if number.is_multiple_of(2) { "manifest" } else { "verify" };
-    let mut child = limited(program)
-        .arg(command)
-        .arg(file)
+    let before = fs::read(file).about(file)?;
+    let new = file.with_extension("new");
+    let (command, arguments) = command(number, file, &new);
+    let end = run(limited(program).args(&arguments), command)?;
+    // What it has written, and whatever it left.
+    let _ = if new.is_dir() { fs::remove_dir_all(&new) } else { fs::remove_file(&new) };
+    if end == End::Refused && fs::read(file).about(file)? != before {
+        return Ok(End::Harm(format!("`{command}` was refused, and changed the file")));
+    }
+    Ok(end)
+}
+
+/// What the program is to do with a mutant: the commands take turns.
+fn command(number: u64, file: &Path, new: &Path) -> (&'static str, Vec<OsString>) {
+    let word = |word: &str| OsString::from(word);
+    let (file, new) = (OsString::from(file), OsString::from(new));
+    match number % 8 {
+        0 | 4 => ("manifest", vec![word("manifest"), file]),
+        1 | 5 => ("verify", vec![word("verify"), file]),
+        2 => ("convert", vec![word("convert"), file, new, word("--to"), word("hdf5"), word("--lossy")]),
+        3 => ("repack", vec![word("repack"), file, new, word("--lossy")]),
+        6 => ("diff", vec![word("diff"), word("--storage"), file.clone(), file]),
+        _ => ("edit", vec![word("edit"), file, word("set"), word("/"), word("added"), word("1")]),
+    }
+}
+
+fn run(program: &mut Command, command: &str) -> Result<End> {
+    let mut child = program
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .about(program)?;
+        .about(Path::new(command))?;
     let begin = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        if let Some(status) = child.try_wait().about(program)? {
+        if let Some(status) = child.try_wait().about(Path::new(command))? {
             return Ok(end(status, command));
         }
         if begin.elapsed() > PATIENCE {
             // It may have ended meanwhile, which does not change that it was late.
             let _ = child.kill();
-            child.wait().about(program)?;
+            child.wait().about(Path::new(command))?;
             return Ok(End::Harm(format!("`{command}` took longer than {PATIENCE:?}")));
         }
         thread::sleep(pause);

@@ -24,7 +24,7 @@ const COUNT: u64 = 20_000;
 const SECONDS: u64 = 300;
 
 /// Parts of the names of the tests that print such lines. (Others of such names do no harm.)
-const TESTS: &[&str] = &["cut", "disk", "device", "kill"];
+const TESTS: &[&str] = &["cut", "disk", "device", "kill", "writer"];
 
 const HEAD: &str = "\
 <!-- Written by `cargo xtask reliability`. -->
@@ -51,6 +51,8 @@ and this table would not have been written. A dot means that this way is not tri
 | SIGKILL | a process that writes is killed at a random moment; nothing that it reported as committed may be missing |
 | full disk | the device has no room for the next bytes (ENOSPC) |
 | failing disk | from some operation on the device refuses all, syncs included |
+| second writer | two and four processes change one file at the same moments, 1,000 times each; every change that was reported as kept is there, and all others were refused |
+| truncation while reading | another program cuts a file short, or writes something else over it, while `manifest`, `verify`, `cat`, `diff` or `repack` read it; the answer is an error, or that of the file that was read before, and never a signal |
 
 What exactly is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
 [RawArray](formats/rawarray.md).

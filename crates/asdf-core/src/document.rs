@@ -5,6 +5,7 @@ mod blocks;
 
 use std::path::Path;
 
+use sciformats_core::commit::Session;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::Replacement;
 use sciformats_core::{Result, WriteAt};
@@ -17,6 +18,7 @@ use crate::options::{OpenOptions, WriteOptions};
 use crate::provenance::Software;
 use crate::reader::Asdf;
 use crate::spec::header_line::{Header, Version};
+use crate::update::Read;
 use crate::write;
 use crate::yaml::{ASDF_PREFIX, NodeId, Tree};
 
@@ -40,6 +42,8 @@ pub struct Document {
     pub(crate) tree: Tree,
     pub(crate) blocks: Vec<BlockData>,
     pub(crate) origin: Option<Asdf>,
+    /// The file as it was read, if it has a path.
+    pub(crate) read: Option<Read>,
     /// Whether the last block is written as one that extends to the end of the file.
     pub(crate) streamed: bool,
     options: WriteOptions,
@@ -98,6 +102,7 @@ impl Document {
             tree,
             blocks: Vec::new(),
             origin: None,
+            read: None,
             streamed: false,
             options,
         }
@@ -121,7 +126,7 @@ impl Document {
     /// # Errors
     /// As [`Asdf::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Self::from_file(Asdf::open(path)?))
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// As [`open`](Self::open), with options.
@@ -138,7 +143,11 @@ impl Document {
     /// # Errors
     /// As [`Asdf::open`].
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        Ok(Self::from_file(Asdf::open_with(path, options)?))
+        let path = path.as_ref();
+        let (mut document, seen) =
+            Session::while_reading(path, || Asdf::open_with(path, options).map(Self::from_file))?;
+        document.read = document.read.and_then(|read| read.with_seen(seen));
+        Ok(document)
     }
 
     /// A document of an open file.
@@ -157,7 +166,9 @@ impl Document {
     /// ```
     pub fn from_file(file: Asdf) -> Self {
         let streamed = file.layout.blocks.last().is_some_and(|block| block.header.is_streamed());
+        let read = Read::of(&file).ok().flatten();
         Self {
+            read,
             header: file.layout.header.clone(),
             tree: file.tree.clone(),
             blocks: (0..file.layout.blocks.len()).map(BlockData::Stored).collect(),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sciformats_core::commit::Session;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
 use sciformats_core::{Error, ReadAt, Result, WriteAt, slab};
@@ -10,7 +11,6 @@ use crate::document::Document;
 use crate::element::Element;
 use crate::model::datatype::{Datatype, ScalarType};
 use crate::reader::Asdf;
-use crate::update;
 
 /// Writes rows to a streamed block.
 ///
@@ -34,7 +34,7 @@ use crate::update;
 /// ```
 #[derive(Debug)]
 pub struct StreamWriter {
-    storage: FileStorage,
+    session: Session<FileStorage>,
     end: u64,
     datatype: Datatype,
     byteorder: ByteOrder,
@@ -73,11 +73,10 @@ impl StreamWriter {
         document.tree_mut().put(node, array)?;
         let mut replacement = Replacement::create(path)?;
         document.write_to(&mut replacement)?;
-        replacement.finish(Durability::Process)?;
-        let storage = FileStorage::edit(path)?;
-        storage.try_lock()?;
+        let storage = replacement.finish_open(Durability::Process)?;
         let (datatype, byteorder) = (datatype.clone(), ByteOrder::NATIVE);
-        Ok(Self { end: storage.len(), storage, datatype, byteorder, row_bytes, rows: 0 })
+        let end = storage.len();
+        Ok(Self { session: Session::over(storage), end, datatype, byteorder, row_bytes, rows: 0 })
     }
 
     /// Opens a file with a streamed block to append rows to it.
@@ -99,12 +98,11 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the file has no array of rows (`*`) in a streamed block, or another writer holds it; as
+    /// `Usage` if the file has no array of rows (`*`) in a streamed block; `Conflict` if another writer holds it; as
     /// [`Asdf::open`].
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
-        let mut storage = FileStorage::edit(path.as_ref())?;
-        storage.try_lock()?;
-        update::recover(&mut storage)?;
+        let mut session = Session::open(path.as_ref())?;
+        session.recover()?;
         let file = Asdf::open(path)?;
         let none = || Error::usage("file", "has no array of rows in a streamed block");
         let last = file.layout().blocks.last().filter(|block| block.header.is_streamed()).ok_or_else(none)?;
@@ -121,7 +119,7 @@ impl StreamWriter {
         let (rows, row) = shape.split_first().ok_or_else(none)?;
         let row_bytes = row_bytes(&datatype, row)?;
         let end = last.data_offset().saturating_add(rows.saturating_mul(row_bytes));
-        Ok(Self { storage, end, datatype, byteorder, row_bytes, rows: *rows })
+        Ok(Self { session, end, datatype, byteorder, row_bytes, rows: *rows })
     }
 
     /// Appends rows: elements in C order, of the type that the rows have.
@@ -139,7 +137,8 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if they are of another type, or not whole rows; `Io`.
+    /// `Usage` if they are of another type, or not whole rows; `Conflict` if another program has changed the file; `Io`. The
+    /// file then ends where it did.
     pub fn append<T: Element>(&mut self, elements: &[T]) -> Result<()> {
         if self.datatype != Datatype::Scalar(T::TYPE) {
             let name = self.datatype.scalar().map_or("structured", ScalarType::name);
@@ -176,7 +175,10 @@ impl StreamWriter {
                 format!("have {size} bytes, which are not whole rows of {}", self.row_bytes),
             ));
         }
-        self.storage.write_at(self.end, bytes)?;
+        self.session.verify()?;
+        self.session.write_fresh(self.end, bytes)?;
+        // The file ends with its rows: they are part of it.
+        self.session.accept();
         self.end = self.end.saturating_add(size);
         self.rows = self.rows.saturating_add(size.checked_div(self.row_bytes).unwrap_or(0));
         Ok(())
@@ -204,7 +206,7 @@ impl StreamWriter {
     /// # Errors
     /// `Io`.
     pub fn sync(&mut self) -> Result<()> {
-        self.storage.sync()
+        self.session.sync()
     }
 
     /// Ends the file after its last whole row, and syncs it.
@@ -223,9 +225,11 @@ impl StreamWriter {
     ///
     /// # Errors
     /// `Io`.
-    pub fn finish(mut self) -> Result<()> {
-        self.storage.set_size(self.end)?;
-        self.storage.sync()
+    pub fn finish(self) -> Result<()> {
+        self.session.verify()?;
+        let mut storage = self.session.into_storage();
+        storage.set_size(self.end)?;
+        storage.sync()
     }
 }
 

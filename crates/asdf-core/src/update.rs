@@ -7,11 +7,10 @@
 //! place at once.
 
 use std::borrow::Cow;
-use std::path::Path;
 
-use sciformats_core::commit::{self, SECTOR, Step, journal};
-use sciformats_core::storage::{FileStorage, Patch};
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::commit::{self, Decisive, Generation, SECTOR, Session, Step, Syncs, Write};
+use sciformats_core::storage::{FileStorage, Patch, Replacement, Seen};
+use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt};
 
 use crate::document::{BlockData, Document};
 use crate::reader::Asdf;
@@ -83,38 +82,61 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the document was not opened by a path, or another writer holds the file; as [`save`](Self::save). The
-    /// file then is the old one or the new one.
+    /// `Usage` if the document was not opened by a path; `Conflict` if another writer holds the file, or has changed it since
+    /// the document was opened; as [`save`](Self::save). The file is then as it was. Only if the device failed so that not even
+    /// that could be done, it is the old one or the new one.
     pub fn update(&mut self) -> Result<Update> {
         let origin = self.origin.as_ref();
         let path = origin
             .and_then(Asdf::path)
             .ok_or_else(|| Error::usage("document", "was not opened from a file"))?;
         let path = path.to_owned();
-        let storage = locked(&path, origin.map_or(0, |origin| origin.layout.len))?;
+        let read = self.read.as_ref();
+        // A writer had the file while it was read: that may have been a state in between.
+        let read = read.ok_or_else(|| Error::conflict(Clash::Held).in_file(&path, None))?;
+        let mut session = Session::open_seen(&path, &read.seen)?;
+        session.recover()?;
+        let (known, found) = (read.len, session.storage().len());
+        if known != found {
+            return Err(Error::conflict(Clash::Resized { known, found }).in_file(&path, None));
+        }
+        session.expect(&read.generation);
+        session.verify()?;
         let done = match self.plan()? {
             Some(plan)
                 if plan.patches.is_empty() && plan.fresh.is_empty() && plan.new_len == plan.old_len =>
             {
                 Update::Unchanged
             }
-            Some(plan) => in_place(storage, plan)?,
+            Some(plan) => {
+                let bytes = plan.bytes();
+                session.commit(plan.into_commit(), Syncs::Durable)?;
+                Update::InPlace { bytes }
+            }
             None => {
                 // Room for the next change of the tree: it has grown once.
                 let padding = self.options().tree_padding;
                 let room = write::head(self)?.len().div_ceil(10).next_multiple_of(4096) as u64;
                 self.options_mut().tree_padding = Some(padding.unwrap_or(0).max(room));
-                let saved = self.save(&path);
+                let saved = self.rewrite(&mut session);
                 self.options_mut().tree_padding = padding;
                 saved?;
                 Update::Rewritten
             }
         };
+        // The lock is held until the file has been read again: nobody comes in between.
         let options = *self.options();
         let open = self.origin.as_ref().map(|origin| origin.options.clone()).unwrap_or_default();
-        *self = Self::open_with(&path, &open)?;
+        *self = Self::from_file(Asdf::open_with(&path, &open)?);
         *self.options_mut() = options;
+        drop(session);
         Ok(done)
+    }
+
+    fn rewrite(&self, session: &mut Session<FileStorage>) -> Result<()> {
+        let mut new = Replacement::of_held(session.storage().path())?;
+        self.write_to(&mut new)?;
+        session.replace(new, self.options().durability)
     }
 
     /// The steps of [`update`](Self::update) in place, for the file as it is; `None` if the file must be written anew.
@@ -123,7 +145,9 @@ impl Document {
     /// As [`update`](Self::update).
     #[doc(hidden)]
     pub fn update_steps(&self) -> Result<Option<Vec<Step<'static>>>> {
-        self.plan()?.map(steps).transpose()
+        let Some(plan) = self.plan()? else { return Ok(None) };
+        let stored = plan.old_len;
+        Ok(Some(plan.into_commit().steps(stored)?.into_list()))
     }
 
     fn plan(&self) -> Result<Option<Plan>> {
@@ -193,43 +217,57 @@ impl Plan {
     }
 }
 
-fn steps(mut plan: Plan) -> Result<Vec<Step<'static>>> {
-    // A device writes a sector whole or not at all: what lies in one needs no journal.
-    if let [patch] = plan.patches.as_slice()
-        && plan.fresh.is_empty()
-        && plan.new_len == plan.old_len
-        && patch.offset / SECTOR
-            == patch.offset.saturating_add(patch.bytes.len() as u64).saturating_sub(1) / SECTOR
-        && let Some(Patch { offset, bytes }) = plan.patches.pop()
-    {
-        return Ok(vec![Step::write(offset, bytes), Step::Sync]);
+impl Plan {
+    fn bytes(&self) -> u64 {
+        let patched = self.patches.iter().map(|patch| patch.bytes.len());
+        patched.chain(self.fresh.iter().map(|(_, bytes)| bytes.len())).sum::<usize>() as u64
     }
-    let fresh = plan.fresh.into_iter().map(|(offset, bytes)| Step::write(offset, bytes)).collect();
-    journal::plan(plan.old_len, plan.new_len, fresh, &plan.patches)
-}
 
-/// The file, locked, in plain form, and as it was when it was opened.
-fn locked(path: &Path, len: u64) -> Result<FileStorage> {
-    let mut storage = FileStorage::edit(path)?;
-    storage.try_lock()?;
-    recover(&mut storage)?;
-    if storage.refresh()? != len {
-        return Err(Error::usage("file", format!("{} has been changed since it was opened", path.display())));
+    fn into_commit(self) -> commit::Plan<'static> {
+        let Self { old_len, new_len, mut patches, fresh } = self;
+        let sector = |at: u64| at.checked_div(SECTOR);
+        let is_one = matches!(patches.as_slice(), [patch] if fresh.is_empty()
+            && new_len == old_len
+            && sector(patch.offset)
+                == sector(patch.offset.saturating_add(patch.bytes.len() as u64).saturating_sub(1)));
+        // A device writes a sector whole or not at all: what lies in one needs no journal.
+        let decisive = match patches.pop_if(|_| is_one) {
+            Some(Patch { offset, bytes }) => Decisive::OneSector(Write::new(offset, bytes)),
+            None => Decisive::Journal(patches),
+        };
+        let fresh = fresh.into_iter().map(|(offset, bytes)| Write::new(offset, bytes)).collect();
+        commit::Plan { fresh, decisive, old_len, new_len }
     }
-    Ok(storage)
 }
 
-fn in_place(mut storage: FileStorage, plan: Plan) -> Result<Update> {
-    let patched = plan.patches.iter().map(|patch| patch.bytes.len());
-    let bytes = patched.chain(plan.fresh.iter().map(|(_, bytes)| bytes.len())).sum::<usize>() as u64;
-    commit::apply(&steps(plan)?, &mut storage)?;
-    Ok(Update::InPlace { bytes })
+/// A file as it was read: what an update builds upon.
+pub(crate) struct Read {
+    seen: Seen,
+    len: u64,
+    /// The tree, the headers of the blocks, and what follows the blocks.
+    generation: Generation,
 }
 
-/// Finishes or takes back a change that was cut short.
-pub(crate) fn recover(storage: &mut FileStorage) -> Result<()> {
-    let steps = journal::recover(storage)?;
-    commit::apply(&steps, storage)
+impl Read {
+    /// The same, of the file that was seen, if it was.
+    pub(crate) fn with_seen(self, seen: Option<Seen>) -> Option<Self> {
+        Some(Self { seen: seen?, ..self })
+    }
+
+    /// Of a file that has a path.
+    pub(crate) fn of(file: &Asdf) -> Result<Option<Self>> {
+        let Some(path) = file.path() else { return Ok(None) };
+        let layout = &file.layout;
+        let head = layout.blocks.first().map_or(layout.content_end, |block| block.offset);
+        let headers = layout
+            .blocks
+            .iter()
+            .map(|block| (block.offset, block.data_offset().saturating_sub(block.offset)));
+        let tail = (layout.content_end, layout.len.saturating_sub(layout.content_end));
+        let ranges = std::iter::once((0, head)).chain(headers).chain([tail]);
+        let generation = Generation::of(&*file.storage, ranges)?;
+        Ok(Some(Self { seen: Seen::of(path)?, len: layout.len, generation }))
+    }
 }
 
 /// A part of a file that is collected in memory, addressed as in the file.

@@ -165,6 +165,36 @@ fn inline_texts_booleans_masks_and_structures() {
     }
 }
 
+/// As Python's asdf writes them: what comes after an empty dimension stands in the shape only.
+#[test]
+fn inline_arrays_without_elements() {
+    for (data, shape, fits) in [
+        ("[]", "[0]", true),
+        ("[]", "[0, 2]", true),
+        ("[]", "[0, 0]", true),
+        ("[[], []]", "[2, 0]", true),
+        ("[[], []]", "[2, 0, 3]", true),
+        ("[[]]", "[1, 0, 0]", true),
+        ("[[[], []]]", "[1, 2, 0, 5]", true),
+        ("[]", "[2, 0]", false),
+        ("[[]]", "[2, 0]", false),
+        ("[1]", "[1, 0]", false),
+        ("[[], []]", "[2]", false),
+    ] {
+        for datatype in ["float64", "[{name: a, datatype: int32}]"] {
+            let head = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+            let array =
+                format!("x: !core/ndarray-1.1.0 {{data: {data}, datatype: {datatype}, shape: {shape}}}\n");
+            let file = Asdf::from_bytes(format!("{head}{array}...\n").into_bytes()).unwrap();
+            let found = file.array("x").map(|array| format!("{:?}", array.shape()));
+            match fits {
+                true => assert_eq!(found.unwrap(), shape, "{data}"),
+                false => assert!(found.is_err(), "{data} {shape}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn inline_types_are_inferred() {
     let text = |data: &str| {
@@ -218,11 +248,13 @@ fn streams_grow_and_drop_partial_rows() {
     other.set("note", &"x".repeat(900)).unwrap();
     let mut writer = StreamWriter::append_to(&path).unwrap();
     assert!(StreamWriter::append_to(&path).is_err(), "one writer at a time");
-    assert!(other.update().unwrap_err().to_string().contains("is locked by another writer"));
+    assert!(other.update().unwrap_err().to_string().contains("another program has it locked"));
     writer.append(&[4i32, 5, 6, 7, 8, 9]).unwrap();
     assert_eq!(writer.rows(), 3);
     writer.finish().unwrap();
-    assert!(other.update().unwrap_err().to_string().contains("has been changed since it was opened"));
+    assert!(
+        other.update().unwrap_err().to_string().contains("another program changed it since it was opened")
+    );
     let file = Asdf::open(&path).unwrap();
     assert_eq!(file.array("rows").unwrap().read::<i32>().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(file.array("fixed").unwrap().read::<u8>().unwrap(), [9]);
@@ -433,7 +465,7 @@ fn exploded_and_imploded() {
             .array("a")
             .unwrap_err()
             .to_string()
-            .contains("external does not allow to open the file \"main0000.asdf\"")
+            .contains("the file names another one, \"main0000.asdf\", which may not be opened")
     );
     let options = OpenOptions::default().with_external(External::SameFolder);
     let open = Asdf::open_with(&path, &options).unwrap();

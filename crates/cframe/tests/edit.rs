@@ -139,7 +139,7 @@ fn another_writer_is_kept_out() {
     let lock = std::fs::File::open(&path).unwrap();
     lock.lock().unwrap();
     schunk.append(&[2; 50]).unwrap();
-    assert!(schunk.commit().unwrap_err().to_string().contains("locked by another writer"));
+    assert!(schunk.commit().unwrap_err().to_string().contains("another program has it locked"));
     drop(lock);
     schunk.commit().unwrap();
 }

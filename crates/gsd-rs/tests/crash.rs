@@ -11,6 +11,7 @@
 mod common;
 
 use std::borrow::Cow;
+use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
 use common::{Recorder, check, examine, options, write_frame};
@@ -239,6 +240,58 @@ fn a_full_device_costs_nothing_that_was_committed_and_can_be_freed() {
     }
     println!("crash matrix: gsd: appended frames: {full} full disks");
     assert!(full > 50 && full < tried);
+}
+
+#[test]
+fn a_full_device_leaves_the_file_byte_for_byte() {
+    let initial = with_frames(Version::new(2, 1), 25);
+    let mut refused = 0;
+    for room in 0..1500 {
+        for buffer in [16, 1 << 20] {
+            let (kept, device) =
+                Kept::new(FullDisk { bytes: initial.clone(), capacity: initial.len() + room });
+            let mut writer = Writer::append_in(kept).unwrap();
+            writer.set_buffer(buffer);
+            let written = (0..8).try_for_each(|_| write_frame(&mut writer)).and_then(|()| writer.flush());
+            drop(writer);
+            if written.is_err() {
+                refused += 1;
+                let left = &device.lock().unwrap().bytes;
+                assert!(*left == initial || check(&reader(left)) > 25, "{room} bytes of room");
+                assert!(room > 500 || *left == initial, "{room} bytes of room");
+            }
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}
+
+#[test]
+fn a_file_that_another_program_changed_is_left_to_it() {
+    type Change = fn(&mut std::fs::File);
+    let changes: [Change; 3] = [
+        |file| file.set_len(1 << 20).unwrap(),
+        |file| file.write_all_at(b"another", 200).unwrap(),
+        |file| file.write_all_at(&[1; 32], 256 + 32 * 128 - 32).unwrap(),
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.gsd");
+        // The last entry is the next one.
+        let mut writer = Writer::create(&path, &options()).unwrap();
+        (0..127u64).for_each(|i| writer.write(&format!("n{i}"), 1, &[i]).unwrap());
+        writer.end_frame().unwrap();
+        writer.finish().unwrap();
+        let mut writer = Writer::append_to(&path).unwrap();
+        writer.write("n0", 1, &[1u8]).unwrap();
+        writer.end_frame().unwrap();
+        let mut other = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        change(&mut other);
+        let there = std::fs::read(&path).unwrap();
+        let refused = writer.flush();
+        assert!(matches!(refused, Err(gsd_rs::Error::Conflict { .. })), "{at}: {refused:?}");
+        drop(writer);
+        assert_eq!(std::fs::read(&path).unwrap(), there, "{at}");
+    }
 }
 
 #[test]

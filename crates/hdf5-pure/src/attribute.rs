@@ -7,8 +7,10 @@ use crate::element::{Element, Values};
 use crate::file::File;
 use crate::model::attributes::{Content, Found};
 use crate::model::read::again;
+use crate::spec::Address;
 use crate::spec::Name;
 use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::CharacterSet;
 use crate::spec::message::datatype::Datatype;
 
 /// An attribute of an object. It may be broken: then its name is all that is known, or not even that.
@@ -43,6 +45,34 @@ impl Attribute {
     /// Its name, unless that cannot be read.
     pub fn name(&self) -> Option<&Name> {
         self.name.as_ref()
+    }
+
+    /// The address of its datatype, if that is a committed one.
+    ///
+    /// ```
+    /// use hdf5_pure::{Committed, CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.root().attribute("mean", Committed { datatype: kelvin, value: 281.5 })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.root()?.attribute("mean")?.committed()?.is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`datatype`](Self::datatype).
+    pub fn committed(&self) -> Result<Option<Address>> {
+        self.content().map(|content| content.committed)
+    }
+
+    /// The character set of its name.
+    ///
+    /// # Errors
+    /// As [`datatype`](Self::datatype).
+    pub fn character_set(&self) -> Result<CharacterSet> {
+        let utf8 = self.content()?.utf8;
+        Ok(if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii })
     }
 
     /// When it was created among the object's attributes, where that is tracked.

@@ -64,7 +64,7 @@ pub use model::chunks::StoredChunk;
 pub use model::edit::space::Flush;
 pub use model::filters::{Filter, Registry};
 pub use model::links::BrokenLink;
-pub use model::open::OpenOptions;
+pub use model::open::{MissingSources, OpenOptions};
 pub use model::places::Place;
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Durability, FileStorage};
@@ -96,6 +96,7 @@ pub mod structure {
         crate::spec::lookup3::hash(bytes, 0)
     }
 
+    pub use crate::model::creation::{CreationOrder, CreationProperties, LinkProperties};
     pub use crate::spec::Sizes;
     pub use crate::spec::btree_v1::BtreeK;
     pub use crate::spec::free_space::Section;

@@ -222,7 +222,13 @@ fn ways_to_manage_free_space() -> Result {
     let wrong = |options: CreateOptions| Writer::in_memory(&options).is_err();
     let paged = |size| FileSpace::Paged { size, kept: false };
     assert!(wrong(CreateOptions::default().with_file_space(paged(100))));
-    assert!(wrong(CreateOptions::default().with_file_space(FileSpace::Kept).with_bound(Bound::V18)));
+    // As the library, which writes the newer superblock with old objects then.
+    for (bound, superblock) in [(Bound::Earliest, 2), (Bound::V18, 2), (Bound::V110, 3)] {
+        let options = CreateOptions::default().with_file_space(paged(4096)).with_bound(bound);
+        let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+        assert_eq!(file.superblock().version, superblock);
+        assert_eq!(file.file_space().and_then(|info| info.page_size), Some(4096));
+    }
     let user_block = vec![0; 512];
     assert!(wrong(CreateOptions::default().with_file_space(paged(4096)).with_user_block(user_block)));
     Ok(())

@@ -312,7 +312,7 @@ fn a_file_has_one_editor() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), self::file(Bound::V110, false)).unwrap();
     let first = Editor::open(file.path()).unwrap();
-    assert!(matches!(Editor::open(file.path()), Err(Error::Usage { .. })));
+    assert!(matches!(Editor::open(file.path()), Err(Error::Conflict { .. })));
     drop(first);
     Editor::open(file.path()).unwrap();
 }

@@ -421,7 +421,7 @@ fn elements_in_other_files_change_as_far_as_that_is_allowed() {
     file.finish().unwrap();
 
     let mut editor = Editor::open(&path).unwrap();
-    assert!(matches!(editor.open_dataset("d"), Err(Error::Usage { .. })), "no other file may be opened");
+    assert!(matches!(editor.open_dataset("d"), Err(Error::Forbidden { .. })), "no other file may be opened");
     drop(editor);
     let reading = OpenOptions::default().with_external(External::SameFolder);
     let read = || File::open_with(&path, &reading).unwrap().dataset("d").unwrap().read::<i32>().unwrap();

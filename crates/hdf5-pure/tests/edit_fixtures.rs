@@ -149,3 +149,52 @@ fn damaged_files_are_refused_or_edited() {
     }
     assert!(edited > 100 && refused > 5, "{edited} edited, {refused} refused");
 }
+
+type Edit = fn(&mut Editor, &str) -> Result<()>;
+
+/// An edit of each kind, of the object at a path.
+const EDITS: [(&str, Edit); 8] = [
+    ("attribute", |editor, path| editor.object(path)?.attribute("new", 17u8).map(drop)),
+    ("comment", |editor, path| editor.object(path)?.comment("new").map(drop)),
+    ("removed attribute", |editor, path| editor.object(path)?.remove_attribute("touched").map(drop)),
+    ("group", |editor, path| editor.group(&format!("{path}/new")).map(drop)),
+    ("dataset", |editor, path| {
+        editor.dataset(&format!("{path}/new")).chunks([2]).write(&[1.5, 2.5, 3.5]).map(drop)
+    }),
+    ("elements", |editor, path| editor.open_dataset(path)?.append(&[7u8; 4]).map(drop)),
+    ("unlinked", |editor, path| editor.unlink(path)),
+    ("moved", |editor, path| editor.move_link(path, "/new/place")),
+];
+
+/// What is refused leaves the file byte for byte as it was, whenever the error comes.
+#[test]
+fn a_refused_edit_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.h5");
+    let (mut done, mut refused) = (0, 0);
+    for fixture in fixtures("hostile").iter().chain(&fixtures(".")) {
+        let before = std::fs::read(fixture).unwrap();
+        let objects = File::from_storage(before.clone(), &exercise::options())
+            .map_or_else(|_| Vec::new(), |file| paths(&file).0);
+        let objects: Vec<String> = objects.into_iter().take(4).chain(["/".to_owned()]).collect();
+        for object in &objects {
+            for (name, edit) in EDITS {
+                std::fs::write(&path, &before).unwrap();
+                let options = EditOptions::default().with_reading(exercise::options());
+                let edited = Editor::open_with(&path, &options).and_then(|mut editor| {
+                    edit(&mut editor, object)?;
+                    editor.close()
+                });
+                match edited {
+                    Ok(()) => done += 1,
+                    Err(error) => {
+                        refused += 1;
+                        let after = std::fs::read(&path).unwrap();
+                        assert!(after == before, "{}: {name} of {object}: {error}", fixture.display());
+                    }
+                }
+            }
+        }
+    }
+    assert!(done > 500 && refused > 300, "{done} done, {refused} refused");
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sciformats_core::commit::{Step, apply, journal};
+use sciformats_core::commit::{Session, Syncs};
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt};
 
@@ -38,11 +38,11 @@ use crate::writer::{little, typed};
 /// ```
 #[derive(Debug)]
 pub struct Editor<S = FileStorage> {
-    storage: S,
+    session: Session<S>,
     layout: Layout,
     durability: Durability,
-    /// Length of the file after an edit that failed and could not be taken back yet.
-    interrupted: Option<u64>,
+    /// The device failed: the layout has to be read again.
+    stale: bool,
 }
 
 impl Editor {
@@ -61,13 +61,9 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); `Usage` if another editor has it open.
+    /// As [`Reader::open`](crate::Reader::open); `Conflict` if another editor has it open.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let mut storage = FileStorage::edit(path)?;
-        storage.try_lock()?;
-        // Its length may have changed before the lock was taken.
-        storage.refresh()?;
-        Self::in_storage(storage)
+        Self::over(Session::open(path)?)
     }
 }
 
@@ -86,9 +82,13 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     ///
     /// # Errors
     /// As [`Reader::open`](crate::Reader::open).
-    pub fn in_storage(mut storage: S) -> Result<Self> {
-        let layout = recover(&mut storage)?;
-        Ok(Self { storage, layout, durability: Durability::default(), interrupted: None })
+    pub fn in_storage(storage: S) -> Result<Self> {
+        Self::over(Session::over(storage))
+    }
+
+    fn over(mut session: Session<S>) -> Result<Self> {
+        let layout = read(&mut session)?;
+        Ok(Self { session, layout, durability: Durability::default(), stale: false })
     }
 
     /// The same editor with another durability of what it writes.
@@ -119,7 +119,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 
     /// The storage.
     pub fn into_storage(self) -> S {
-        self.storage
+        self.session.into_storage()
     }
 
     /// Appends rows along the slowest dimension, the last of [`dims`](Self::dims). The metadata stay behind the data.
@@ -227,7 +227,7 @@ impl<S: ReadAt + WriteAt> Editor<S> {
     fn append_elements(&mut self, rows: Elements<'_>) -> Result<()> {
         self.settle()?;
         let rows = rows.in_order(self.layout.order);
-        let edit = edit::append(&self.storage, &self.layout, rows)?;
+        let edit = edit::append(self.session.storage(), &self.layout, rows)?;
         self.commit(edit)
     }
 
@@ -243,36 +243,30 @@ impl<S: ReadAt + WriteAt> Editor<S> {
             return Err(Error::usage("elements", problem));
         }
         let bytes = elements.in_order(self.layout.order);
-        let edit = edit::overwrite(&self.storage, &self.layout, slab, &bytes)?;
+        let edit = edit::overwrite(self.session.storage(), &self.layout, slab, &bytes)?;
         self.commit(edit)
     }
 
     fn commit(&mut self, edit: Edit<'_>) -> Result<()> {
-        let Edit { mut steps, header, len } = edit;
-        let layout = Layout::new(header, len, true)?;
-        if self.durability == Durability::Process {
-            // The syncs before keep what was stored; the last one is for what is new.
-            steps.pop_if(|step| *step == Step::Sync);
-        }
-        if let Err(error) = apply(&steps, &mut self.storage) {
-            self.interrupted = Some(len);
-            // If this fails as well, the next call tries again, and until then readers see through the journal.
-            let _ = self.settle();
-            return Err(error);
-        }
+        let layout = Layout::new(edit.header, edit.plan.new_len, true)?;
+        // The syncs in between keep what was stored; the last one is for what is new.
+        let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::Ordered };
+        self.stale = true;
+        self.session.commit(edit.plan, syncs)?;
         self.layout = layout;
+        self.stale = watch(&mut self.session, &self.layout).is_err();
         Ok(())
     }
 
     /// Finishes or takes back an edit that failed.
     fn settle(&mut self) -> Result<()> {
-        let Some(new_len) = self.interrupted else { return Ok(()) };
-        if !journal::is_interrupted(&self.storage)? && self.storage.len() != new_len {
-            // Not even the journal could be written whole. What there is of it lies beyond the old end.
-            self.storage.set_size(self.layout.file_len)?;
+        if self.stale {
+            self.session.settle()?;
+            self.session.verify()?;
+            self.session.unwatch();
+            self.layout = read(&mut self.session)?;
+            self.stale = false;
         }
-        self.layout = recover(&mut self.storage)?;
-        self.interrupted = None;
         Ok(())
     }
 
@@ -286,12 +280,17 @@ impl<S: ReadAt + WriteAt> Editor<S> {
 }
 
 /// Finishes an interrupted edit, if there is one, and reads the layout.
-fn recover<S: ReadAt + WriteAt>(storage: &mut S) -> Result<Layout> {
-    let header = read_header(storage)?;
-    if !crate::model::layout::may_have_journal(&header, storage.len()) {
-        return Layout::new(header, storage.len(), false);
+fn read<S: ReadAt + WriteAt>(session: &mut Session<S>) -> Result<Layout> {
+    let header = read_header(session.storage())?;
+    if crate::model::layout::may_have_journal(&header, session.storage().len()) {
+        session.recover()?;
     }
-    let steps = journal::recover(storage)?;
-    apply(&steps, storage)?;
-    Layout::new(read_header(storage)?, storage.len(), false)
+    let layout = Layout::new(read_header(session.storage())?, session.storage().len(), false)?;
+    watch(session, &layout)?;
+    Ok(layout)
+}
+
+/// The header, and with it the length of the file, is what edits build upon.
+fn watch<S: ReadAt + WriteAt>(session: &mut Session<S>, layout: &Layout) -> Result<()> {
+    session.watch(0, layout.data)
 }

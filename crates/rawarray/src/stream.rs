@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sciformats_core::commit::{SECTOR, Step, apply};
+use sciformats_core::commit::{SECTOR, Session, Step, apply};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
@@ -75,9 +75,7 @@ impl StreamWriter<FileStorage> {
     /// As [`in_storage`](Self::in_storage); `Io` if the file exists.
     pub fn create<T: Element>(path: impl AsRef<Path>, row: &[u64], options: &WriteOptions) -> Result<Self> {
         check_options(T::TYPE, row, options)?;
-        let storage = FileStorage::create_new(path)?;
-        storage.try_lock()?;
-        Self::in_storage(storage, T::TYPE, row, options)
+        Self::in_storage(Session::create_new(path)?.into_storage(), T::TYPE, row, options)
     }
 
     /// Takes up an unfinished file after its last whole row; what was written of the next one is cut off.
@@ -103,11 +101,9 @@ impl StreamWriter<FileStorage> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the file is finished, or another writer has it open; `Malformed`, `Io`.
+    /// `Usage` if the file is finished; `Conflict` if another writer has it open; `Malformed`, `Io`.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
-        let storage = FileStorage::edit(path)?;
-        storage.try_lock()?;
-        Self::resume_in(storage)
+        Self::resume_in(Session::open(path)?.into_storage())
     }
 }
 
@@ -264,13 +260,15 @@ impl<W: WriteAt> StreamWriter<W> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the last row is not whole; `Io`. The file then stays unfinished.
+    /// `Usage` if the last row is not whole; `Conflict` if another program has changed the file; `Io`. The file then stays
+    /// unfinished.
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
         if !self.written.is_multiple_of(self.row) {
             let problem = format!("end {} bytes into a row of {}", self.written % self.row, self.row);
             return Err(Error::usage("elements", problem));
         }
+        self.storage.check_unchanged()?;
         let mut steps = seal(self.header.clone(), self.rows(), self.written);
         if self.durability == Durability::Process {
             steps.retain(|step| *step != Step::Sync);

@@ -313,7 +313,7 @@ fn streams_of_rows() {
     assert_eq!(error, "malformed header at offset 0x20: size is unfinished: its writer stopped early");
     let mut stream = StreamWriter::resume(&path).unwrap();
     let error = StreamWriter::resume(&path).unwrap_err().to_string();
-    assert!(error.contains("is locked by another writer"), "{error}");
+    assert!(error.contains("another program has it locked"), "{error}");
     assert_eq!(stream.rows(), 700);
     stream.write(&data[700_000..]).unwrap();
     stream.finish().unwrap();
@@ -410,7 +410,7 @@ fn one_editor_at_a_time() {
     let path = dir.path().join("array.ra");
     RawArray::from(values(3)).write(&path).unwrap();
     let editor = Editor::open(&path).unwrap();
-    assert!(Editor::open(&path).unwrap_err().to_string().contains("is locked by another writer"));
+    assert!(Editor::open(&path).unwrap_err().to_string().contains("another program has it locked"));
     drop(editor);
     let mut editor = Editor::open(&path).unwrap().with_durability(rawarray::Durability::Power);
     editor.append(&values(2)).unwrap();

@@ -1,8 +1,9 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use sciformats::External;
 
 /// Look into, check and compare scientific files: HDF5, ASDF, Blosc2, GSD and RawArray.
 #[derive(Debug, Parser)]
@@ -40,12 +41,45 @@ pub(crate) struct Global {
     /// Bytes of elements that a command may go through, if they are more than 1032 for each byte of the file [default: 4GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) limit_unfolded: Option<u64>,
+    /// Other files that may be opened where a file names them: `none`, those `beside` it or in folders there, or also those in a
+    /// folder PATH; may be repeated [default: beside]
+    #[arg(long, global = true, value_name = "none|beside|PATH", value_parser = parse_external)]
+    pub(crate) external: Vec<Place>,
     /// Show no progress and no remarks
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
+}
+
+/// Where other files may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Nowhere,
+    Beside,
+    In(PathBuf),
+}
+
+impl Global {
+    /// Which other files may be opened.
+    pub(crate) fn external(&self) -> Result<External, String> {
+        if self.external.contains(&Place::Nowhere)
+            && self.external.iter().any(|place| *place != Place::Nowhere)
+        {
+            return Err("--external none goes with no other --external".into());
+        }
+        let folders = self.external.iter().filter_map(|place| match place {
+            Place::In(folder) => Some(folder.clone()),
+            _ => None,
+        });
+        let folders: Vec<PathBuf> = folders.collect();
+        Ok(match self.external.first() {
+            Some(Place::Nowhere) => External::None,
+            _ if folders.is_empty() => External::SameFolder,
+            _ => External::SameFolderAnd(folders),
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -120,13 +154,16 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  sciformats implode run_exploded.asdf\n  \
                             sciformats implode parts/run.asdf run.asdf")]
     Implode(InOut),
-    /// Edit the tree of an ASDF file, which is then changed in place
-    #[command(
-        after_help = "Examples:\n  sciformats edit run.asdf\n  EDITOR='code --wait' sciformats edit run.asdf\n\n\
-                            The tree is checked before anything is written: its syntax, and that every array lies inside \
-                            its block."
-    )]
-    Edit(Edit),
+    /// Change a file in place: attributes, metalayers, links, or the tree of an ASDF file in an editor
+    #[command(after_help = "Examples:\n  sciformats edit run.h5 set /fields/u units 'm/s'\n  \
+                            sciformats edit run.h5 move /u /fields/u --dry-run\n  \
+                            sciformats edit u.b2nd set / units K\n  \
+                            sciformats edit run.asdf\n  EDITOR='code --wait' sciformats edit run.asdf\n\n\
+                            HDF5 and Blosc2 files take one change at a time: it is there as a whole, or the file is what it \
+                            was. Of Blosc2 files the metalayers can be set, unset and renamed.\n\n\
+                            Of an ASDF file, $VISUAL or $EDITOR shows the tree. It is checked before anything is written: its \
+                            syntax, that every array lies inside its block, and that no array is lost.")]
+    Edit(crate::commands::edit::args::Edit),
     /// Write the contents of a file in another format
     #[command(
         after_help = "Examples:\n  sciformats convert run.gsd run.h5 --check\n  sciformats convert a.npy a.b2nd --filter zstd\n  \
@@ -170,16 +207,13 @@ pub(crate) struct InOut {
     /// The file to write [default: beside the other, with a name that follows from its name]
     #[arg(value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// Take the place of files that are there
+    #[arg(long, short)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct View {
-    /// The file
-    pub(crate) file: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Edit {
     /// The file
     pub(crate) file: PathBuf,
 }
@@ -271,6 +305,9 @@ pub(crate) struct Diff {
     /// Compare only objects whose path matches; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
+    /// Compare also how objects are stored: chunks, filters, fill values, orders, who shares a type; not where
+    #[arg(long)]
+    pub(crate) storage: bool,
     /// Differing elements to show of each array
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) show: usize,
@@ -283,6 +320,15 @@ pub(crate) struct Inspect {
     /// Show only the structures that hold this byte; `0x` for hexadecimal
     #[arg(long, value_name = "OFFSET", value_parser = parse_offset)]
     pub(crate) at: Option<u64>,
+}
+
+fn parse_external(text: &str) -> Result<Place, String> {
+    match text {
+        "none" => Ok(Place::Nowhere),
+        "beside" => Ok(Place::Beside),
+        folder if Path::new(folder).exists() => Ok(Place::In(folder.into())),
+        _ => Err("expected none, beside, or a folder that is there".into()),
+    }
 }
 
 /// A number of bytes with a unit of 1024: `64`, `512K`, `2MiB`, `4g`.

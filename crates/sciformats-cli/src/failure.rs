@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sciformats::{Blame, Error, File};
@@ -38,10 +38,14 @@ pub(crate) enum Failure {
     Usage(String),
     /// The input cannot be read.
     Input(String),
+    /// What was asked for cannot be done with this content: the answer is no.
+    Refused(String),
     /// Some input could not be read, and that was reported already.
     Reported,
-    /// The output cannot be written.
+    /// What goes to stdout cannot be written.
     Output(io::Error),
+    /// A file cannot be written: which, and why.
+    Unwritten(PathBuf, String),
     /// The user stopped it.
     Interrupted,
 }
@@ -57,6 +61,20 @@ impl Failure {
             Error::Usage { .. } => Self::Usage(text),
             _ => Self::Input(text),
         }
+    }
+
+    /// A failure to write the file at `path`: the path of the caller's, whatever the name of a temporary one.
+    pub(crate) fn unwritten(path: &Path, error: &Error) -> Self {
+        match error {
+            Error::Io { source, .. } => Self::Unwritten(path.into(), source.to_string()),
+            Error::Conflict { .. } => Self::Unwritten(path.into(), error.to_string()),
+            _ => Self::of(path, error),
+        }
+    }
+
+    /// A failure that comes from what the file holds, however the command is spelled.
+    pub(crate) fn refused(path: &Path, error: &Error) -> Self {
+        Self::Refused(explain(path, error))
     }
 
     /// As [`of`](Self::of), of an object in a file that is open: another one may have been meant.
@@ -81,11 +99,11 @@ impl Failure {
             complain(&self.to_string());
         }
         ExitCode::from(match self {
+            Self::Refused(_) => 1,
             Self::Usage(_) => 2,
             Self::Input(_) | Self::Reported => 3,
-            Self::Output(_) => 4,
-            // What shells report of a program that Ctrl-C ended.
-            Self::Interrupted => 130,
+            Self::Output(_) | Self::Unwritten(..) => 4,
+            Self::Interrupted => crate::interrupt::STATUS,
         })
     }
 }
@@ -93,9 +111,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(text) | Self::Input(text) => f.write_str(text),
+            Self::Usage(text) | Self::Input(text) | Self::Refused(text) => f.write_str(text),
             Self::Reported => Ok(()),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
+            Self::Unwritten(path, error) => write!(f, "{}: cannot be written: {error}", path.display()),
             Self::Interrupted => f.write_str("interrupted; nothing was written"),
         }
     }
@@ -105,6 +124,15 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
+}
+
+/// Refuses to overwrite a file unless that is wanted.
+pub(crate) fn free(output: &Path, force: bool) -> Outcome<()> {
+    if !force && output.symlink_metadata().is_ok() {
+        let text = format!("{}: is there already (--force takes its place)", output.display());
+        return Err(Failure::Usage(text));
+    }
+    Ok(())
 }
 
 /// Writes one line to stderr.
@@ -128,13 +156,21 @@ pub(crate) fn explain(path: &Path, error: &Error) -> String {
     }
 }
 
-fn advice(path: &Path, error: &Error) -> Option<String> {
+/// What helps.
+pub(crate) fn advice(path: &Path, error: &Error) -> Option<String> {
     match (error, error.blame()) {
         (Error::LimitExceeded { what: "bytes to go through", .. }, _) => {
             Some("raise it with --limit-unfolded if you trust the file".into())
         }
         (Error::LimitExceeded { what, .. }, _) if what.starts_with("bytes") => {
             Some("raise it with --limit-memory if you trust the file".into())
+        }
+        (Error::Forbidden { path: Some(found), .. }, _) => {
+            let folder = found.parent().unwrap_or(found);
+            Some(format!("`--external {}` allows it", folder.display()))
+        }
+        (Error::Forbidden { path: None, .. }, _) => {
+            Some("`--external` says which files may be opened".into())
         }
         (Error::NotFound { what: "object", .. }, _) => {
             Some(format!("`sciformats ls -r {}` lists what there is", path.display()))

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod figure;
 mod gather;
+mod interrupt;
 mod look;
 mod session;
 

@@ -4,10 +4,11 @@ use std::io::{self, BufWriter, Stdout, StdoutLock, Write};
 use std::path::Path;
 
 use anstream::adapter::StripBytes;
+use sciformats::options::Missing;
 use sciformats::{File, Limits, OpenOptions, Result};
 
 use crate::args::{Color, Global};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, complain};
 use crate::look::{self, Progress};
 
 /// Bytes that are written at once.
@@ -32,7 +33,10 @@ impl Session {
         if let Some(memory) = global.limit_memory {
             limits = limits.with_memory(memory);
         }
-        let mut options = OpenOptions::default().with_limits(limits).with_threads(global.threads);
+        // Other programs may cut a file short while it is read: of a map that would be the end of this one.
+        let mut options =
+            OpenOptions::default().with_limits(limits).with_threads(global.threads).with_mapped(false);
+        options = options.with_external(global.external().map_err(Failure::Usage)?);
         if let Some(unfolded) = global.limit_unfolded {
             options = options.with_unfolded(unfolded);
         }
@@ -44,9 +48,27 @@ impl Session {
         &self.options
     }
 
-    /// Opens a file.
+    /// Opens a file to be looked at: elements that other files should have, and have not, are shown as the format's library
+    /// shows them, and [`watched`](Self::watched) says so.
     pub(crate) fn try_open(&self, path: &Path) -> Result<File> {
-        sciformats::open_with(path, &self.options)
+        sciformats::open_with(path, &self.options.clone().with_missing(Missing::Filled))
+    }
+
+    /// As [`try_open`](Self::try_open), also a file that was cut short, to tell what is wrong with it.
+    pub(crate) fn try_open_cut(&self, path: &Path) -> Result<File> {
+        let options = self.options.clone().with_missing(Missing::Filled).with_cut(true);
+        sciformats::open_with(path, &options)
+    }
+
+    /// Opens a file whose elements are to be written: what is missing is an error.
+    pub(crate) fn open_whole(&self, path: &Path) -> Outcome<File> {
+        sciformats::open_with(path, &self.options).map_err(|error| Failure::of(path, &error))
+    }
+
+    /// As [`open_whole`](Self::open_whole), also a file that was cut short: what is lost of it is told.
+    pub(crate) fn open_cut(&self, path: &Path) -> Outcome<File> {
+        let options = self.options.clone().with_cut(true);
+        sciformats::open_with(path, &options).map_err(|error| Failure::of(path, &error))
     }
 
     /// Opens a file, or fails with what to tell the user.
@@ -69,9 +91,28 @@ impl Session {
         BufWriter::with_capacity(BUFFER, io::stdout().lock())
     }
 
-    /// Runs `work` and shows how far reading `files` has got, if it takes long and somebody watches.
+    /// Runs `work`, shows how far reading `files` has got, if it takes long and somebody watches, and tells what
+    /// was missing of other files.
     pub(crate) fn watched<T>(&self, what: &str, files: &[&File], work: impl FnOnce() -> T) -> T {
-        if self.quiet { work() } else { Progress::watch(what, files, work) }
+        self.watched_over(what, files, None, work)
+    }
+
+    /// As [`watched`](Self::watched), with the number of bytes that will be read.
+    pub(crate) fn watched_over<T>(
+        &self,
+        what: &str,
+        files: &[&File],
+        total: Option<u64>,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let done = if self.quiet { work() } else { Progress::watch(what, files, total, work) };
+        for file in files {
+            for error in file.source().take_missing() {
+                let path = file.path().map(|path| format!("{}: ", path.display())).unwrap_or_default();
+                complain(&format!("{path}{error}; what it lacks is shown as fill values or zeros"));
+            }
+        }
+        done
     }
 }
 

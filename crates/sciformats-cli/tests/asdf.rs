@@ -35,14 +35,40 @@ fn exploded_and_imploded_it_is_the_same() {
     assert_eq!(stdout(0, &here(&["implode", "a_exploded.asdf"])), "a_exploded_all.asdf: 1 block taken in\n");
     stdout(0, &here(&["diff", "a.asdf", "a_exploded.asdf"]));
     stdout(0, &here(&["diff", "a.asdf", "a_exploded_all.asdf"]));
+    // What is there stays there, the tree and its blocks, unless the user says otherwise.
+    let refused = |args: &[&str], named: &str| {
+        let listing = || {
+            let files = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path());
+            let mut files: Vec<_> = files.map(|path| (fs::read(&path).unwrap(), path)).collect();
+            files.sort_by(|a, b| a.1.cmp(&b.1));
+            files
+        };
+        let before = listing();
+        let output = here(args);
+        stdout(2, &output);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(&format!("{named}: is there already (--force")), "{text}");
+        assert!(listing() == before, "{args:?}");
+    };
+    refused(&["explode", "a.asdf"], "a_exploded.asdf");
+    refused(&["implode", "a_exploded.asdf"], "a_exploded_all.asdf");
+    refused(&["implode", "a_exploded.asdf", "a.asdf"], "a.asdf");
+    fs::remove_file(place.path().join("a_exploded.asdf")).unwrap();
+    refused(&["explode", "a.asdf"], "a_exploded0000.asdf");
+    stdout(0, &here(&["explode", "--force", "a.asdf"]));
+    stdout(0, &here(&["implode", "--force", "a_exploded.asdf"]));
     let json = stdout(0, &here(&["--json", "implode", "a_exploded.asdf", "b.asdf"]));
     assert_eq!(json, "{\"file\":\"b.asdf\",\"blocks\":1}\n");
     stdout(0, &here(&["verify", "b.asdf"]));
 
     fs::remove_file(place.path().join("a_exploded0000.asdf")).unwrap();
-    stdout(3, &here(&["implode", "a_exploded.asdf"]));
+    stdout(3, &here(&["implode", "a_exploded.asdf", "c.asdf"]));
+    assert!(!place.path().join("c.asdf").exists());
     stdout(3, &here(&["explode", "missing.asdf"]));
-    stdout(4, &here(&["explode", "a.asdf", "no/such/folder.asdf"]));
+    let output = here(&["explode", "a.asdf", "no/such/folder.asdf"]);
+    stdout(4, &output);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("no/such/folder.asdf: cannot be written: No such file"), "{text}");
 }
 
 #[cfg(unix)]
@@ -78,6 +104,22 @@ fn edited_in_place_if_it_is_right() {
         fs::remove_file(kept).unwrap();
         assert!(fs::read(&path).unwrap() == before, "{name}");
     }
+
+    // A tree without its arrays is not saved, unless the user says so.
+    let empty = editor(
+        "empty",
+        "printf '#ASDF 1.0.0\\n#ASDF_STANDARD 1.6.0\\n%%YAML 1.1\\n--- {a: 1}\\n...\\n' > \"$1\"",
+    );
+    let output = edit(&empty);
+    stdout(3, &output);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("no longer names 1 of 1 block") && text.contains("--drop-blocks"), "{text}");
+    let kept = text.split("the edited text is in ").nth(1).unwrap().trim().trim_end_matches(')').to_owned();
+    fs::remove_file(kept).unwrap();
+    assert!(fs::read(&path).unwrap() == before);
+    fs::write(place.path().join("b.asdf"), &before).unwrap();
+    stdout(0, &run(place.path(), &empty, &["edit", "b.asdf", "--drop-blocks"]));
+    assert!(stdout(0, &run(place.path(), "", &["attrs", "b.asdf", "/a"])).contains('1'));
 
     let add = editor("add", "sed -i.old 's/^\\.\\.\\.$/note: added\\n.../' \"$1\"");
     let text = stdout(0, &edit(&add));

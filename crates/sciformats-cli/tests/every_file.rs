@@ -98,7 +98,9 @@ fn arrays(file: &Path) {
             // The caller may want what there is none of, or what is not opened unless it is asked for.
             let refused = errors.contains("null") || errors.contains("not opened");
             assert!(args[0] == "plot" || output.status.code() != Some(2) || refused, "{what}");
-            assert!(!errors.contains("panicked") && errors.lines().count() <= 1, "{what}");
+            // Beside the one line of an error there may be remarks about other files that are missing.
+            let lines = errors.lines().filter(|line| !line.contains("is shown as fill values"));
+            assert!(!errors.contains("panicked") && lines.count() <= 1, "{what}");
         }
     }
 }

@@ -60,6 +60,11 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
                 "{format}, kill {kills}: neither the old file nor the new one"
             );
         }
+        // What the kills left goes with the next run.
+        assert!(repack(folder.path(), &input, &output).wait().unwrap().success());
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let left: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".partial")).collect();
+        assert!(left.is_empty(), "{format}: {left:?}");
         println!("crash matrix: {format}: files repacked: {KILLS} kills");
     }
 }

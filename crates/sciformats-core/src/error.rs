@@ -28,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
-    /// The operating system or the device.
+    /// The operating system or the device, or another program that has the file.
     Machine,
     /// The file: its bytes contradict the standard.
     File,
@@ -38,6 +38,8 @@ pub enum Blame {
     Limit,
     /// The caller's arguments.
     Caller,
+    /// Another file, which this one names and needs: it is not there, or not whole.
+    Elsewhere,
 }
 
 /// Why an operation could not be done. `Display` is one line without a full stop.
@@ -95,6 +97,14 @@ pub enum Error {
         /// The limit it met.
         limit: u64,
     },
+    /// Another writer has the file, or has changed it since it was opened. Nothing of what was to be written is in it.
+    #[error(fmt = show_conflict)]
+    Conflict {
+        /// The file, where known.
+        path: Option<Box<Path>>,
+        /// What stands in the way.
+        clash: Clash,
+    },
     /// The named thing is not there.
     #[error("no {what} named {name:?}")]
     NotFound {
@@ -102,6 +112,24 @@ pub enum Error {
         what: &'static str,
         /// The name that was looked up.
         name: Box<str>,
+    },
+    /// Another file, or an object in it, that the file names and needs is not there, or not whole.
+    #[error("{what} {name:?} {problem}")]
+    Missing {
+        /// What the file needs it for: `external file`, `source of a virtual dataset`.
+        what: &'static str,
+        /// Its name, as the file spells it.
+        name: Box<str>,
+        /// What is wrong: the text completes "`what` `name` …".
+        problem: Cow<'static, str>,
+    },
+    /// The file names another one, which the caller's [`External`](crate::External) does not allow to open.
+    #[error(fmt = show_forbidden)]
+    Forbidden {
+        /// Its name, as the file spells it.
+        name: Box<str>,
+        /// Where it is, if it was looked for.
+        path: Option<Box<Path>>,
     },
     /// The arguments do not fit the object or each other.
     #[error("{argument} {problem}")]
@@ -113,7 +141,61 @@ pub enum Error {
     },
 }
 
+/// What keeps a writer from changing a file.
+///
+/// ```
+/// use sciformats_core::error::Clash;
+/// use sciformats_core::storage::FileStorage;
+/// use sciformats_core::{Error, WriteAt};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.bin");
+/// let file = FileStorage::create_new(&path)?;
+/// file.try_lock()?;
+/// let second = FileStorage::edit(&path)?.try_lock();
+/// assert!(matches!(second, Err(Error::Conflict { clash: Clash::Held, .. })));
+/// std::fs::remove_file(&path).unwrap();
+/// let refused = file.check_unchanged().unwrap_err();
+/// assert!(matches!(refused, Error::Conflict { clash: Clash::Gone, .. }), "{refused}");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Clash {
+    /// Another writer has the file open: it can be tried again when that one is done.
+    Held,
+    /// The file is no longer where it was opened.
+    Gone,
+    /// Another file has taken its place.
+    Replaced,
+    /// Its length is another than it was left at.
+    Resized {
+        /// The length in bytes that this writer knows.
+        known: u64,
+        /// The length now.
+        found: u64,
+    },
+    /// Bytes that a commit builds upon are others than when they were read.
+    Changed {
+        /// Where they begin.
+        offset: u64,
+    },
+}
+
 impl Error {
+    /// An [`Error::Conflict`] without a file; [`Error::in_file`] adds it.
+    ///
+    /// ```
+    /// use sciformats_core::Error;
+    /// use sciformats_core::error::Clash;
+    ///
+    /// let error = Error::conflict(Clash::Held).in_file("run.h5".as_ref(), None);
+    /// assert_eq!(error.to_string(), "cannot change run.h5: another program has it locked; try again when it is done");
+    /// ```
+    pub fn conflict(clash: Clash) -> Self {
+        Self::Conflict { path: None, clash }
+    }
+
     /// An [`Error::Io`] without a place; [`Error::in_file`] adds it.
     ///
     /// ```
@@ -165,7 +247,8 @@ impl Error {
         Self::Usage { argument, problem: problem.into() }
     }
 
-    /// Adds the file and offset to an [`Error::Io`] that has none; leaves every other error as it is.
+    /// Adds the file and offset to an [`Error::Io`] that has none, and the file to an [`Error::Conflict`]; leaves every
+    /// other error as it is.
     ///
     /// ```
     /// use sciformats_core::Error;
@@ -179,6 +262,8 @@ impl Error {
         if let Self::Io { path, offset, .. } = &mut self {
             path.get_or_insert_with(|| at.into());
             *offset = offset.or(position.into());
+        } else if let Self::Conflict { path, .. } = &mut self {
+            path.get_or_insert_with(|| at.into());
         }
         self
     }
@@ -186,10 +271,11 @@ impl Error {
     /// Who is to blame.
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Io { .. } => Blame::Machine,
+            Self::Io { .. } | Self::Conflict { .. } => Blame::Machine,
             Self::Malformed { .. } => Blame::File,
             Self::Unsupported { .. } => Blame::Library,
-            Self::LimitExceeded { .. } => Blame::Limit,
+            Self::LimitExceeded { .. } | Self::Forbidden { .. } => Blame::Limit,
+            Self::Missing { .. } => Blame::Elsewhere,
             Self::NotFound { .. } | Self::Usage { .. } => Blame::Caller,
         }
     }
@@ -199,7 +285,13 @@ impl Error {
         match *self {
             Self::Malformed { offset, .. } => Some(offset),
             Self::Io { offset, .. } | Self::Unsupported { offset, .. } => offset,
-            Self::LimitExceeded { .. } | Self::NotFound { .. } | Self::Usage { .. } => None,
+            Self::Conflict { clash: Clash::Changed { offset }, .. } => Some(offset),
+            Self::Conflict { .. }
+            | Self::LimitExceeded { .. }
+            | Self::NotFound { .. }
+            | Self::Missing { .. }
+            | Self::Forbidden { .. }
+            | Self::Usage { .. } => None,
         }
     }
 }
@@ -221,6 +313,36 @@ fn show_io(
     write!(f, ": {source}")
 }
 
+fn show_conflict(path: &Option<Box<Path>>, clash: &Clash, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    const AGAIN: &str = "nothing was written: open it again and repeat the change";
+    match path {
+        Some(path) => write!(f, "cannot change {}: ", path.display())?,
+        None => f.write_str("cannot change the file: ")?,
+    }
+    match clash {
+        Clash::Held => f.write_str("another program has it locked; try again when it is done"),
+        Clash::Gone => f.write_str("it was removed or renamed since it was opened; nothing was written"),
+        Clash::Replaced => write!(f, "another file has taken its place since it was opened; {AGAIN}"),
+        Clash::Resized { known, found } => write!(
+            f,
+            "another program changed it since it was opened: it has {found} bytes instead of {known}; {AGAIN}"
+        ),
+        Clash::Changed { offset } => {
+            write!(f, "another program changed it since it was opened, at offset {offset:#x}; {AGAIN}")
+        }
+    }
+}
+
+fn show_forbidden(name: &str, path: &Option<Box<Path>>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "the file names another one, {name:?}")?;
+    match path {
+        Some(path) if **path != *Path::new(name) => {
+            write!(f, " ({}), which may not be opened", path.display())
+        }
+        _ => f.write_str(", which may not be opened"),
+    }
+}
+
 fn show_unsupported(
     what: &str,
     feature: &Option<&'static str>,
@@ -239,10 +361,12 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::Io { source, .. } => source.kind(),
+            Error::Conflict { .. } => io::ErrorKind::ResourceBusy,
             Error::Malformed { .. } => io::ErrorKind::InvalidData,
             Error::Unsupported { .. } => io::ErrorKind::Unsupported,
             Error::LimitExceeded { .. } => io::ErrorKind::OutOfMemory,
-            Error::NotFound { .. } => io::ErrorKind::NotFound,
+            Error::NotFound { .. } | Error::Missing { .. } => io::ErrorKind::NotFound,
+            Error::Forbidden { .. } => io::ErrorKind::PermissionDenied,
             Error::Usage { .. } => io::ErrorKind::InvalidInput,
         };
         Self::new(kind, error)
@@ -277,6 +401,7 @@ mod tests {
             ),
             (Fault::from(FaultKind::Loop).at("chain", 0), Blame::File, io::ErrorKind::InvalidData),
             (Error::unsupported("x"), Blame::Library, io::ErrorKind::Unsupported),
+            (Error::conflict(Clash::Held), Blame::Machine, io::ErrorKind::ResourceBusy),
             (Error::usage("shape", "is empty"), Blame::Caller, io::ErrorKind::InvalidInput),
         ];
         for (error, blame, kind) in table {

@@ -9,15 +9,16 @@ use crate::{Error, Result};
 ///
 /// ```
 /// use std::path::Path;
-/// use sciformats_core::External;
+/// use sciformats_core::{Error, External};
 ///
 /// # let temporary = tempfile::tempdir().unwrap();
 /// # let folder = temporary.path();
 /// std::fs::write(folder.join("monday.dat"), "281.5")?;
-/// let found = External::SameFolder.find(Some(folder), &[Path::new("monday.dat")])?;
-/// assert!(found.is_some_and(|path| path.ends_with("monday.dat")));
-/// assert_eq!(External::SameFolder.find(Some(folder), &[Path::new("../../etc/passwd")])?, None);
-/// assert!(External::None.find(Some(folder), &[Path::new("monday.dat")]).is_err());
+/// let find = |policy: &External, name: &str| policy.find(Some(folder), &[Path::new(name)]);
+/// assert!(find(&External::SameFolder, "monday.dat")?.is_some());
+/// assert_eq!(find(&External::SameFolder, "friday.dat")?, None);
+/// assert!(matches!(find(&External::SameFolder, "/proc/self/status"), Ok(None) | Err(Error::Forbidden { .. })));
+/// assert!(matches!(find(&External::None, "monday.dat"), Err(Error::Forbidden { .. })));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -28,42 +29,75 @@ pub enum External {
     None,
     /// Those in the folder of the file, or in folders inside it.
     SameFolder,
-    /// Those in these folders, or in folders inside them; relative names are looked for in each.
+    /// Those that [`SameFolder`](Self::SameFolder) allows, and those in these folders or in folders inside them.
+    SameFolderAnd(Vec<PathBuf>),
+    /// Those in these folders, or in folders inside them, and in the file's own only if it is one of these.
     Folders(Vec<PathBuf>),
     /// Any that the process can read.
     Anywhere,
 }
 
 impl External {
-    /// The first file that one of `names` leads to, for a file in `folder`: its path with links and `..` resolved. `None` if
-    /// there is no such file, or all of them are elsewhere than the policy allows. A file without a folder, one in memory say,
-    /// names absolute paths only.
+    /// The first file that one of `names` leads to, for a file in `folder`: its path with links and `..` resolved. A name
+    /// that is relative is looked for in that folder, then in those of the policy. `None` if there is no such file. A file
+    /// without a folder, one in memory say, names absolute paths only.
     ///
     /// # Errors
-    /// `Usage` if the policy allows no file.
+    /// [`Error::Forbidden`] if the first name that leads to a file leads to one that the policy does not allow, or no file is
+    /// allowed at all; `Io` if the system does not tell whether there is one.
     pub fn find(&self, folder: Option<&Path>, names: &[&Path]) -> Result<Option<PathBuf>> {
         let own = folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-        let folders: Vec<&Path> = match (self, own) {
-            (Self::Folders(folders), _) => folders.iter().map(PathBuf::as_path).collect(),
-            (Self::SameFolder | Self::Anywhere, Some(own)) => vec![own],
-            (Self::Anywhere, None) => vec![Path::new("/")],
-            (Self::None, _) | (Self::SameFolder, None) => {
-                let name = names.first().map(|name| name.display().to_string()).unwrap_or_default();
-                return Err(Error::usage("external", format!("does not allow to open the file {name:?}")));
-            }
+        let (with_own, others): (bool, &[PathBuf]) = match self {
+            Self::None => (false, &[]),
+            Self::SameFolder | Self::Anywhere => (true, &[]),
+            Self::SameFolderAnd(others) => (true, others),
+            Self::Folders(others) => (false, others),
         };
-        for folder in folders {
-            for name in names {
-                // A name that is absolute replaces the folder.
-                let Ok(found) = folder.join(name).canonicalize() else { continue };
-                let allowed = *self == Self::Anywhere
-                    || folder.canonicalize().is_ok_and(|folder| found.starts_with(folder));
-                if allowed && found.is_file() {
+        let anywhere = *self == Self::Anywhere;
+        let allowed: Vec<&Path> =
+            own.filter(|_| with_own).into_iter().chain(others.iter().map(PathBuf::as_path)).collect();
+        let Some(first) = names.first() else { return Ok(None) };
+        if allowed.is_empty() && !anywhere {
+            return Err(forbidden(first, None));
+        }
+        // A name that is absolute replaces the folder that it is looked for in.
+        let root = Path::new("/");
+        let places: Vec<&Path> = own
+            .or(Some(root).filter(|_| anywhere))
+            .into_iter()
+            .chain(others.iter().map(PathBuf::as_path))
+            .collect();
+        for name in names {
+            let mut outside = None;
+            for place in &places {
+                let Some(found) = resolved(&place.join(name))? else { continue };
+                let inside =
+                    |folder: &&Path| folder.canonicalize().is_ok_and(|folder| found.starts_with(folder));
+                if anywhere || allowed.iter().any(inside) {
                     return Ok(Some(found));
                 }
+                outside.get_or_insert(found);
+            }
+            // Another name is for a file that is not where the first one says: not for one that may not be opened.
+            if let Some(found) = outside {
+                return Err(forbidden(name, Some(found.into())));
             }
         }
         Ok(None)
+    }
+}
+
+fn forbidden(name: &Path, path: Option<Box<Path>>) -> Error {
+    Error::Forbidden { name: name.to_string_lossy().into(), path }
+}
+
+/// The path of a file with links and `..` resolved, if there is such a file.
+fn resolved(path: &Path) -> Result<Option<PathBuf>> {
+    use std::io::ErrorKind::{InvalidInput, NotADirectory, NotFound};
+    match path.canonicalize() {
+        Ok(found) => Ok(Some(found).filter(|found| found.is_file())),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidInput) => Ok(None),
+        Err(error) => Err(Error::io("find", error).in_file(path, None)),
     }
 }
 
@@ -82,28 +116,52 @@ mod tests {
         std::fs::write(outside.join("b"), "").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(outside.join("b"), inside.join("link")).unwrap();
-        let find = |policy: &External, name: &str| policy.find(Some(&inside), &[Path::new(name)]).unwrap();
+        let find = |policy: &External, name: &str| policy.find(Some(&inside), &[Path::new(name)]);
+        let found = |policy: &External, name: &str| find(policy, name).unwrap();
         let absolute = inside.join("a").display().to_string();
         for name in ["a", "./a", "../in/a", &absolute] {
-            assert!(find(&External::SameFolder, name).is_some(), "{name}");
+            assert!(found(&External::SameFolder, name).is_some(), "{name}");
         }
-        for name in ["b", "../out/b", "link", "/etc/passwd", ".", ""] {
-            assert_eq!(find(&External::SameFolder, name), None, "{name}");
+        for name in ["b", ".", "", "../out/c", "/no/such/file", "a/b"] {
+            assert_eq!(found(&External::SameFolder, name), None, "{name}");
+        }
+        // What is there and may not be opened is told from what is not there.
+        for name in [
+            "../out/b",
+            #[cfg(unix)]
+            "link",
+            outside.join("b").to_str().unwrap(),
+        ] {
+            let error = find(&External::SameFolder, name).unwrap_err();
+            let Error::Forbidden { path: Some(path), .. } = error else { panic!("{name}: {error}") };
+            assert_eq!(*path, outside.canonicalize().unwrap().join("b"));
+            let both = External::SameFolderAnd(vec![outside.clone()]);
+            assert!(
+                found(&both, name).is_some() && found(&both, "a").is_some() && found(&both, "b").is_some()
+            );
         }
         let folders = External::Folders(vec![outside.clone(), inside.clone()]);
         assert!(
-            find(&folders, "a").is_some() && find(&folders, "b").is_some() && find(&folders, "c").is_none()
+            found(&folders, "a").is_some()
+                && found(&folders, "b").is_some()
+                && found(&folders, "c").is_none()
         );
-        assert!(find(&External::Anywhere, "../out/b").is_some());
+        let elsewhere = External::Folders(vec![outside.clone()]);
+        assert!(find(&elsewhere, "a").is_err() && found(&elsewhere, "../out/b").is_some());
+        assert!(found(&External::Anywhere, "../out/b").is_some());
         let names = [Path::new("gone/a"), Path::new("a")];
         assert!(External::SameFolder.find(Some(&inside), &names).unwrap().is_some());
+        // Another file of the same name is not taken for it.
+        std::fs::write(inside.join("b"), "").unwrap();
+        assert!(External::SameFolder.find(Some(&inside), &[Path::new("../out/b"), Path::new("b")]).is_err());
     }
 
     #[test]
     fn a_file_in_memory_has_no_folder() {
         let name = [Path::new("a")];
-        assert!(External::SameFolder.find(None, &name).is_err());
-        assert!(External::None.find(None, &name).is_err());
+        for policy in [External::SameFolder, External::None] {
+            assert!(matches!(policy.find(None, &name), Err(Error::Forbidden { path: None, .. })));
+        }
         assert_eq!(External::Anywhere.find(None, &name).unwrap(), None);
     }
 }

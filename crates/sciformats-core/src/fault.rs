@@ -33,6 +33,8 @@ pub type Parsed<'a, T> = nom::IResult<&'a [u8], T, ParseError>;
 /// assert_eq!(fault.to_string(), "checksum is 0x17, but the bytes have 0x2a");
 /// let fault = Fault::from(FaultKind::Leftover { bytes: 3 }); // of a whole structure
 /// assert_eq!(fault.to_string(), "it leaves 3 bytes unread");
+/// let fault = Fault::from(FaultKind::Cut { found: 400_000, whole: 1_389_824 });
+/// assert_eq!(fault.to_string(), "it is cut short: 400,000 of 1,389,824 bytes");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -80,6 +82,13 @@ pub enum FaultKind {
         /// How many.
         bytes: u64,
     },
+    /// The file ends before what it holds does.
+    Cut {
+        /// The bytes that it has.
+        found: u64,
+        /// The bytes that it had.
+        whole: u64,
+    },
     /// A writer stopped before it finished; the rest of the structure is not there yet.
     Unfinished,
     /// A rule of the standard is broken: the text completes "`field` …".
@@ -102,10 +111,26 @@ impl fmt::Display for FaultKind {
             Self::Order => f.write_str("is out of order"),
             Self::Loop => f.write_str("leads back to itself"),
             Self::Leftover { bytes } => write!(f, "leaves {bytes} bytes unread"),
+            Self::Cut { found, whole } => {
+                write!(f, "is cut short: {} of {} bytes", grouped(found), grouped(whole))
+            }
             Self::Unfinished => f.write_str("is unfinished: its writer stopped early"),
             Self::Rule(predicate) => f.write_str(predicate),
         }
     }
+}
+
+/// A number in groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && digits.len().saturating_sub(i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// A fault: the standard's name of the field, and what is wrong with it.

@@ -9,7 +9,7 @@
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
 //! | [`endian`] | byte order of packed elements |
 //! | [`external`] | which files that a file names may be opened |
-//! | [`commit`] | a commit is a list of [`Step`]s, computed purely and then applied; a journal for overwrites; crash replay |
+//! | [`commit`] | one writer's [`Session`](commit::Session) with a file; commits as plans, whose [`Step`]s are computed purely and then applied; a journal; crash replay |
 //!
 //! A format crate parses with the vocabulary of [`fault`], turns faults into errors where it knows the absolute
 //! offset, reads through [`ReadAt`], and writes by planning [`Step`]s:
@@ -40,7 +40,7 @@ pub mod slab;
 pub mod storage;
 
 pub use commit::Step;
-pub use error::{Blame, Error, Result};
+pub use error::{Blame, Clash, Error, Result};
 pub use external::External;
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;

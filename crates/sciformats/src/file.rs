@@ -10,6 +10,7 @@ use sciformats_core::storage::{FileStorage, Mapped};
 use sciformats_core::{Error, Limits, ReadAt, Slab};
 
 use crate::array::Array;
+use crate::cut::{self, Cut};
 use crate::model::{ArrayInfo, Name, Object, ObjectId, Target};
 use crate::options::{OpenOptions, Unfolding};
 use crate::pieces::{self, Pieces};
@@ -38,6 +39,7 @@ pub struct File {
     source: Box<dyn Source>,
     path: Option<PathBuf>,
     size: u64,
+    cut: Option<u64>,
     options: OpenOptions,
     read: AtomicU64,
 }
@@ -75,7 +77,14 @@ impl File {
             };
             let (source, size) = formats::open_folder(format, path, options)?;
             let path = Some(path.to_path_buf());
-            return Ok(Self { source, path, size, options: *options, read: AtomicU64::new(0) });
+            return Ok(Self {
+                source,
+                path,
+                size,
+                cut: None,
+                options: options.clone(),
+                read: AtomicU64::new(0),
+            });
         }
         let storage: Storage =
             if options.mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) };
@@ -122,9 +131,43 @@ impl File {
             Error::unsupported("a file that is none of HDF5, ASDF, Blosc2, GSD, RawArray and npy")
         })?;
         let size = storage.len();
-        let source = formats::open(format, storage, path, options)?;
+        let source = match formats::open(format, Arc::clone(&storage), path, options) {
+            Err(error @ Error::Malformed { .. }) => {
+                let whole = cut::whole(&*storage, format).filter(|&whole| whole > size).ok_or(error)?;
+                if !options.cut {
+                    return Err(cut::error(size, whole));
+                }
+                let source = Cut::open((format, storage), whole, options)?;
+                let (path, options) = (path.map(Path::to_path_buf), options.clone());
+                let read = AtomicU64::new(0);
+                return Ok(Self { source, path, size, cut: Some(whole), options, read });
+            }
+            opened => opened?,
+        };
         let path = path.map(Path::to_path_buf);
-        Ok(Self { source, path, size, options: *options, read: AtomicU64::new(0) })
+        Ok(Self { source, path, size, cut: None, options: options.clone(), read: AtomicU64::new(0) })
+    }
+
+    /// The bytes that the file has by its own account, if it was cut short.
+    ///
+    /// ```
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let mut bytes = sciformats::npy::header("'<u2'", &[4]);
+    /// bytes.extend([1, 0, 2, 0, 3]); // of 8
+    /// assert!(File::from_bytes(bytes.clone()).unwrap_err().to_string().ends_with("cut short: 133 of 136 bytes"));
+    /// let file = File::from_storage(bytes, &OpenOptions::default().with_cut(true))?;
+    /// assert_eq!(file.cut_short(), Some(136));
+    /// assert!(file.array("/")?.read::<u16>().is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn cut_short(&self) -> Option<u64> {
+        self.cut.or_else(|| self.source.cut_short())
+    }
+
+    /// As [`cut_short`](Self::cut_short), where a check of the format's structures does not tell of it.
+    pub(crate) fn cut_by_opening(&self) -> Option<u64> {
+        self.cut
     }
 
     /// The same file with other options. Limits of the format's own reader stay those it was opened with.
@@ -218,12 +261,11 @@ impl File {
     }
 
     /// Notes that bytes of elements were read in another way.
-    #[cfg(feature = "hdf5")]
     pub(crate) fn count(&self, bytes: u64) {
         self.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The object at `path`; soft links are followed.
+    /// The object at `path`; soft links are followed, links into other files as [`OpenOptions::external`] allows.
     ///
     /// ```
     /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
@@ -238,7 +280,8 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; whatever makes the way there unreadable.
+    /// [`Error::NotFound`]; whatever makes the way there unreadable; [`Error::Missing`] and [`Error::Forbidden`] of a link into
+    /// another file.
     pub fn resolve(&self, path: &str) -> Result<ObjectId> {
         let mut links = LINKS;
         self.follow(path, &mut links)?.ok_or_else(|| Error::not_found("object", path))
@@ -269,7 +312,7 @@ impl File {
             let name = Name::from_shown(&first.join("/"));
             let Some(target) = self.source.member(group, &name)? else { continue };
             let at = crate::walk::join(base, &name);
-            let Some(object) = self.target(target, base, links)? else { continue };
+            let Some(object) = self.target(group, target, (base, links))? else { continue };
             if let Some(found) = self.descend(object, &at, rest, links)? {
                 return Ok(Some(found));
             }
@@ -278,7 +321,12 @@ impl File {
     }
 
     /// The object that a link in the group at `base` leads to.
-    fn target(&self, target: Target, base: &str, links: &mut usize) -> Result<Option<ObjectId>> {
+    fn target(
+        &self,
+        group: ObjectId,
+        target: Target,
+        (base, links): (&str, &mut usize),
+    ) -> Result<Option<ObjectId>> {
         match target {
             Target::Object(id) => Ok(Some(id)),
             Target::Soft(path) => {
@@ -290,9 +338,7 @@ impl File {
                     if path.starts_with('/') { path.into_owned() } else { format!("{base}/{path}") };
                 self.follow(&absolute, links)
             }
-            Target::External { file, target } => Err(Error::unsupported(format!(
-                "following a link into another file (open {file} and look for {target} there)"
-            ))),
+            Target::External { file, target } => self.source.follow(group, &file, &target).map(Some),
             Target::User(class) => {
                 Err(Error::unsupported(format!("a link of the user-defined class {class}")))
             }
@@ -434,7 +480,7 @@ impl<S: Source + 'static> From<S> for File {
     fn from(source: S) -> Self {
         // What the caller has in memory is not doubted.
         let options = OpenOptions::default().with_unfolded(u64::MAX);
-        Self { source: Box::new(source), path: None, size: 0, options, read: AtomicU64::new(0) }
+        Self { source: Box::new(source), path: None, size: 0, cut: None, options, read: AtomicU64::new(0) }
     }
 }
 

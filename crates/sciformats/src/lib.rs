@@ -28,6 +28,7 @@
 mod array;
 pub mod compare;
 pub mod convert;
+mod cut;
 mod file;
 mod format;
 mod formats;
@@ -36,7 +37,7 @@ pub mod memory;
 pub mod model;
 mod nearest;
 pub mod npy;
-mod options;
+pub mod options;
 mod pieces;
 pub mod repack;
 mod selection;
@@ -50,6 +51,8 @@ use std::path::Path;
 
 #[cfg(feature = "asdf")]
 pub use asdf_core;
+#[cfg(feature = "blosc2")]
+pub use cframe;
 #[cfg(feature = "gsd")]
 pub use gsd_rs;
 #[cfg(feature = "hdf5")]
@@ -65,7 +68,7 @@ pub use model::{
     ObjectId, Target, Value,
 };
 pub use options::OpenOptions;
-pub use sciformats_core::{Blame, Error, Limits, Range, ReadAt, Result, Slab};
+pub use sciformats_core::{Blame, Error, External, Limits, Range, ReadAt, Result, Slab, WriteAt, storage};
 pub use selection::{SelectedAxis, Selection};
 pub use source::Source;
 pub use typed::Element;

@@ -15,6 +15,19 @@ use crate::options::Unfolding;
 use crate::walk::{Entry, Found, breadth_first};
 use crate::{Result, source::Source};
 
+/// What was attempted when [`write()`] fails because its output cannot be written: the action of the [`Error::Io`]. Others
+/// are those of reading.
+///
+/// ```
+/// use sciformats::{Error, File, Format, manifest, memory};
+///
+/// let file = File::from(memory::Memory::single(Format::Npy, memory::array::<u8>(&[1], &[7])));
+/// let mut full: &mut [u8] = &mut [0; 3]; // there is more to say
+/// let error = manifest::write(&file, &mut full).unwrap_err();
+/// assert!(matches!(error, Error::Io { action: manifest::WRITE, .. }));
+/// ```
+pub const WRITE: &str = "write the manifest";
+
 /// What was written.
 ///
 /// ```
@@ -57,7 +70,7 @@ pub struct Summary {
 pub fn write(file: &File, out: &mut impl Write) -> Result<Summary> {
     let (summary, unfolding) = (Summary::default(), file.unfolding());
     let mut writer = Writer { file, out, summary, line: String::new(), unfolding };
-    writer.run().map_err(|e| Error::io("write the manifest", e))?;
+    writer.run().map_err(|e| Error::io(WRITE, e))?;
     Ok(writer.summary)
 }
 

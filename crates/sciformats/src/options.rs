@@ -3,13 +3,43 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sciformats_core::storage::machine_threads;
-use sciformats_core::{Error, Limits};
+use sciformats_core::{Error, External, Limits};
 
 use crate::Result;
 use crate::model::ArrayInfo;
 
 /// Bytes that a stored byte may unfold to when everything is gone through: as many as deflate can make of one.
 const PER_BYTE: u64 = 1032;
+
+/// What a read makes of elements that other files should have, and have not: those of a virtual dataset whose source is
+/// missing, and those after the end of an external file.
+///
+/// ```
+/// use sciformats::{Error, OpenOptions, options::Missing};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("week.h5");
+/// # let mut file = sciformats::hdf5_pure::Writer::create(&path)?;
+/// # let all = sciformats::Slab::all(&[3])?;
+/// # file.dataset("week").shape([3]).fill(-1.0).map("monday.h5", "/temperature", &all, &all).create::<f64>()?;
+/// # file.finish()?;
+/// // Its elements are in `monday.h5`, which is gone.
+/// let file = sciformats::open(&path)?;
+/// assert!(matches!(file.array("/week")?.read::<f64>(), Err(Error::Missing { .. })));
+/// let file = sciformats::open_with(&path, &OpenOptions::default().with_missing(Missing::Filled))?;
+/// assert_eq!(file.array("/week")?.read::<f64>()?, [-1.0; 3]);
+/// assert_eq!(file.source().take_missing().len(), 1);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Missing {
+    /// Reading them is [`Error::Missing`].
+    #[default]
+    Refused,
+    /// They read as the format's own library has them, as fill values mostly, and
+    /// [`Source::take_missing`](crate::Source::take_missing) tells what was missing.
+    Filled,
+}
 
 /// How to open a file.
 ///
@@ -28,7 +58,7 @@ const PER_BYTE: u64 = 1032;
 /// assert_eq!(file.options().threads(), 2);
 /// # Ok::<(), sciformats::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OpenOptions {
     /// What the file may ask of the machine.
@@ -38,15 +68,31 @@ pub struct OpenOptions {
     /// Whether the file is mapped into memory, so that stored bytes need not be copied. A mapped file must not be cut
     /// shorter by another process while it is open.
     pub mapped: bool,
+    /// Which other files may be opened on the file's behalf: those that hold elements of virtual datasets, of external storage
+    /// and of exploded ASDF files, and those that links lead to. Default: those in its folder or in folders inside it.
+    pub external: External,
+    /// What becomes of elements that other files should have, and have not. Default: reading them is an error.
+    pub missing: Missing,
     /// Bytes of elements that one operation may go through, if the file is not so large that there are fewer than 1032 for each of
     /// its bytes, as deflate makes them at most. A file of a few bytes can declare more than anybody would wait for.
     /// Default: 4 GiB, which take some seconds.
     pub unfolded: u64,
+    /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Formats that
+    /// have their index at the end of a file cannot. Default: no.
+    pub cut: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), threads: 0, mapped: true, unfolded: 4 << 30 }
+        Self {
+            limits: Limits::default(),
+            threads: 0,
+            mapped: true,
+            external: External::SameFolder,
+            missing: Missing::Refused,
+            unfolded: 4 << 30,
+            cut: false,
+        }
     }
 }
 
@@ -67,6 +113,40 @@ impl OpenOptions {
     #[must_use]
     pub fn with_mapped(self, mapped: bool) -> Self {
         Self { mapped, ..self }
+    }
+
+    /// The same options with another policy for other files.
+    ///
+    /// ```
+    /// use sciformats::{External, OpenOptions};
+    ///
+    /// let archive = vec!["/data/archive".into()];
+    /// let options = OpenOptions::default().with_external(External::SameFolderAnd(archive));
+    /// assert_ne!(options.external, External::SameFolder);
+    /// ```
+    #[must_use]
+    pub fn with_external(self, external: External) -> Self {
+        Self { external, ..self }
+    }
+
+    /// The same options with another answer to sources that are missing.
+    ///
+    /// ```
+    /// use sciformats::OpenOptions;
+    /// use sciformats::options::Missing;
+    ///
+    /// let options = OpenOptions::default().with_missing(Missing::Filled);
+    /// assert_eq!(options.missing, Missing::Filled);
+    /// ```
+    #[must_use]
+    pub fn with_missing(self, missing: Missing) -> Self {
+        Self { missing, ..self }
+    }
+
+    /// The same options for files that were cut short, or not; see [`File::cut_short`](crate::File::cut_short).
+    #[must_use]
+    pub fn with_cut(self, cut: bool) -> Self {
+        Self { cut, ..self }
     }
 
     /// The same options with another bound on what an operation goes through.

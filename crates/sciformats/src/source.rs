@@ -1,5 +1,6 @@
 //! What a format must tell about a file.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
@@ -30,6 +31,23 @@ pub struct Member {
     pub name: Name,
     /// What it leads to.
     pub target: Target,
+}
+
+/// The elements of an array as they are stored.
+pub struct Stored<'a> {
+    /// How they are stored: what a piece is, and what was done to it.
+    pub how: String,
+    /// The place of each piece, what of `how` does not hold for it, and its bytes.
+    pub pieces: Box<dyn Iterator<Item = Result<StoredPiece<'a>>> + 'a>,
+}
+
+/// See [`Stored`].
+pub type StoredPiece<'a> = (Vec<u64>, u32, Cow<'a, [u8]>);
+
+impl std::fmt::Debug for Stored<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stored").field("how", &self.how).finish_non_exhaustive()
+    }
 }
 
 /// The members of a group, in byte order of their names. After an error nothing more comes.
@@ -317,12 +335,73 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// What the format keeps of an object beside its contents, in words: how elements are stored, which orders are kept. Not
+    /// where, nor in how many bytes.
+    ///
+    /// # Errors
+    /// Those of reading the object.
+    fn storage(&self, id: ObjectId) -> Result<Vec<(&'static str, String)>> {
+        let Object::Array(info) = self.object(id)? else { return Ok(Vec::new()) };
+        let chunks = info.chunks.map_or_else(|| "none".to_owned(), |chunks| format!("{chunks:?}"));
+        Ok(vec![("chunks", chunks), ("filters", info.filters.join(", "))])
+    }
+
+    /// The elements of an array as they are stored, if they are stored in pieces or elsewhere: arrays of which this tells the same
+    /// have the same elements.
+    ///
+    /// # Errors
+    /// Those of reading what leads to the pieces.
+    fn stored(&self, _array: ObjectId) -> Result<Option<Stored<'_>>> {
+        Ok(None)
+    }
+
     /// Appends the canonical bytes of the selected elements of an array to `out`, in C order;
     /// see [`ElementType`](crate::ElementType).
     ///
     /// # Errors
     /// If the elements cannot be read; `out` may then have grown.
     fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()>;
+
+    /// The canonical bytes of an element of an array that was never written, where the format notes them and the array has
+    /// elements of one size.
+    fn fill(&self, _array: ObjectId) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// What the format has in a file beside its objects: the bytes after the elements of RawArray.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn metadata(&self) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    /// The bytes that the file says it has, if it has fewer.
+    fn cut_short(&self) -> Option<u64> {
+        None
+    }
+
+    /// The object that a link of the group `from` into another file leads to. Its id is one of this source, whose other
+    /// methods take it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] if the file or the object is not there; [`Error::Forbidden`] if it may not be opened.
+    fn follow(&self, _from: ObjectId, file: &Name, target: &Name) -> Result<ObjectId> {
+        Err(Error::unsupported(format!(
+            "following a link into another file (open {file} and look for {target} there)"
+        )))
+    }
+
+    /// What was missing of other files when elements were read since this was last asked, each once: see
+    /// [`Missing::Filled`](crate::options::Missing::Filled).
+    fn take_missing(&self) -> Vec<Error> {
+        Vec::new()
+    }
+
+    /// The source itself, for those who know what it may be.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 
     /// Whether more than one hard link may lead to the object. Such objects are remembered during a walk, so a format
     /// without hard links says `false`.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use sciformats_core::{Error, Slab};
+use sciformats_core::{Blame, Error, Slab};
 
 use crate::file::File;
 use crate::model::Object;
@@ -36,10 +36,17 @@ pub struct Summary {
     pub bytes: u64,
     /// Faults that were told.
     pub findings: u64,
+    /// Other files, or datasets in them, that should have elements of this one and are not there, not whole, or may not be
+    /// opened; they were told, and are no faults of this file.
+    pub missing: u64,
+    /// Links into other files that lead nowhere, or to where nothing may be opened; they were told, too.
+    pub links: u64,
 }
 
 /// Reads every object, attribute and element of `file`, checks the structures that this does not touch, and tells each
-/// fault to `visit`. Nothing is written anywhere; a sound file tells nothing.
+/// fault to `visit`. Nothing is written anywhere; a sound file tells nothing. What is not there of other files that this
+/// one names, or may not be opened, is told, too, as [`Error::Missing`] and [`Error::Forbidden`]; the elements of all
+/// other sources are read if the file was opened with [`Missing::Filled`](crate::options::Missing::Filled).
 ///
 /// ```
 /// use sciformats::{File, Format, memory::{Memory, array}, verify};
@@ -51,17 +58,40 @@ pub struct Summary {
 pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
     let source = file.source();
     let mut summary = Summary::default();
-    let (mut seen, mut findings) = (HashSet::new(), 0u64);
+    // What was missing before is not this reading's.
+    drop(source.take_missing());
+    let (mut seen, mut findings, mut missing) = (HashSet::new(), 0u64, 0u64);
     let mut tell = |path: &str, error: Error| {
-        seen.insert(error.to_string());
-        findings += 1;
+        if error.blame() == Blame::Elsewhere || matches!(error, Error::Forbidden { .. }) {
+            missing += 1;
+        } else {
+            seen.insert(error.to_string());
+            findings += 1;
+        }
         visit(Finding { path: Some(path.into()), error });
     };
     let unfolding = file.unfolding();
+    let mut links = Vec::new();
     let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        if matches!(entry.what, Found::External { .. }) {
+            links.extend(file.resolve(&entry.path).err().map(|error| (entry.path, error)));
+            return ControlFlow::Continue(());
+        }
         one((file, &unfolding), entry, &mut summary, &mut tell);
         ControlFlow::Continue(())
     });
+    if let Some(whole) = file.cut_by_opening() {
+        let error = crate::cut::error(file.size(), whole);
+        // What was cut off may be nothing that is read.
+        if !seen.contains(&error.to_string()) {
+            findings += 1;
+            visit(Finding { path: None, error });
+        }
+    }
+    summary.links = links.len() as u64;
+    for (path, error) in links {
+        visit(Finding { path: Some(path), error });
+    }
     source.check(&mut |finding| {
         // What reading has shown is not told twice.
         if !seen.contains(&finding.error.to_string()) {
@@ -69,7 +99,7 @@ pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
             visit(finding);
         }
     });
-    Summary { findings, ..summary }
+    Summary { findings, missing, ..summary }
 }
 
 fn one(
@@ -98,6 +128,7 @@ fn one(
             if let Err(error) = read {
                 tell(&path, error);
             }
+            file.source().take_missing().into_iter().for_each(|error| tell(&path, error));
         }
         Object::Damaged { error, .. } => tell(&path, error),
         _ => {}
@@ -143,6 +174,9 @@ mod tests {
                 "/short: malformed array in memory at offset 0x0: elements is truncated"
             ]
         );
-        assert_eq!(summary, Summary { objects: 4, attributes: 1, bytes: 8, findings: 2 });
+        assert_eq!(
+            summary,
+            Summary { objects: 4, attributes: 1, bytes: 8, findings: 2, ..Summary::default() }
+        );
     }
 }

@@ -200,10 +200,15 @@ fn what_a_few_bytes_declare_is_not_written_out() {
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     };
-    refused(repacked(&hostile, &folder.path().join("a.h5"), &WriteOptions::default()));
+    refused(repacked(&hostile, &folder.path().join("a.h5"), &WriteOptions::default().with_inline(true)));
     let file = Arc::new(sciformats::open(&hostile).unwrap());
     for target in [Format::Hdf5, Format::Asdf] {
         let plan = Plan::new(&file, target, &convert::Options::default()).unwrap();
-        refused(plan.write(folder.path().join("b"), &WriteOptions::default()));
+        // A plan tells of it before, and leaves it out.
+        assert!(
+            plan.losses().iter().any(|loss| loss.what.contains("exceed the limit")),
+            "{:?}",
+            plan.losses()
+        );
     }
 }

@@ -10,24 +10,26 @@ use crate::formats::FORMATS;
 const MARK: &str = "crash matrix: ";
 
 /// Columns: what lines call them, and the head.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 8] = [
     ("prefixes", "prefix"),
     ("torn", "torn"),
     ("reordered", "reordered"),
     ("kills", "SIGKILL"),
     ("full disks", "full disk"),
     ("failing devices", "failing disk"),
+    ("interleavings", "second writer"),
+    ("truncations", "truncation while reading"),
 ];
 
 /// Counts by format (in the order of [`FORMATS`]) and operation.
-type Table = BTreeMap<(usize, String), [u64; 6]>;
+type Table = BTreeMap<(usize, String), [u64; 8]>;
 
 /// The section: what the lines that tests printed say together. Lines of another kind are passed over.
 pub(super) fn section(told: &[String]) -> String {
     let heads = KINDS.map(|(_, head)| head).join(" | ");
     let mut text =
-        format!("{CRASHES}\n| format | operation | {heads} |\n|---|---|--:|--:|--:|--:|--:|--:|\n");
-    let mut sums = [0; 6];
+        format!("{CRASHES}\n| format | operation | {heads} |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    let mut sums = [0; 8];
     for ((format, operation), counts) in table(told) {
         let title = FORMATS.get(format).map_or("", |format| format.title);
         // Writing to a String cannot fail.
@@ -72,19 +74,22 @@ mod tests {
         let told = [
             "a_test: crash matrix: gsd: appended frames: 12 prefixes, 3 torn, 40 reordered",
             "other: crash matrix: gsd: appended frames: 200 kills",
+            "other: crash matrix: gsd: appended frames: 1000 interleavings",
             "other: 7 files compared",
             "third: crash matrix: hdf5: streams: 5 full disks",
+            "third: crash matrix: hdf5: files read: 100 truncations",
             "third: crash matrix: hdf5: streams: 6 full disks, 1 failing devices",
         ]
         .map(str::to_owned);
         let text = section(&told);
-        let rows: Vec<&str> = text.lines().rev().take(3).collect();
+        let rows: Vec<&str> = text.lines().rev().take(4).collect();
         assert_eq!(
             rows,
             [
-                "| **all** | | 12 | 3 | 40 | 200 | 11 | 1 |",
-                "| GSD | appended frames | 12 | 3 | 40 | 200 | · | · |",
-                "| HDF5 | streams | · | · | · | · | 11 | 1 |",
+                "| **all** | | 12 | 3 | 40 | 200 | 11 | 1 | 1000 | 100 |",
+                "| GSD | appended frames | 12 | 3 | 40 | 200 | · | · | 1000 | · |",
+                "| HDF5 | streams | · | · | · | · | 11 | 1 | · | · |",
+                "| HDF5 | files read | · | · | · | · | · | · | · | 100 |",
             ]
         );
     }

@@ -103,6 +103,24 @@ impl Document {
         usize::try_from(index).ok().filter(|&index| index < self.blocks.len())
     }
 
+    /// The blocks that no array refers to, by their numbers. Nodes with other tags may know them.
+    ///
+    /// ```
+    /// use asdf_core::{Document, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("image", NewArray::new(&[1u16, 2], &[2])?)?;
+    /// assert!(document.unused_blocks().is_empty());
+    /// document.set("image", "lost")?;
+    /// assert!(document.unused_blocks().into_iter().eq([0]));
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn unused_blocks(&self) -> BTreeSet<usize> {
+        let sources = self.sources();
+        let used: HashSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
+        (0..self.blocks.len()).filter(|index| !used.contains(index)).collect()
+    }
+
     /// Gives the blocks that arrays name other numbers. Negative numbers are left: they count from the end.
     fn renumber(&mut self, new: impl Fn(usize) -> usize) {
         let mut done = HashSet::new();

@@ -130,15 +130,9 @@ impl NdArray {
             }
             let mut array = Self::inline(tree, data, datatype, order)?;
             let declared = child("shape").map(|node| Self::shape(tree, node)).transpose()?;
-            let fits = |declared: &Vec<Option<u64>>| {
-                declared.len() == array.shape.len()
-                    && declared
-                        .iter()
-                        .zip(&array.shape)
-                        .all(|(declared, found)| declared.is_none() || declared == found)
-            };
-            if !declared.as_ref().is_none_or(fits) {
-                return Err(fault("shape", "is not that of the data"));
+            if let Some(declared) = declared {
+                array.shape = Self::agreed(&declared, &array.shape)
+                    .ok_or_else(|| fault("shape", "is not that of the data"))?;
             }
             if mask != Mask::None {
                 array.mask = mask;
@@ -165,6 +159,14 @@ impl NdArray {
         let strides = child("strides").map(|node| Self::strides(tree, node, shape.len())).transpose()?;
         let datatype = datatype.ok_or_else(|| fault("datatype", "is missing"))?;
         Ok(Self { source, datatype, byteorder: order, shape, offset, strides, mask, at })
+    }
+
+    /// The shape of inline data whose shape is declared, too. Where a dimension is empty, the data do not show those after it.
+    fn agreed(declared: &[Option<u64>], found: &[Option<u64>]) -> Option<Vec<Option<u64>>> {
+        let (shown, hidden) = declared.split_at_checked(found.len())?;
+        let alike = shown.iter().zip(found).all(|(declared, found)| declared.is_none() || declared == found);
+        let empty = found.last() == Some(&Some(0)) && !hidden.contains(&None);
+        (alike && (hidden.is_empty() || empty)).then(|| found.iter().chain(hidden).copied().collect())
     }
 
     fn inline(tree: &Tree, id: NodeId, datatype: Option<Datatype>, byteorder: ByteOrder) -> Result<Self> {

@@ -3,7 +3,7 @@
 mod read;
 mod write;
 
-pub(crate) use write::position_of;
+pub(crate) use write::{fill, position_of};
 
 use std::path::{Path, PathBuf};
 
@@ -360,6 +360,14 @@ impl Array {
         Ok(())
     }
 
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    pub(crate) fn b2nd(&self) -> &B2nd {
+        &self.b2nd
+    }
+
     fn element_size(&self) -> usize {
         to_usize(self.typesize().into())
     }
@@ -381,7 +389,7 @@ impl Array {
     }
 }
 
-fn unfit() -> Error {
+pub(crate) fn unfit() -> Error {
     Error::usage("shape", "and those of chunks and blocks do not fit each other")
 }
 

@@ -25,8 +25,7 @@ impl Array {
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.check(slab, bytes.len())?;
         let size = self.element_size();
-        let (block_bytes, chunk_bytes) =
-            (to_usize(self.block_bytes()?.into()), to_usize(self.chunk_bytes()?.into()));
+        let chunk_bytes = to_usize(self.chunk_bytes()?.into());
         let shape = slab.shape();
         for position in self.grid.touched_chunks(slab) {
             let number = self.grid.chunk_number(&position);
@@ -36,13 +35,7 @@ impl Array {
             } else {
                 self.schunk.chunk(number)?.decode()?
             };
-            for touched in &touched {
-                let start = to_usize(touched.block).saturating_mul(block_bytes);
-                let block = chunk.get_mut(start..start.saturating_add(block_bytes)).unwrap_or_default();
-                runs(&touched.axes, &shape, &self.grid.block, |to, from, count, step| {
-                    scatter(bytes, to, block, (from, count, step), size);
-                });
-            }
+            fill((&self.grid, size), &touched, (bytes, &shape), &mut chunk);
             self.schunk.update(number, &chunk)?;
         }
         Ok(())
@@ -186,6 +179,24 @@ pub(crate) fn position_of(number: u64, counts: &[u64]) -> Vec<u64> {
         .collect();
     position.reverse();
     position
+}
+
+/// Puts the elements of a selection of so many indices into the blocks of a chunk that it touches. Elements have `size`
+/// bytes.
+pub(crate) fn fill(
+    (grid, size): (&Grid, usize),
+    touched: &[Touched],
+    (bytes, shape): (&[u8], &[u64]),
+    chunk: &mut [u8],
+) {
+    let block_bytes = to_usize(grid.block_elements().unwrap_or(0)).saturating_mul(size);
+    for touched in touched {
+        let start = to_usize(touched.block).saturating_mul(block_bytes);
+        let block = chunk.get_mut(start..start.saturating_add(block_bytes)).unwrap_or_default();
+        runs(&touched.axes, shape, &grid.block, |to, from, count, step| {
+            scatter(bytes, to, block, (from, count, step), size);
+        });
+    }
 }
 
 /// The reverse of [`gather`].

@@ -137,7 +137,12 @@ pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Conte
 ///
 /// # Errors
 /// `Usage` if `nbytes` is no multiple of what is repeated, or NaN is asked for in elements that are no floats.
-pub(crate) fn special(kind: Special, value: &[u8], typesize: u32, nbytes: u32) -> Result<Vec<u8>> {
+pub(crate) fn special(
+    kind: Special,
+    value: &[u8],
+    (typesize, blocksize): (u32, u32),
+    nbytes: u32,
+) -> Result<Vec<u8>> {
     let typesize_stored = u8::try_from(typesize).unwrap_or(1).max(1);
     let width = match kind {
         Special::Value => value.len(),
@@ -151,7 +156,9 @@ pub(crate) fn special(kind: Special, value: &[u8], typesize: u32, nbytes: u32) -
     if !fits {
         return Err(Error::usage("size of the chunk", format!("is {nbytes}, no multiple of {width} bytes")));
     }
-    let header = ChunkHeader::plain(typesize_stored, nbytes, nbytes.max(1)).special_kind(kind);
+    // Blocks of an array have their size here too: the C library looks at it when it reads a part.
+    let blocksize = if blocksize == 0 { nbytes } else { nbytes.min(blocksize) };
+    let header = ChunkHeader::plain(typesize_stored, nbytes, blocksize.max(1)).special_kind(kind);
     let body = if kind == Special::Value { value.to_vec() } else { Vec::new() };
     Ok(finished(header, body))
 }
@@ -316,17 +323,18 @@ mod tests {
     #[test]
     fn special_chunks() {
         let value: Vec<u8> = (0..=255).chain(0..44).map(|i: u32| i as u8).collect();
-        let bytes = special(Special::Value, &value, 300, 900).unwrap();
+        let bytes = special(Special::Value, &value, (300, 0), 900).unwrap();
         assert_eq!(Chunk::new(&bytes).unwrap().decode().unwrap(), value.repeat(3));
-        let bytes = special(Special::Nan, &[], 8, 32).unwrap();
+        let bytes = special(Special::Nan, &[], (8, 0), 32).unwrap();
         let mut part = [0; 9];
         Chunk::new(&bytes).unwrap().read_into(7, &mut part).unwrap();
         assert_eq!(part, [0x7f, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f]);
         assert!(
-            special(Special::Nan, &[], 2, 32).is_err() && special(Special::Value, &[1, 2], 2, 3).is_err()
+            special(Special::Nan, &[], (2, 0), 32).is_err()
+                && special(Special::Value, &[1, 2], (2, 0), 3).is_err()
         );
         assert_eq!(
-            Chunk::new(&special(Special::Uninit, &[], 4, 8).unwrap()).unwrap().decode().unwrap(),
+            Chunk::new(&special(Special::Uninit, &[], (4, 0), 8).unwrap()).unwrap().decode().unwrap(),
             [0; 8]
         );
     }

@@ -321,6 +321,21 @@ impl Reader<'_> {
         }
     }
 
+    /// The rest of a text that ends with `quote`, as Python's `repr` writes it.
+    fn quoted(&mut self, quote: char) -> Option<String> {
+        let mut chars = self.rest.chars();
+        let mut out = String::new();
+        loop {
+            match chars.next()? {
+                '\\' => out.push(escaped(&mut chars)?),
+                c if c == quote => break,
+                c => out.push(c),
+            }
+        }
+        self.rest = chars.as_str();
+        Some(out)
+    }
+
     fn literal(&mut self, depth: usize) -> Option<Literal> {
         if depth > MAX_DEPTH {
             return None;
@@ -330,11 +345,8 @@ impl Reader<'_> {
         let first = self.rest.chars().next()?;
         match first {
             '\'' | '"' => {
-                let body = self.rest.get(1..)?;
-                let end = body.find(first)?;
-                let text = body.get(..end)?.to_owned();
-                self.rest = body.get(end.checked_add(1)?..)?;
-                Some(Literal::Text(text))
+                self.rest = self.rest.get(1..)?;
+                self.quoted(first).map(Literal::Text)
             }
             '[' | '(' => {
                 let close = if first == '[' { ']' } else { ')' };
@@ -372,6 +384,25 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// What stands behind a backslash.
+fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
+    let digits = match chars.next()? {
+        same @ ('\\' | '\'' | '"') => return Some(same),
+        'n' => return Some('\n'),
+        't' => return Some('\t'),
+        'r' => return Some('\r'),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => return None,
+    };
+    let mut code = 0u32;
+    for _ in 0..digits {
+        code = code.checked_mul(16)?.checked_add(chars.next()?.to_digit(16)?)?;
+    }
+    char::from_u32(code)
 }
 
 #[cfg(test)]
@@ -417,9 +448,20 @@ mod tests {
         assert!(DType::parse(&"[('a', ".repeat(100)).is_err());
     }
 
+    #[test]
+    fn names_as_python_writes_them() {
+        let text = r#"[('a\\b', '<i4'), ("it's", '<i4'), ('\'"', '<i4'), ('\n\x7f\u200b\U000e0001', '<i4'), ('µ', '<i4')]"#;
+        let DType::Record { fields, .. } = DType::parse(text).unwrap() else { panic!() };
+        let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["a\\b", "it's", "'\"", "\n\u{7f}\u{200b}\u{e0001}", "µ"]);
+        for bad in [r"[('a\', '<i4')]", r"[('\x4', '<i4')]", r"[('\ud800', '<i4')]", r"[('\q', '<i4')]"] {
+            assert!(DType::parse(bad).is_err(), "{bad}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn no_text_panics(text: String, tail in "[\\[\\](){}',:a-f0-9<>| ]{0,60}") {
+        fn no_text_panics(text: String, tail in r"[\[\](){}',:a-f0-9<>| \\]{0,60}") {
             let _ = DType::parse(&text);
             let _ = DType::parse(&format!("[{tail}"));
         }

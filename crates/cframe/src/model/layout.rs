@@ -15,9 +15,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use sciformats_core::commit::{SECTOR, journal};
+use sciformats_core::commit::{self, Decisive, SECTOR, Write};
 use sciformats_core::storage::Patch;
-use sciformats_core::{Limits, Result, Step};
+use sciformats_core::{Limits, Result};
 
 use super::chunk::PLAIN;
 use super::compress::{compress, ordinary};
@@ -61,7 +61,7 @@ pub(crate) struct Space {
 /// A commit, and what is true after it.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step<'static>>,
+    pub(crate) plan: commit::Plan<'static>,
     pub(crate) space: Space,
 }
 
@@ -183,11 +183,11 @@ pub(crate) fn plan(
     let new_header = header.encode();
     match changed(&frame.header().encode(), &new_header) {
         Some(range) if in_one_sector(&range) => {
-            writes.push(Step::write(index_at, index));
-            writes.push(Step::Sync);
-            writes.push(Step::write(range.start as u64, part(&new_header, &range)));
-            writes.push(Step::Sync);
-            Ok(Plan { steps: writes, space })
+            writes.push(Write::new(index_at, index));
+            let decisive = Decisive::OneSector(Write::new(range.start as u64, part(&new_header, &range)));
+            let old_len = frame.storage_len();
+            let new_len = writes.iter().filter_map(Write::end).fold(old_len, u64::max);
+            Ok(Plan { plan: commit::Plan { fresh: writes, decisive, old_len, new_len }, space })
         }
         _ => journalled(frame, header, entries, trailer),
     }
@@ -199,7 +199,7 @@ fn place(
     header: &FrameHeader,
     frame: &Frame,
     mut allocate: impl FnMut(u64) -> u64,
-) -> Result<(Vec<Offset>, Vec<Step<'static>>)> {
+) -> Result<(Vec<Offset>, Vec<Write<'static>>)> {
     let header_len = u64::from(frame.header().header_len);
     let mut offsets = Vec::with_capacity(entries.len());
     let mut writes = Vec::new();
@@ -213,7 +213,7 @@ fn place(
             Stored::Bytes(bytes) => {
                 let at = allocate(bytes.len() as u64);
                 offsets.push(Offset::At(at.saturating_sub(header_len)));
-                writes.push(Step::write(at, bytes.as_slice().to_vec()));
+                writes.push(Write::new(at, bytes.as_slice().to_vec()));
             }
         }
     }
@@ -237,13 +237,14 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     header.cbytes = cursor.saturating_sub(header_len);
     header.frame_len = cursor.saturating_add(index.len() as u64);
     let new_len = header.frame_len;
-    fresh.push(Step::write(cursor, index));
+    fresh.push(Write::new(cursor, index));
     let new_header = header.encode();
     let patches: Vec<Patch> = changed(&frame.header().encode(), &new_header)
         .map(|range| Patch { offset: range.start as u64, bytes: part(&new_header, &range) })
         .into_iter()
         .collect();
-    Ok(Plan { steps: journal::plan(old_len, new_len, fresh, &patches)?, space })
+    let decisive = Decisive::Journal(patches);
+    Ok(Plan { plan: commit::Plan { fresh, decisive, old_len, new_len }, space })
 }
 
 /// A frame without chunks: all of it through the journal.
@@ -257,9 +258,12 @@ fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<P
     bytes.extend(index);
     let inside = usize::try_from(old_len).unwrap_or(usize::MAX).min(bytes.len());
     let beyond = bytes.split_off(inside);
-    let fresh = if beyond.is_empty() { Vec::new() } else { vec![Step::write(old_len, beyond)] };
-    let steps = journal::plan(old_len, new_len, fresh, &[Patch { offset: 0, bytes }])?;
-    Ok(Plan { steps, space: Space { free: Vec::new(), chunks_end: header_len } })
+    let fresh = if beyond.is_empty() { Vec::new() } else { vec![Write::new(old_len, beyond)] };
+    let decisive = Decisive::Journal(vec![Patch { offset: 0, bytes }]);
+    Ok(Plan {
+        plan: commit::Plan { fresh, decisive, old_len, new_len },
+        space: Space { free: Vec::new(), chunks_end: header_len },
+    })
 }
 
 /// The bytes from the first that differs to the last.
@@ -312,14 +316,15 @@ mod tests {
         let (entries, header, trailer) = schunk.parts().unwrap();
         let plan = plan(&frame, &known, &entries, header, &trailer).unwrap();
         let mut done = file.to_vec();
-        apply(&plan.steps, &mut done).unwrap();
+        let steps = plan.plan.steps(file.len() as u64).unwrap().into_list();
+        apply(&steps, &mut done).unwrap();
         let (old, new) = (content(file), content(&done));
         assert_ne!(old, new);
-        let cuts = replay::every_cut(file, &plan.steps, |cut, file| {
+        let cuts = replay::every_cut(file, &steps, |cut, file| {
             let seen = content(file);
             assert!(seen == old || seen == new, "{cut:?}: neither the old frame nor the new one");
         });
-        let disks = replay::every_full_disk(file, &plan.steps, |left| assert_eq!(content(left), old));
+        let disks = replay::every_full_disk(file, &steps, |left| assert_eq!(content(left), old));
         *space = Some(plan.space);
         (done, cuts, disks)
     }
@@ -401,10 +406,11 @@ mod tests {
             let (entries, header, trailer) = array.schunk().parts().unwrap();
             let plan = plan(&frame, &Space::of(&frame), &entries, header, &trailer).unwrap();
             let mut done = file.clone();
-            apply(&plan.steps, &mut done).unwrap();
+            let steps = plan.plan.steps(file.len() as u64).unwrap().into_list();
+            apply(&steps, &mut done).unwrap();
             let (old, new) = (seen(&file), seen(&done));
             assert_ne!(old, new);
-            cuts += replay::every_cut(&file, &plan.steps, |cut, file| {
+            cuts += replay::every_cut(&file, &steps, |cut, file| {
                 let found = seen(file);
                 assert!(found == old || found == new, "{cut:?}: neither the old array nor the new one");
             });
@@ -442,7 +448,8 @@ mod tests {
             let (entries, header, trailer) = schunk.parts().unwrap();
             let known = space.clone().unwrap_or_else(|| Space::of(&frame));
             let plan = plan(&frame, &known, &entries, header, &trailer).unwrap();
-            apply(&plan.steps, &mut file).unwrap();
+            let steps = plan.plan.steps(file.len() as u64).unwrap().into_list();
+            apply(&steps, &mut file).unwrap();
             space = Some(plan.space);
         }
         let compact = SChunk::from_bytes(file.clone()).unwrap().to_bytes().unwrap();

@@ -11,6 +11,7 @@ use crate::spec::offset::Offset;
 const NAME: &str = "offsets chunk";
 
 /// The places of all chunks of a frame.
+#[derive(Clone)]
 pub(crate) struct Offsets {
     chunk: Option<Chunk<'static>>,
     count: u64,

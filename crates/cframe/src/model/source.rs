@@ -80,6 +80,17 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// All of them.
+    pub(crate) fn into_bytes(self) -> Result<Cow<'a, [u8]>> {
+        let (base, len) = (self.base, self.len);
+        let size = usize::try_from(len).unwrap_or(usize::MAX);
+        match self.storage.clone() {
+            Holder::Bytes(bytes) => part(bytes, 0, len).map(Cow::Borrowed).ok_or_else(|| self.beyond(0, len)),
+            Holder::Storage(storage) => storage.read_at(base, size),
+            Holder::Shared(storage) => Ok(Cow::Owned(storage.read_at(base, size)?.into_owned())),
+        }
+    }
+
     /// All bytes, where they are in memory.
     pub(crate) fn as_slice(&self) -> Option<&[u8]> {
         match &self.storage {

@@ -125,7 +125,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
     pub fn on(mut writer: Writer<S>) -> Result<Self> {
         check_schema(writer.header())?;
         writer.flush()?;
-        let initial = if writer.frames() > 0 { Some(first_frame(&writer.storage)?) } else { None };
+        let initial = if writer.frames() > 0 { Some(first_frame(writer.storage())?) } else { None };
         Ok(Self { writer, initial })
     }
 
@@ -169,7 +169,7 @@ impl<S: ReadAt + WriteAt> TrajectoryWriter<S> {
         self.writer.end_frame()?;
         if self.initial.is_none() {
             self.writer.flush()?;
-            self.initial = Some(first_frame(&self.writer.storage)?);
+            self.initial = Some(first_frame(self.writer.storage())?);
         }
         Ok(())
     }

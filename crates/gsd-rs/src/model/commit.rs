@@ -23,8 +23,8 @@
 //! A writer that was killed leaves the file sealed. The next one finds the index full and moves it once; how much
 //! room was behind it is not written anywhere. Names behind those in use harm nobody.
 
-use sciformats_core::commit::SECTOR;
-use sciformats_core::{Error, ReadAt, Result, Step};
+use sciformats_core::commit::{Decisive, Plan, SECTOR, Write};
+use sciformats_core::{Error, ReadAt, Result};
 
 use super::index::{Index, Order};
 use super::names::Names;
@@ -52,21 +52,21 @@ pub(crate) struct State {
 
 /// What the next commit adds.
 #[derive(Debug)]
-pub(crate) struct Pending<'a> {
+pub(crate) struct Pending<'a, 'n> {
     /// Where `data` belongs.
     pub(crate) data_at: u64,
     /// Chunks that are not in the file yet; the end of these is the end of what is used.
     pub(crate) data: &'a [u8],
     /// Entries of finished frames, in the order of their frames.
-    pub(crate) entries: &'a [IndexEntry],
-    pub(crate) names: &'a Names,
+    pub(crate) entries: &'n [IndexEntry],
+    pub(crate) names: &'n Names,
     /// The number of frames then.
     pub(crate) frames: u64,
 }
 
-/// A commit: its steps, and what holds once they are done.
+/// A commit: its plans, one after another, and what holds once they are done. Only the last one changes what readers see.
 pub(crate) struct Commit<'a> {
-    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) plans: Vec<Plan<'a>>,
     pub(crate) state: State,
     pub(crate) names: Block,
     /// The end of what is used.
@@ -82,6 +82,19 @@ impl State {
         let clean = is_zero(storage, index.offset(index.used), end)?;
         let capacity = if clean { header.index.allocated } else { index.used };
         Ok(Self { header: header.clone(), index: *index, capacity, frames: *frames, uncertain: false })
+    }
+
+    /// Plans to write the header as it is known, in a file that shall have its second length.
+    pub(crate) fn plan_header(&self, (old_len, new_len): (u64, u64)) -> Plan<'static> {
+        let decisive = Decisive::OneSector(Write::new(0, encode(&self.header)));
+        Plan { fresh: Vec::new(), decisive, old_len, new_len }
+    }
+
+    /// What a commit builds upon: the header, and the place of the next entry. Other writers change one of them, or the
+    /// length of the file.
+    pub(crate) fn generation(&self) -> [(u64, u64); 2] {
+        let next = if self.index.used < self.capacity { SIZE } else { 0 };
+        [(0, Header::SIZE as u64), (self.index.offset(self.index.used), next)]
     }
 
     /// The block that declares what is in use and nothing else.
@@ -100,7 +113,7 @@ impl State {
     /// Plans a commit; with `last`, it also leaves room for others to append. `storage` holds the file.
     pub(crate) fn plan<'a>(
         &self,
-        pending: &Pending<'a>,
+        pending: &Pending<'a, '_>,
         last: bool,
         storage: &dyn ReadAt,
     ) -> Result<Commit<'a>> {
@@ -109,20 +122,18 @@ impl State {
             next.header.version = written_version(next.header.version);
         }
         let mut end = pending.data_at.saturating_add(pending.data.len() as u64);
-        let mut steps = Vec::new();
-        if !pending.data.is_empty() {
-            steps.push(Step::write(pending.data_at, pending.data));
-        }
-
+        let data = Some(Write::new(pending.data_at, pending.data)).filter(|data| !data.bytes.is_empty());
+        let mut fresh: Vec<Write<'a>> = data.into_iter().collect();
         let (names, block) = pending.names.plan(self.header.names, align(end));
         next.header.names = block;
-        end = end.max(names.as_ref().map_or(0, end_of));
-        steps.extend(names);
+        end = end.max(names.as_ref().and_then(Write::end).unwrap_or(0));
+        fresh.extend(names);
 
         next.index.used = self.index.used.saturating_add(pending.entries.len() as u64);
         let capacity = capacity_for(next.index.used, next.frames, self.capacity);
         let entries = self.encode(pending.entries);
         let mut declared = self.header.clone();
+        let mut plans = Vec::new();
         let mut in_one_sector = None;
         if entries.is_empty() {
             // The index stays as it is.
@@ -130,35 +141,38 @@ impl State {
             let at = self.index.offset(self.index.used);
             let is_sealed = !self.uncertain && self.header.index == self.sealed();
             declared.index = if is_sealed { declared.index } else { self.sealed() };
+            let seal = Write::new(0, encode(&declared));
             if is_sealed {
-                steps.push(Step::write(at, entries));
+                fresh.push(Write::new(at, entries));
             } else if sectors(at, entries.len()) == 1 {
-                steps.splice(0..0, [Step::write(0, encode(&declared))]);
-                in_one_sector = Some(Step::write(at, entries));
+                fresh.insert(0, seal);
+                in_one_sector = Some(Write::new(at, entries));
             } else {
-                steps.splice(0..0, [Step::write(0, encode(&declared)), Step::Sync]);
-                steps.push(Step::write(at, entries));
+                plans.push(plan_in(storage, Vec::new(), Decisive::OneSector(seal)));
+                fresh.push(Write::new(at, entries));
             }
         } else {
             next.capacity = capacity;
             next.index.location = align(end);
             let old = stored_entries(&self.index, storage)?;
-            steps.extend(block_steps(next.index.location, capacity, [old, entries]));
+            fresh.extend(block_writes(next.index.location, capacity, [old, entries]));
             end = next.index.location.saturating_add(capacity.saturating_mul(SIZE));
         }
         if i64::try_from(end).is_err() {
             return Err(Error::usage("file", "would be longer than 2^63 bytes"));
         }
 
-        if !steps.is_empty() {
-            steps.push(Step::Sync);
-        }
-        steps.extend(in_one_sector);
         next.header.index = if last { next.whole() } else { next.sealed() };
-        if self.uncertain || next.header != declared {
-            steps.extend([Step::write(0, encode(&next.header)), Step::Sync]);
+        let header = Write::new(0, encode(&next.header));
+        match in_one_sector {
+            Some(entries) => plans.push(plan_in(storage, fresh, Decisive::Sectors(vec![entries, header]))),
+            None if self.uncertain || next.header != declared => {
+                plans.push(plan_in(storage, fresh, Decisive::OneSector(header)));
+            }
+            // What was collected waits for the frame that it belongs to.
+            None => {}
         }
-        Ok(Commit { steps, state: next, names: block, end })
+        Ok(Commit { plans, state: next, names: block, end })
     }
 
     fn encode(&self, entries: &[IndexEntry]) -> Vec<u8> {
@@ -182,7 +196,7 @@ impl State {
         entries.sort_by_key(|entry| (entry.frame, entry.id));
 
         let (names, block) = names.plan_block(1, align(end));
-        let location = align(end_of(&names));
+        let location = align(names.end().unwrap_or(u64::MAX));
         let mut next = Self {
             index: Index { location, order: Order::FrameAndId, ..self.index },
             capacity: capacity_for(self.index.used, self.frames, self.capacity),
@@ -191,16 +205,17 @@ impl State {
         };
         next.header = Header { index: next.whole(), names: block, version: CURRENT, ..next.header };
 
-        let mut steps = vec![names];
-        steps.extend(block_steps(location, next.capacity, [encode_entries(&entries), Vec::new()]));
-        steps.extend([Step::Sync, Step::write(0, encode(&next.header)), Step::Sync]);
+        let mut fresh = vec![names];
+        fresh.extend(block_writes(location, next.capacity, [encode_entries(&entries), Vec::new()]));
+        let header = Write::new(0, encode(&next.header));
         let end = location.saturating_add(next.capacity.saturating_mul(SIZE));
-        Ok(Commit { steps, state: next, names: block, end })
+        let plans = vec![plan_in(storage, fresh, Decisive::OneSector(header))];
+        Ok(Commit { plans, state: next, names: block, end })
     }
 
     /// Plans the removal of all frames. The header first points at empty blocks behind `end`, then at those where a
     /// new file has them, once they are empty.
-    pub(crate) fn plan_truncation(&self, end: u64) -> Commit<'static> {
+    pub(crate) fn plan_truncation(&self, end: u64, storage: &dyn ReadAt) -> Commit<'static> {
         let header = Header { version: CURRENT, ..self.header.clone() };
         let (blank, empty) = new_file(&header);
         let temporary = align(end.max(empty.end));
@@ -212,20 +227,22 @@ impl State {
             ..empty.state.header.clone()
         };
         let blocks = blank.get(Header::SIZE..).unwrap_or_default().to_vec();
-        let steps = vec![
-            Step::write(temporary, blocks.clone()),
-            Step::Sync,
-            Step::write(0, encode(&aside)),
-            Step::Sync,
-            Step::write(Header::SIZE as u64, blocks),
-            Step::Sync,
-            Step::write(0, encode(&empty.state.header)),
-            Step::Sync,
-            Step::SetSize { size: empty.end },
-            Step::Sync,
-        ];
-        Commit { steps, ..empty }
+        let first = Decisive::OneSector(Write::new(0, encode(&aside)));
+        let first = plan_in(storage, vec![Write::new(temporary, blocks.clone())], first);
+        let second = Plan {
+            fresh: vec![Write::new(Header::SIZE as u64, blocks)],
+            decisive: Decisive::OneSector(Write::new(0, encode(&empty.state.header))),
+            old_len: first.new_len,
+            new_len: empty.end,
+        };
+        Commit { plans: vec![first, second], ..empty }
     }
+}
+
+/// A plan for the file in `storage`, which becomes as long as its writes make it.
+fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'a>) -> Plan<'a> {
+    let len = fresh.iter().filter_map(Write::end).fold(storage.len(), u64::max);
+    Plan { fresh, decisive, old_len: len, new_len: len }
 }
 
 /// The bytes of a file without frames, and its state.
@@ -246,7 +263,7 @@ pub(crate) fn new_file(header: &Header) -> (Vec<u8>, Commit<'static>) {
         uncertain: false,
         header,
     };
-    (bytes, Commit { steps: Vec::new(), state, names, end })
+    (bytes, Commit { plans: Vec::new(), state, names, end })
 }
 
 /// The layer that a file has after a commit: 2.0 gains what 2.1 added, all others stay.
@@ -274,22 +291,22 @@ fn capacity_for(used: u64, frames: u64, capacity: u64) -> u64 {
 }
 
 /// Writes a block of `capacity` entries that begins with `parts`; the rest of it is zeros.
-fn block_steps(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Vec<Step<'static>> {
+fn block_writes(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Vec<Write<'static>> {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-    let mut steps = Vec::new();
+    let mut writes = Vec::new();
     let mut at = location;
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
         let start = at;
         at = at.saturating_add(part.len() as u64);
-        steps.push(Step::write(start, part));
+        writes.push(Write::new(start, part));
     }
     let end = location.saturating_add(capacity.saturating_mul(SIZE));
     while at < end {
         let size = usize::try_from(end.saturating_sub(at)).unwrap_or(ZEROS.len()).min(ZEROS.len());
-        steps.push(Step::write(at, ZEROS.get(..size).unwrap_or(&ZEROS)));
+        writes.push(Write::new(at, ZEROS.get(..size).unwrap_or(&ZEROS)));
         at = at.saturating_add(size as u64);
     }
-    steps
+    writes
 }
 
 fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
@@ -332,14 +349,6 @@ fn encode(header: &Header) -> Vec<u8> {
     out
 }
 
-/// The end of a write.
-fn end_of(step: &Step<'_>) -> u64 {
-    match step {
-        Step::Write { offset, bytes } => offset.saturating_add(bytes.len() as u64),
-        Step::Sync | Step::SetSize { .. } => 0,
-    }
-}
-
 fn align(offset: u64) -> u64 {
     offset.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX)
 }
@@ -347,6 +356,7 @@ fn align(offset: u64) -> u64 {
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 mod tests {
+    use sciformats_core::Step;
     use sciformats_core::commit::apply;
 
     use super::super::open::open;
@@ -391,7 +401,10 @@ mod tests {
             names,
             frames: state.frames + u64::from(count > 0),
         };
-        let Commit { steps, state: next, names: block, .. } = state.plan(&pending, last, bytes).unwrap();
+        let Commit { plans, state: next, names: block, .. } = state.plan(&pending, last, bytes).unwrap();
+        let stored = bytes.len() as u64;
+        let steps: Vec<_> =
+            plans.into_iter().flat_map(|plan| plan.steps(stored).unwrap().into_list()).collect();
         let shown = steps.iter().map(|step| show(step, state, &next, at)).collect();
         apply(&steps, bytes).unwrap();
         names.store(block);

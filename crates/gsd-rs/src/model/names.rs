@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use sciformats_core::commit::Write;
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, Step};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result};
 
 use crate::spec::name_list::{Encoding, SLOT_TEXT, UNIT};
 use crate::spec::{Block, Header};
@@ -174,7 +175,7 @@ impl Names {
 
     /// What stores the names that are not stored yet: a write behind those that are or, if the block has no room for
     /// them, a larger block at `fresh`. With the block that the header then names.
-    pub(crate) fn plan(&self, block: Block, fresh: u64) -> (Option<Step<'static>>, Block) {
+    pub(crate) fn plan(&self, block: Block, fresh: u64) -> (Option<Write<'static>>, Block) {
         if self.stored == self.len() {
             return (None, block);
         }
@@ -187,11 +188,11 @@ impl Names {
         }
         let clean = end.max(block.location.saturating_add(self.soiled)).saturating_sub(start);
         bytes.resize(usize::try_from(clean).unwrap_or(bytes.len()), 0);
-        (Some(Step::write(start, bytes)), block)
+        (Some(Write::new(start, bytes)), block)
     }
 
     /// A block at `fresh` with all names, of at least `allocated` units.
-    pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> (Step<'static>, Block) {
+    pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> (Write<'static>, Block) {
         let mut bytes = self.encoded(0);
         let needed = (bytes.len() as u64).saturating_add(self.end_mark());
         let mut allocated = allocated.max(1);
@@ -199,7 +200,7 @@ impl Names {
             allocated = allocated.saturating_mul(2);
         }
         bytes.resize(usize::try_from(allocated.saturating_mul(UNIT)).unwrap_or(bytes.len()), 0);
-        (Step::write(fresh, bytes), Block { location: fresh, allocated })
+        (Write::new(fresh, bytes), Block { location: fresh, allocated })
     }
 
     fn end_mark(&self) -> u64 {

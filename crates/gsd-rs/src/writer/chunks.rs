@@ -35,7 +35,7 @@ impl Writer {
         self.drain()?;
         let location = self.place(T::TYPE);
         let end = location.checked_add(size).ok_or_else(too_long)?;
-        self.storage.set_size(end.max(ReadAt::len(&self.storage)))?;
+        self.session.extend_to(end)?;
         self.record(name, T::TYPE, (n, m), location)?;
         self.buffer_at = end;
         Ok(Region { location, n, m, element: T::TYPE })
@@ -140,7 +140,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         let end = end.ok_or_else(too_long)?;
         if bytes.len() >= self.buffer_size {
             // The buffer is empty: it was drained, and holds at most the gap before this chunk.
-            self.storage.write_at(location, bytes)?;
+            self.session.write_fresh(location, bytes)?;
             self.record(name, element, shape, location)?;
             self.buffer.clear();
             self.buffer_at = end;
@@ -188,7 +188,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// Writes what was collected.
     fn drain(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
-            self.storage.write_at(self.buffer_at, &self.buffer)?;
+            self.session.write_fresh(self.buffer_at, &self.buffer)?;
             self.buffer_at = self.buffer_at.saturating_add(self.buffer.len() as u64);
             self.buffer.clear();
         }

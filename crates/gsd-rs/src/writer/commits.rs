@@ -1,8 +1,8 @@
 //! Ending frames and committing them; changes of the whole file.
 
-use sciformats_core::commit::apply;
+use sciformats_core::commit::{Fate, Plan, Session, Syncs};
 use sciformats_core::storage::Durability;
-use sciformats_core::{Error, ReadAt, Result, Step, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, WriteAt};
 
 use super::{Condition, ENTRIES, Writer};
 use crate::Block;
@@ -75,43 +75,87 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// ```
     ///
     /// # Errors
-    /// `Io`: the file then has the frames of the commit before, or already those of this one, and the flush can be
-    /// repeated once there is room. If the device failed to sync, all further writes are refused.
+    /// [`Error::Conflict`] if another program has changed the file; nothing is written then, now or later. `Io`: the file then
+    /// is that of the commit before, and the flush can be repeated once there is room. If the device failed to sync, all further writes are refused.
     pub fn flush(&mut self) -> Result<()> {
         self.commit(false)
     }
 
     fn commit(&mut self, last: bool) -> Result<()> {
         self.check_open()?;
+        let buffer = std::mem::take(&mut self.buffer);
+        let done = self.commit_with(&buffer, last);
+        // What could not be written, or belongs to a frame that is not complete, waits.
+        self.buffer = buffer;
+        if done? {
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Whether there was something to commit.
+    fn commit_with(&mut self, data: &[u8], last: bool) -> Result<bool> {
         let pending = Pending {
             data_at: self.buffer_at,
-            data: &self.buffer,
+            data,
             entries: self.entries.get(..self.finished).unwrap_or_default(),
             names: &self.names,
             frames: self.frame,
         };
-        let commit = self.state.plan(&pending, last, &self.storage)?;
-        let Commit { steps, state, names, end } = commit;
-        if let Err((error, lost)) = run(&steps, &mut self.storage, self.durability) {
-            self.fail(lost);
-            return Err(error);
+        let commit = self.state.plan(&pending, last, self.session.storage())?;
+        let Commit { plans, state, names, end } = commit;
+        if plans.is_empty() {
+            return Ok(false);
         }
-        self.succeed(state, names, end);
+        self.run(plans)?;
+        self.succeed(state, names, end)?;
         self.entries.drain(..self.finished);
         self.finished = 0;
-        Ok(())
+        Ok(true)
     }
 
-    fn succeed(&mut self, state: State, names: Block, end: u64) {
+    fn succeed(&mut self, state: State, names: Block, end: u64) -> Result<()> {
         self.state = state;
         self.names.store(names);
         self.buffer.clear();
         self.buffer_at = end;
+        // Without knowing what it builds upon, the next commit must not be made.
+        self.watch().inspect_err(|_| {
+            self.condition = Condition::Failed("has to be opened anew: it could not read the file");
+        })
     }
 
-    fn fail(&mut self, lost: bool) {
-        self.state.uncertain = true;
-        if lost {
+    /// Carries out plans, one after another. If one fails, those before it are taken back, too.
+    fn run(&mut self, plans: Vec<Plan<'_>>) -> Result<()> {
+        let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::None };
+        let before = self.session.storage().len();
+        let mut done = 0usize;
+        for plan in plans {
+            if let Err(error) = self.session.commit(plan, syncs) {
+                if done > 0 && self.session.fate() == Fate::Kept {
+                    // All that they have changed for readers is the header.
+                    let old_len = self.session.storage().len();
+                    let back = self.state.plan_header((old_len, before));
+                    let _ = self.session.commit(back, syncs).and_then(|()| self.watch());
+                }
+                self.fail();
+                return Err(error);
+            }
+            done = done.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self) -> Result<()> {
+        self.state.generation().into_iter().try_for_each(|(offset, len)| self.session.watch(offset, len))
+    }
+
+    fn fail(&mut self) {
+        if self.session.fate() == Fate::Unknown {
+            self.state.uncertain = true;
+            self.session.unwatch();
+        }
+        if self.session.has_lost_bytes() {
             // The system may have dropped what it could not write, and would not tell again.
             self.condition = Condition::Failed("has lost bytes: the device failed to sync them");
         }
@@ -149,7 +193,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             return Ok(());
         }
         let names = self.names.repacked(name_list::Encoding::Packed);
-        let commit = self.state.plan_upgrade(&names, self.buffer_at, &self.storage)?;
+        let commit = self.state.plan_upgrade(&names, self.buffer_at, self.session.storage())?;
         self.replace(commit, names)
     }
 
@@ -174,7 +218,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn truncate(&mut self) -> Result<()> {
         self.settle()?;
-        let commit = self.state.plan_truncation(self.buffer_at);
+        let commit = self.state.plan_truncation(self.buffer_at, self.session.storage());
         let names = Names::empty(commit.names);
         let result = self.replace(commit, names);
         match result {
@@ -196,14 +240,10 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     fn replace(&mut self, commit: Commit<'_>, names: Names) -> Result<()> {
-        let Commit { steps, state, names: block, end } = commit;
-        if let Err((error, lost)) = run(&steps, &mut self.storage, self.durability) {
-            self.fail(lost);
-            return Err(error);
-        }
+        let Commit { plans, state, names: block, end } = commit;
+        self.run(plans)?;
         self.names = names;
-        self.succeed(state, block, end);
-        Ok(())
+        self.succeed(state, block, end)
     }
 
     /// Commits the complete frames and leaves the file as others expect it, with room in its index. Dropping the
@@ -231,6 +271,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     fn close(&mut self) -> Result<()> {
         self.commit(true)?;
         self.condition = Condition::Closed;
+        self.session.roll_back()?;
         if self.entries.is_empty() {
             Ok(())
         } else {
@@ -256,7 +297,7 @@ impl Writer<Vec<u8>> {
     /// As [`finish`](Self::finish).
     pub fn into_bytes(mut self) -> Result<Vec<u8>> {
         self.close()?;
-        Ok(std::mem::take(&mut self.storage))
+        Ok(std::mem::replace(&mut self.session, Session::over(Vec::new())).into_storage())
     }
 }
 
@@ -266,18 +307,7 @@ impl<S: ReadAt + WriteAt> Drop for Writer<S> {
             // Nobody is left to tell; what was flushed before is safe in any case.
             let _ = self.commit(true);
         }
+        // Nor of this: data that no frame refers to harms nobody.
+        let _ = self.session.roll_back();
     }
-}
-
-/// Does the steps; an error says whether it was a sync that failed.
-fn run(
-    steps: &[Step<'_>],
-    storage: &mut impl WriteAt,
-    durability: Durability,
-) -> std::result::Result<(), (Error, bool)> {
-    let needed = steps.iter().filter(|step| durability == Durability::Power || **step != Step::Sync);
-    for step in needed {
-        apply(std::slice::from_ref(step), storage).map_err(|error| (error, *step == Step::Sync))?;
-    }
-    Ok(())
 }

@@ -10,11 +10,12 @@ mod chunks;
 mod commits;
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use sciformats_core::commit::apply;
+use sciformats_core::commit::{Session, apply};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
-use sciformats_core::{ReadAt, Result, Step, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, Step, WriteAt};
 
 use crate::model::commit::{State, new_file};
 use crate::model::names::Names;
@@ -52,7 +53,7 @@ use crate::{CreateOptions, Header};
 /// # Ok(()) }
 /// ```
 pub struct Writer<S: ReadAt + WriteAt = FileStorage> {
-    pub(crate) storage: S,
+    session: Session<S>,
     state: State,
     names: Names,
     durability: Durability,
@@ -100,9 +101,11 @@ impl Writer {
     /// `Io`, also if it exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
     pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let header = options.header()?;
-        let storage = FileStorage::create_new(path)?;
-        storage.try_lock()?;
-        Self::start(storage, &header)
+        let (bytes, _) = new_file(&header);
+        let mut session = Session::create_new(path)?;
+        session.write_fresh(0, &bytes)?;
+        session.renew()?;
+        Self::over(session)
     }
 
     /// Creates a file, in the place of an existing one if there is one: readers that have the old one open keep it.
@@ -126,16 +129,25 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// `Io`; [`Error::Usage`](crate::Error::Usage) if a writer has the existing file open, or the options do not fit the header.
+    /// `Io`; [`Error::Conflict`](crate::Error::Conflict) if a writer has the existing file open; [`Error::Usage`](crate::Error::Usage)
+    /// if the options do not fit the header.
     pub fn overwrite(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let path = path.as_ref();
         let (bytes, _) = new_file(&options.header()?);
-        let existing = path.exists().then(|| FileStorage::edit(path)).transpose()?;
-        existing.as_ref().map_or(Ok(()), FileStorage::try_lock)?;
-        let mut replacement = Replacement::create(path)?;
+        let existing = match Session::open(path) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+            session => Some(session?),
+        };
+        let mut replacement = Replacement::of_held(path)?;
         replacement.write_at(0, &bytes)?;
-        replacement.finish(Durability::Power)?;
-        Self::append_to(path)
+        let session = match existing {
+            Some(mut session) => {
+                session.replace(replacement, Durability::Power)?;
+                session
+            }
+            None => Session::over(replacement.finish_open(Durability::Power)?),
+        };
+        Self::over(session)
     }
 
     /// Opens a file to append frames.
@@ -159,13 +171,9 @@ impl Writer {
     /// ```
     ///
     /// # Errors
-    /// As [`Reader::open`](crate::Reader::open); [`Error::Usage`](crate::Error::Usage) if another writer has it open.
+    /// As [`Reader::open`](crate::Reader::open); [`Error::Conflict`](crate::Error::Conflict) if another writer has it open.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self> {
-        let mut storage = FileStorage::edit(path)?;
-        storage.try_lock()?;
-        // Another writer may have let go of the file between the opening and the lock.
-        storage.refresh()?;
-        Self::append_in(storage)
+        Self::over(Session::open(path)?)
     }
 }
 
@@ -215,12 +223,19 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// # Errors
     /// As [`Writer::append_to`].
     pub fn append_in(storage: S) -> Result<Self> {
-        let opened = open(&storage)?;
-        let state = State::new(&opened, &storage)?;
+        Self::over(Session::over(storage))
+    }
+
+    fn over(mut session: Session<S>) -> Result<Self> {
+        let opened = open(session.storage())?;
+        let state = State::new(&opened, session.storage())?;
         let Opened { names, frames, .. } = opened;
+        for (offset, len) in state.generation() {
+            session.watch(offset, len)?;
+        }
         Ok(Self {
-            buffer_at: storage.len(),
-            storage,
+            buffer_at: session.storage().len(),
+            session,
             state,
             names,
             durability: Durability::Power,
@@ -232,6 +247,10 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             present: HashSet::new(),
             condition: Condition::Open,
         })
+    }
+
+    pub(crate) fn storage(&self) -> &S {
+        self.session.storage()
     }
 
     /// What a commit must survive: by default a loss of power. [`Durability::Process`] does not wait for the device;

@@ -143,8 +143,8 @@ fn one_writer_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("lock.gsd");
     let writer = Writer::create(&path, &options()).unwrap();
-    assert!(matches!(Writer::append_to(&path), Err(Error::Usage { argument: "file", .. })));
-    assert!(matches!(Writer::overwrite(&path, &options()), Err(Error::Usage { argument: "file", .. })));
+    assert!(matches!(Writer::append_to(&path), Err(Error::Conflict { .. })));
+    assert!(matches!(Writer::overwrite(&path, &options()), Err(Error::Conflict { .. })));
     assert!(matches!(Writer::create(&path, &options()), Err(Error::Io { .. })));
     writer.finish().unwrap();
     let mut writer = Writer::overwrite(&path, &CreateOptions::new("b", "c", Version::new(3, 4))).unwrap();

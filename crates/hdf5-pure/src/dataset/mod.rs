@@ -14,16 +14,19 @@ use crate::attribute::Attribute;
 use crate::canonical::Canonical;
 use crate::element::{Element, Values};
 use crate::file::File;
+use crate::model::external;
 use crate::model::object::Object;
 use crate::model::read::{self, Content, Reader};
+use crate::model::shared;
 use crate::model::virtual_layout::{self, Nesting};
-use crate::spec::Address;
+use crate::spec::message::MessageType;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::Datatype;
-use crate::spec::message::fill_value::FillValue;
+use crate::spec::message::fill_value::{Fill, FillValue};
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::Layout;
 use crate::spec::virtual_mapping::Mapping;
+use crate::spec::{Address, Name};
 
 /// A dataset of an open file.
 ///
@@ -140,6 +143,76 @@ impl Dataset {
     /// `Malformed` if the messages about the storage are.
     pub fn fill_value(&self) -> Result<&FillValue> {
         self.content.storage().map(|storage| &storage.fill)
+    }
+
+    /// The address of its datatype, if that is a committed one.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.dataset("temperature").committed(kelvin).shape([2]).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.dataset("temperature")?.committed()?.is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the header cannot be read.
+    pub fn committed(&self) -> Result<Option<Address>> {
+        let context = &self.file.opened().context;
+        let object = Object::read(context, self.address())?;
+        let message = object.find(MessageType::Datatype).filter(|message| message.is_shared());
+        message.map_or(Ok(None), |message| shared::committed(context, message.offset, object.body(message)))
+    }
+
+    /// The files in which the elements lie one after another, the first byte of each and how many it has for them (none: as many
+    /// as there are); nothing for datasets that have their elements in this file.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("frames").shape([8]).external([("frames.raw", 0, Some(8))]).create::<u8>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("frames")?.external_files()?, [("frames.raw".into(), 0, Some(8))]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if their list is.
+    pub fn external_files(&self) -> Result<Vec<(Name, u64, Option<u64>)>> {
+        match &self.content.storage()?.external {
+            Some(files) => external::list(&self.file.opened().context, files),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What elements that were never written read as, by meaning only as [`canonical`](crate::canonical) has it; nothing if the
+    /// file does not say it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let counts = file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).shape([4]);
+    /// counts.fill(7u16).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.fill_canonical()?, Some(vec![7, 0]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the fill value is, or what it leads to.
+    pub fn fill_canonical(&self) -> Result<Option<Vec<u8>>> {
+        match &self.fill_value()?.value {
+            Fill::Value(raw) => {
+                let convert = Canonical::new(&self.file, &self.content.datatype)?;
+                convert.convert(raw.clone(), self.data_offset()).map(Some)
+            }
+            Fill::Default | Fill::Undefined => Ok(None),
+        }
     }
 
     /// Where the elements of a virtual dataset come from; nothing for others.

@@ -30,7 +30,7 @@ impl Locking {
 /// Takes the lock of a writer, which the storage holds until it is closed.
 ///
 /// # Errors
-/// [`Error::Usage`] if another program has the file open; `Io` if the file system cannot lock and has to.
+/// [`Error::Conflict`] if another program has the file open; `Io` if the file system cannot lock and has to.
 pub(crate) fn lock(storage: &FileStorage) -> Result<()> {
     let locking = Locking::of(std::env::var(VARIABLE).ok().as_deref());
     if locking == Locking::Never {
@@ -71,7 +71,7 @@ mod tests {
         let first = FileStorage::edit(file.path()).unwrap();
         let second = FileStorage::edit(file.path()).unwrap();
         lock(&first).unwrap();
-        assert!(matches!(lock(&second), Err(Error::Usage { .. })));
+        assert!(matches!(lock(&second), Err(Error::Conflict { .. })));
         drop(first);
         lock(&second).unwrap();
     }

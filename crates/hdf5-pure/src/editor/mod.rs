@@ -8,8 +8,7 @@ mod options;
 use std::path::Path;
 use std::sync::Arc;
 
-use sciformats_core::storage::FileStorage;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, commit};
 
 pub use object::ObjectWriter;
 pub use options::EditOptions;
@@ -96,7 +95,7 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// `Io`; [`Error::Usage`] if the file is locked, or says that it is open for writing; `Malformed` if it is damaged;
+    /// `Io`; [`Error::Conflict`] if the file is locked; [`Error::Usage`] if it says that it is open for writing; `Malformed` if it is damaged;
     /// `Unsupported` for files of several parts, or with addresses or lengths that have neither 4 nor 8 bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &EditOptions::default())
@@ -124,8 +123,7 @@ impl Editor {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &EditOptions) -> Result<Self> {
         let path = path.as_ref();
-        let storage = FileStorage::edit(path)?;
-        lock::lock(&storage)?;
+        let storage = commit::Session::open_with(path, lock::lock)?.into_storage();
         Self::start(Box::new(storage), Some(path), options)
     }
 
@@ -166,6 +164,7 @@ impl Editor {
             registry: options.reading.registry.clone(),
             threads: 0,
             file_space: None,
+            btree_k: session.opened.btree_k,
         };
         Ok(Self {
             tree: Tree::edit(session, settings)?,
@@ -430,8 +429,9 @@ impl Editor {
     /// ```
     ///
     /// # Errors
-    /// `Io`: the file is that of the last commit. If the device failed after the commit had taken place, the next opening
-    /// completes it. After other errors the editor commits nothing more, as what is pending is not whole.
+    /// [`Error::Conflict`] if another program has changed the file since it was opened, in spite of the lock; nothing is
+    /// written then. `Io`: the file is that of the last commit. If the device failed after the commit had taken place, the next
+    /// opening completes it. After other errors the editor commits nothing more, as what is pending is not whole.
     pub fn commit(&mut self) -> Result<()> {
         self.commit_with(Flush::default())
     }

@@ -4,6 +4,8 @@ use sciformats_core::Result;
 use sciformats_core::fault::locate;
 
 use super::File;
+use crate::model::creation::CreationProperties;
+use crate::model::edit::audit;
 use crate::model::object::Object;
 use crate::model::places::{self, Place};
 use crate::model::shared;
@@ -125,6 +127,27 @@ impl File {
         Ok(found)
     }
 
+    /// Checks what reading elements and attributes does not show: that no two structures of the file share a byte, that none
+    /// lies in space that the file says is free, and that the nodes of trees have the size that the file's K values give
+    /// them. The C library refuses such a file sooner or later, or overwrites a part of it.
+    ///
+    /// Goes through all structures that lead to elements, not through the elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut made = Writer::in_memory(&CreateOptions::default())?;
+    /// made.dataset("surface/temperature").write(&[281.5, 282.0])?;
+    /// File::from_bytes(made.into_bytes()?)?.check_space()?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` with the place of the first structure that is wrong.
+    pub fn check_space(&self) -> Result<()> {
+        audit::check(self.opened())
+    }
+
     /// The indexes of messages that several objects share.
     pub fn shared_indexes(&self) -> &[SharedIndex] {
         &self.0.opened.context.shared
@@ -185,6 +208,25 @@ impl File {
             messages: object.messages().iter().map(|m| (m.kind, m.offset, m.len())).collect(),
             blocks: object.blocks.into_vec(),
         })
+    }
+
+    /// What the object at `address` says of itself as it was made to: its creation properties and its times.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let file = Writer::in_memory(&CreateOptions::default().with_track_order(true))?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let properties = file.creation_properties(file.root()?.address())?;
+    /// assert_eq!(properties.links.map(|links| links.order), Some(properties.attribute_order));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub fn creation_properties(&self, address: Address) -> Result<CreationProperties> {
+        let context = &self.opened().context;
+        CreationProperties::of(context, &Object::read(context, address)?)
     }
 
     /// The heaps, trees and arrays that the object at `address` needs beside its header; those that cannot be read are

@@ -1,5 +1,6 @@
 //! Files: opening, and objects by path or address.
 
+mod elsewhere;
 mod info;
 mod walk;
 
@@ -17,7 +18,6 @@ use crate::attribute::Attribute;
 use crate::dataset::Dataset;
 use crate::group::Group;
 use crate::model::attributes;
-use crate::model::external;
 use crate::model::object::Object;
 use crate::model::open::{self, Found, OpenOptions, Opened};
 use crate::spec::Address;
@@ -222,11 +222,7 @@ impl File {
                     let (declared, limit) = (depth as u64 + 1, MAX_FILES as u64);
                     return Err(Error::LimitExceeded { what: "external links in a row", declared, limit });
                 }
-                let opened = self.opened();
-                let Some(found) = external::find(opened, &file)? else {
-                    return Err(Error::not_found("file of an external link", String::from_utf8_lossy(&file)));
-                };
-                let other = Self::new(opened.open_beside(&found)?);
+                let other = self.open_external(&file)?;
                 let path = [&b"/"[..], &path, &rest].concat();
                 other.follow(other.opened().root, &path, depth + 1)
             }

@@ -23,6 +23,10 @@ use crate::spec::{Address, Name};
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     pub(crate) datatype: Datatype,
+    /// Where its datatype is, if that is committed.
+    pub(crate) committed: Option<Address>,
+    /// Whether its name is said to be UTF-8.
+    pub(crate) utf8: bool,
     pub(crate) dataspace: Dataspace,
     /// The elements as they are stored.
     pub(crate) data: Vec<u8>,
@@ -158,6 +162,12 @@ fn parse(
 
 fn content(context: &Context, offset: u64, raw: &RawAttribute<'_>) -> Result<Content> {
     let datatype = part(context, MessageType::Datatype, offset, &raw.datatype, Datatype::parse)?;
+    let committed = match raw.datatype.shared {
+        true => {
+            shared::committed(context, offset.saturating_add(raw.datatype.at as u64), raw.datatype.bytes)?
+        }
+        false => None,
+    };
     let dataspace = part(context, MessageType::Dataspace, offset, &raw.dataspace, |i| {
         Dataspace::parse(i, context.sizes)
     })?;
@@ -165,7 +175,9 @@ fn content(context: &Context, offset: u64, raw: &RawAttribute<'_>) -> Result<Con
     let len = dataspace.elements().and_then(|n| n.checked_mul(datatype.size.into()));
     let data = len.and_then(|len| usize::try_from(len).ok()).and_then(|len| raw.data.bytes.get(..len));
     match data {
-        Some(data) => Ok(Content { datatype, dataspace, data: data.to_vec(), offset: at }),
+        Some(data) => {
+            Ok(Content { datatype, committed, utf8: raw.utf8, dataspace, data: data.to_vec(), offset: at })
+        }
         None => {
             let kind = sciformats_core::FaultKind::Truncated;
             Err(sciformats_core::Fault::new("data", kind).at(STRUCTURE, at))

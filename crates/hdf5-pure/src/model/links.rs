@@ -200,8 +200,12 @@ mod tests {
     #[test]
     fn links_in_the_order_of_their_names() {
         let names = ["b", "", "member 2", "member 10", "member 1", "a\0", "a", "member", "é"];
-        let link =
-            |name: &str| Link { name: name.into(), creation_order: None, target: Target::Soft("x".into()) };
+        let link = |name: &str| Link {
+            name: name.into(),
+            creation_order: None,
+            utf8: false,
+            target: Target::Soft("x".into()),
+        };
         let broken = Err(BrokenLink { name: None, error: Error::usage("a", "b") });
         let mut links: Vec<_> =
             std::iter::once(broken).chain(names.iter().map(|name| Ok(link(name)))).collect();

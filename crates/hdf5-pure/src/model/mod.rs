@@ -16,6 +16,7 @@ pub(crate) mod chunked;
 pub(crate) mod chunks;
 pub(crate) mod context;
 pub(crate) mod copy;
+pub(crate) mod creation;
 pub(crate) mod edit;
 pub(crate) mod external;
 pub(crate) mod file_set;

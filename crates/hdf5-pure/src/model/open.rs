@@ -1,7 +1,7 @@
 //! Opening: finding the superblock, putting the parts of a file together, and looking up paths.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use sciformats_core::commit::journal::{self, Interrupted};
 use sciformats_core::fault::{FaultKind, locate};
@@ -53,6 +53,8 @@ pub struct OpenOptions {
     pub registry: Registry,
     /// Which other files may be opened on its behalf.
     pub external: External,
+    /// What becomes of elements whose sources are missing.
+    pub missing: MissingSources,
     /// Threads that a read may use; 0 stands for as many as there are.
     pub threads: usize,
     /// Whether the file is mapped into memory, so that stored bytes need not be copied. Default: yes. A mapped file must not
@@ -69,6 +71,7 @@ impl Default for OpenOptions {
             limits: Limits::default(),
             registry: Registry::default(),
             external: External::default(),
+            missing: MissingSources::default(),
             threads: 0,
             mapped: true,
             chunk_cache: 32 << 20,
@@ -95,6 +98,12 @@ impl OpenOptions {
         Self { external, ..self }
     }
 
+    /// The same with another answer to sources that are missing.
+    #[must_use]
+    pub fn with_missing(self, missing: MissingSources) -> Self {
+        Self { missing, ..self }
+    }
+
     /// The same with another number of threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
@@ -114,6 +123,58 @@ impl OpenOptions {
     }
 }
 
+/// What a read makes of elements that other files should have, and have not: those of a virtual dataset whose source is
+/// missing, and those after the end of an external file. A missing external file is an error in any case.
+///
+/// ```
+/// use hdf5_pure::{Error, External, File, MissingSources, OpenOptions, Slab, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("week.h5");
+/// let mut file = Writer::create(&path)?;
+/// let all = Slab::all(&[3])?;
+/// file.dataset("week").shape([3]).fill(-1.0).map("monday.h5", "/temperature", &all, &all).create::<f64>()?;
+/// file.finish()?;
+///
+/// let options = OpenOptions::default().with_external(External::SameFolder);
+/// let file = File::open_with(&path, &options)?; // as the library does
+/// assert_eq!(file.dataset("week")?.read::<f64>()?, [-1.0; 3]);
+/// assert!(matches!(file.take_missing()[..], [Error::Missing { .. }]));
+/// let file = File::open_with(&path, &options.with_missing(MissingSources::Refused))?;
+/// assert!(matches!(file.dataset("week")?.read::<f64>(), Err(Error::Missing { .. })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissingSources {
+    /// They read as the library has them: as fill values, and as zeros after the end of an external file.
+    /// [`File::take_missing`](crate::File::take_missing) tells what was missing.
+    #[default]
+    Filled,
+    /// Reading them is [`Error::Missing`].
+    Refused,
+}
+
+/// What was missing of so many sources is remembered.
+const REMEMBERED: usize = 1000;
+
+/// Sources that were missing when they were read, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Missed(Mutex<Vec<Error>>);
+
+impl Missed {
+    fn add(&self, error: Error) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = error.to_string();
+        if all.len() < REMEMBERED && all.iter().all(|known| known.to_string() != text) {
+            all.push(error);
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<Error> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// An open file.
 pub(crate) struct Opened {
     pub(crate) context: Context,
@@ -124,6 +185,8 @@ pub(crate) struct Opened {
     pub(crate) btree_k: BtreeK,
     pub(crate) options: OpenOptions,
     pub(crate) chunks: ChunkCache,
+    /// What was missing, of this file and those that were opened on its behalf.
+    pub(crate) missed: Arc<Missed>,
 }
 
 /// Soft links that lead to soft links are followed so often.
@@ -194,12 +257,26 @@ impl Opened {
             btree_k,
             options: options.clone(),
             chunks: ChunkCache::new(options.chunk_cache),
+            missed: Arc::default(),
         })
     }
 
     /// Opens another file in the same way.
     pub(crate) fn open_beside(&self, path: &Path) -> Result<Self> {
-        Self::open(path, &self.options)
+        let opened = Self::open(path, &self.options)?;
+        Ok(Self { missed: Arc::clone(&self.missed), ..opened })
+    }
+
+    /// Notes that a source is missing, of which elements were wanted.
+    ///
+    /// # Errors
+    /// The note itself, if the caller does not want what would stand for these elements.
+    pub(crate) fn missing(&self, error: Error) -> Result<()> {
+        match self.options.missing {
+            MissingSources::Filled => self.missed.add(error),
+            MissingSources::Refused => return Err(error),
+        }
+        Ok(())
     }
 
     /// The folder of the file.
@@ -315,14 +392,6 @@ pub(crate) fn patches(context: &Context, at: Address, len: u64) -> Result<Vec<Pa
         bytes: entry.bytes.to_vec(),
     };
     Ok(entries.iter().map(patch).collect())
-}
-
-/// The object at a path from the root, soft links followed; `None` if there is none or it is in another file.
-pub(crate) fn lookup(opened: &Opened, path: &[u8]) -> Result<Option<Address>> {
-    Ok(resolve(opened, opened.root, path, &mut 0)?.and_then(|found| match found {
-        Found::Here(address) => Some(address),
-        Found::Elsewhere { .. } => None,
-    }))
 }
 
 /// Where a path leads.

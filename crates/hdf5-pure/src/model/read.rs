@@ -48,6 +48,10 @@ pub(crate) fn again(error: &Error) -> Error {
         Error::LimitExceeded { what, declared, limit } => {
             Error::LimitExceeded { what, declared: *declared, limit: *limit }
         }
+        Error::Missing { what, name, problem } => {
+            Error::Missing { what, name: name.clone(), problem: problem.clone() }
+        }
+        Error::Forbidden { name, path } => Error::Forbidden { name: name.clone(), path: path.clone() },
         Error::Io { action, path, offset, source } => Error::Io {
             action,
             path: path.clone(),

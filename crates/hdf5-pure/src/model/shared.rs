@@ -10,6 +10,7 @@ use super::btree_v2::Tree;
 use super::context::Context;
 use super::fractal_heap::Heap;
 use super::object::Object;
+use crate::spec::Address;
 use crate::spec::message::MessageType;
 use crate::spec::message::shared::Shared;
 use crate::spec::shared_table::{self, SharedIndex, SharedRecord};
@@ -37,6 +38,14 @@ pub(crate) fn resolve(
         }
         Shared::Heap(id) => from_table(context, kind, offset, &id),
     }
+}
+
+/// The address of the committed datatype that the reference `stub` at `offset` leads to, if it leads to one.
+pub(crate) fn committed(context: &Context, offset: u64, stub: &[u8]) -> Result<Option<Address>> {
+    Ok(match locate("shared message", offset, stub, |i| Shared::parse(i, context.sizes))? {
+        Shared::Committed(address) => Some(address),
+        Shared::Heap(_) => None,
+    })
 }
 
 /// The number of the index that has `kind` messages.

@@ -75,7 +75,7 @@ impl<'a> Symbols<'a> {
             Ok(node) => node,
             Err(error) => return visit(Err(error.into())),
         };
-        let entries = u16::try_from(node.children.len()).unwrap_or(u16::MAX);
+        let entries = u32::try_from(node.children.len()).unwrap_or(u32::MAX);
         let size = GroupNode::size(self.context.sizes, entries) as u64;
         if let Err(error) = budget.visit(self.context, TREE, at, size) {
             return visit(Err(error.into()));
@@ -107,7 +107,7 @@ impl<'a> Symbols<'a> {
             let kind = FaultKind::Mismatch { expected: expected.into(), found: prefix.level.into() };
             return Err(self.context.fault(TREE, at, Fault::new("node level", kind)));
         }
-        let len = GroupNode::size(sizes, prefix.entries) as u64;
+        let len = GroupNode::size(sizes, prefix.entries.into()) as u64;
         self.context.parse(TREE, at, len, |i| GroupNode::parse(i, sizes))
     }
 
@@ -121,7 +121,7 @@ impl<'a> Symbols<'a> {
     fn link(&self, at: Address, entry: &Entry) -> Result<Link, BrokenLink> {
         let name = Name::from(self.names.get(entry.name)?);
         match self.target(at, entry) {
-            Ok(target) => Ok(Link { name, creation_order: None, target }),
+            Ok(target) => Ok(Link { name, creation_order: None, utf8: false, target }),
             Err(error) => Err(BrokenLink { name: Some(name), error }),
         }
     }

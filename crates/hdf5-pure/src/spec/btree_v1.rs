@@ -42,6 +42,11 @@ impl Prefix {
     }
 }
 
+/// A number of entries as one of memory: machines of 16 bits have no room for a node.
+fn count_of(entries: u32) -> usize {
+    usize::try_from(entries).unwrap_or(usize::MAX)
+}
+
 /// A node of a group's tree. `keys[i] < names of children[i] <= keys[i + 1]`, as offsets in the local heap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupNode {
@@ -59,11 +64,11 @@ impl GroupNode {
     }
 
     /// Bytes of a node with `entries` children.
-    pub(crate) fn size(sizes: Sizes, entries: u16) -> usize {
+    pub(crate) fn size(sizes: Sizes, entries: u32) -> usize {
         let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
         Prefix::size(sizes)
             .saturating_add(l)
-            .saturating_add(usize::from(entries).saturating_mul(o.saturating_add(l)))
+            .saturating_add(count_of(entries).saturating_mul(o.saturating_add(l)))
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -114,10 +119,10 @@ impl ChunkNode {
     }
 
     /// Bytes of a node with `entries` children of a dataset of `rank` dimensions.
-    pub(crate) fn size(sizes: Sizes, entries: u16, rank: usize) -> usize {
+    pub(crate) fn size(sizes: Sizes, entries: u32, rank: usize) -> usize {
         let key = rank.saturating_mul(8).saturating_add(16);
         let pair = key.saturating_add(usize::from(sizes.offsets));
-        Prefix::size(sizes).saturating_add(key).saturating_add(usize::from(entries).saturating_mul(pair))
+        Prefix::size(sizes).saturating_add(key).saturating_add(count_of(entries).saturating_mul(pair))
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes, rank: usize) -> Parsed<'_, Self> {
@@ -157,7 +162,19 @@ pub struct BtreeK {
     pub group_leaf: u16,
 }
 
+impl Default for BtreeK {
+    /// What the library writes unless it is told otherwise.
+    fn default() -> Self {
+        Self { chunk: 32, group_internal: 16, group_leaf: 4 }
+    }
+}
+
 impl BtreeK {
+    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+        out.push(0);
+        [self.chunk, self.group_internal, self.group_leaf].iter().for_each(|k| out.extend(k.to_le_bytes()));
+    }
+
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let positive =
             |name| checked(name, le_u16, |&k| (k == 0).then_some(FaultKind::Undefined { found: 0 }));
@@ -198,7 +215,7 @@ impl GroupNode {
             put_address(out, Some(child), sizes);
             put_length(out, key, sizes);
         }
-        put_padding(out, start, Self::size(sizes, k.saturating_mul(2)));
+        put_padding(out, start, Self::size(sizes, u32::from(k) * 2));
     }
 }
 
@@ -224,7 +241,7 @@ impl ChunkNode {
             put_address(out, child, sizes);
             key.encode(out);
         }
-        put_padding(out, start, Self::size(sizes, k.saturating_mul(2), rank));
+        put_padding(out, start, Self::size(sizes, u32::from(k) * 2, rank));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use sciformats_core::commit;
 use sciformats_core::storage::{Durability, FileStorage};
 use sciformats_core::{Error, Result, Slab};
 
@@ -132,8 +133,7 @@ impl SwmrWriter {
     }
 
     fn at(path: &Path, options: &OpenOptions, take_over: bool) -> Result<Self> {
-        let held = FileStorage::edit(path)?;
-        lock::lock(&held)?;
+        let _held = commit::Session::open_with(path, lock::lock)?;
         // Those who read take a lock as they open the file, and would be refused: it is let go at the end, when the marks
         // keep other writers out.
         let file = LiveFile::over(Box::new(FileStorage::edit(path)?), options, take_over)?;

@@ -1,10 +1,10 @@
 //! Settings of datasets that are written.
 
-use sciformats_core::{Error, Slab};
+use sciformats_core::{Error, Result, Slab};
 
 use super::filters::Filters;
 use super::layout::ChunkIndex;
-use super::store::{self, Store};
+use super::store::{self, Encoder, Store};
 use super::value::{self, Value};
 use crate::model::write::attributes::Attribute;
 use crate::model::write::tree::{ObjectId, Tree};
@@ -45,9 +45,13 @@ pub struct DatasetBuilder<'w> {
     pub(super) fill: Option<(Option<Datatype>, Vec<u8>)>,
     pub(super) undefined: bool,
     pub(super) early: bool,
+    /// When space is made for elements and when it is filled, as the fill value message says it.
+    pub(super) times: Option<(u8, u8)>,
     pub(super) unfiltered_edges: bool,
     pub(super) attributes: Vec<Attribute>,
     pub(super) comment: Option<Name>,
+    /// Whether the file's bound does not matter for the layout.
+    pub(super) any_bound: bool,
     pub(super) failed: Option<Error>,
 }
 
@@ -83,9 +87,11 @@ impl<'w> DatasetBuilder<'w> {
             fill: None,
             undefined: false,
             early: false,
+            times: None,
             unfiltered_edges: false,
             attributes: Vec::new(),
             comment: None,
+            any_bound: false,
             failed: None,
         }
     }
@@ -243,6 +249,42 @@ impl<'w> DatasetBuilder<'w> {
             source: Selection::of(source),
             target: Selection::of(target),
         };
+        match &mut self.place {
+            Place::Virtual(mappings) => mappings.push(mapping),
+            place => *place = Place::Virtual(vec![mapping]),
+        }
+        self
+    }
+
+    /// Has no elements but those that are [mapped](Self::map), even if none is, and whatever the bound: what can read the file must
+    /// be of version 1.10 or later then.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Layout;
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
+    /// file.dataset("later").shape([24]).virtual_layout().create::<f32>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(matches!(file.dataset("later")?.layout()?, Layout::Virtual(_)));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn virtual_layout(mut self) -> Self {
+        self.any_bound = true;
+        if !matches!(self.place, Place::Virtual(_)) {
+            self.place = Place::Virtual(Vec::new());
+        }
+        self
+    }
+
+    /// As [`map`](Self::map), with selections of any kind.
+    ///
+    /// # Errors
+    /// The call that makes the dataset fails if a name is empty.
+    pub fn map_selection(mut self, mapping: Mapping) -> Self {
+        if mapping.file.as_bytes().is_empty() || mapping.dataset.as_bytes().is_empty() {
+            self.fail(Error::usage("mapping", "has names that are empty"));
+        }
         match &mut self.place {
             Place::Virtual(mappings) => mappings.push(mapping),
             place => *place = Place::Virtual(vec![mapping]),
@@ -436,6 +478,45 @@ impl<'w> DatasetBuilder<'w> {
     /// ```
     pub fn fill_raw(mut self, element: &[u8]) -> Self {
         self.fill = Some((None, element.to_vec()));
+        self
+    }
+
+    /// What elements that are never written read as: one element that `encode` appends, for types of variable length.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let names = file.dataset("stations").datatype(Datatype::string()).shape([2]).chunks([2]);
+    /// names.fill_encoded(|to| to.sequence(7, b"unknown")).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("stations")?.read::<String>()?, ["unknown", "unknown"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// The call that makes the dataset fails with the error of `encode`.
+    pub fn fill_encoded(mut self, encode: impl FnOnce(&mut Encoder<'_>) -> Result<()>) -> Self {
+        match store::encoded(self.tree, encode) {
+            Ok(((), bytes)) => self.fill = Some((None, bytes)),
+            Err(error) => self.fail(error),
+        }
+        self
+    }
+
+    /// When space is made for elements (1 early, 2 late, 3 chunk by chunk) and when it is filled (0 with the allocation,
+    /// 1 never, 2 if the value was set): what [`FillValue`](crate::structure::FillValue) says of another dataset.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("frames").shape([8]).chunks([4]).storage_times(1, 1).create::<u8>()?;
+    /// let fill = File::from_bytes(file.into_bytes()?)?.dataset("frames")?.fill_value()?.clone();
+    /// assert_eq!((fill.allocation_time, fill.write_time), (1, 1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn storage_times(mut self, allocation: u8, write: u8) -> Self {
+        self.times = Some((allocation, write));
         self
     }
 

@@ -6,6 +6,7 @@ use super::dataset::DatasetBuilder;
 use super::value::{self, Value};
 use crate::model::write::group::Destination;
 use crate::model::write::tree::{Kind, ObjectId, Tree};
+use crate::spec::message::datatype::CharacterSet;
 use crate::spec::message::datatype::Datatype;
 
 /// A group of a file that is written.
@@ -344,6 +345,31 @@ impl<'w> GroupWriter<'w> {
     fn link(&mut self, path: &str, to: Destination) -> Result<&mut Self> {
         let (group, name) = self.tree.parent(self.id, path)?;
         self.tree.link(group, &name, to)?;
+        Ok(self)
+    }
+
+    /// Says in which character set the name of a link of this group is. By default that is what its characters
+    /// need; groups with symbol tables do not say it of any.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::CharacterSet;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.root().link_character_set("temperature", CharacterSet::Utf8)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.root()?.link("temperature")?.map(|link| link.utf8), Some(true));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if there is no such link.
+    pub fn link_character_set(&mut self, name: &str, characters: CharacterSet) -> Result<&mut Self> {
+        let member = self.tree.group_mut(self.id)?.get_mut(name.as_bytes());
+        let member =
+            member.ok_or_else(|| crate::Error::usage("name", format!("{name:?} is not in the group")))?;
+        member.utf8 = Some(characters == CharacterSet::Utf8);
         Ok(self)
     }
 

@@ -10,7 +10,6 @@ use super::filters::Filtered;
 use super::layout::{self, ChunkIndex};
 use super::store::{self, Store};
 use crate::model::write::bound::Bound;
-use crate::model::write::chunk_index::CHUNK_K;
 use crate::model::write::chunk_shape;
 use crate::model::write::chunks::Chunked;
 use crate::model::write::dataset::{Data, Dataset};
@@ -208,7 +207,8 @@ impl<'w> DatasetBuilder<'w> {
             Data::Chunked(_) => INCREMENTAL,
             _ => LATE,
         };
-        let fill = FillValue { allocation_time, write_time: IF_SET, value };
+        let (allocation_time, write_time) = self.times.unwrap_or((allocation_time, IF_SET));
+        let fill = FillValue { allocation_time, write_time, value };
         let mut dataset = Dataset {
             datatype,
             committed: self.committed,
@@ -305,7 +305,9 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     fn mapped(&mut self, mappings: &[Mapping]) -> Result<Data> {
-        self.tree.settings.bound.needs(Bound::V110, "virtual datasets")?;
+        if !self.any_bound {
+            self.tree.settings.bound.needs(Bound::V110, "virtual datasets")?;
+        }
         let mut bytes = Vec::new();
         virtual_mapping::encode(&mut bytes, mappings, self.tree.output.sizes);
         Ok(Data::Virtual(self.tree.heap.put(&mut self.tree.output, &bytes)?))
@@ -358,7 +360,7 @@ impl<'w> DatasetBuilder<'w> {
             open: BTreeMap::new(),
             implicit: None,
             overwrites: false,
-            k: CHUNK_K,
+            k: self.tree.chunk_k(),
             left: Vec::new(),
         }))
     }

@@ -19,10 +19,14 @@ use std::path::Path;
 use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{Error, Result};
 
+use crate::model::creation::{CreationOrder, CreationProperties};
 use crate::model::filters::Registry;
 use crate::model::write::output::Target;
+use crate::model::write::tree::Kind;
 use crate::model::write::tree::{Settings, Tree};
 use crate::spec::Address;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::datatype::Datatype;
 use crate::spec::message::file_space_info::FileSpaceInfo;
 
 pub use crate::model::write::bound::Bound;
@@ -68,9 +72,28 @@ pub struct CreateOptions {
     pub threads: usize,
     /// How programs that change the file later manage its free space.
     pub file_space: FileSpace,
+    /// The sizes of nodes of version 1 B-trees.
+    pub btree_k: BtreeK,
 }
 
 impl CreateOptions {
+    /// The same with other nodes of version 1 B-trees.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::BtreeK;
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// let k = BtreeK { chunk: 64, ..BtreeK::default() };
+    /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_btree_k(k);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!((file.btree_k(), file.superblock().version), (k, 1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_btree_k(self, btree_k: BtreeK) -> Self {
+        Self { btree_k, ..self }
+    }
+
     /// The same with another bound.
     #[must_use]
     pub fn with_bound(self, bound: Bound) -> Self {
@@ -126,8 +149,8 @@ impl CreateOptions {
     }
 }
 
-/// How the free space of a file is managed: what the file says to programs that change it. All but the default need
-/// [`Bound::V110`]. A new file has no free space that is kept track of.
+/// How the free space of a file is managed: what the file says to programs that change it. All but the default are for
+/// version 1.10 of the library and later, whatever the bound. A new file has no free space that is kept track of.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, FileSpace, Writer};
@@ -166,7 +189,6 @@ impl FileSpace {
             Self::Paged { size, kept } => (FileSpaceInfo::PAGES, kept, Some(size)),
             Self::Appended => (3, false, None),
         };
-        options.bound.needs(Bound::V110, "ways to manage free space")?;
         if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
             return wrong("has pages of less than 512 bytes, or of more than 1 GiB");
         }
@@ -305,6 +327,7 @@ impl Writer {
             registry: options.registry.clone(),
             threads: options.threads,
             file_space: options.file_space.info(options)?,
+            btree_k: options.btree_k,
         };
         Ok(Self {
             tree: Tree::new(target, &options.user_block, settings)?,
@@ -447,6 +470,46 @@ impl Writer {
     pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
         let Address(address) = self.tree.address(object)?;
         Ok(Reference(Some(address)))
+    }
+
+    /// Makes a datatype an object of its own to which no link leads yet. Without a link it stays in the file as long as a dataset
+    /// or an attribute has it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.commit_unlinked(&Datatype::float32())?;
+    /// file.dataset("temperature").committed(kelvin).shape([2]).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.dataset("temperature")?.committed()?.is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the file's bound has no such type.
+    pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
+        let datatype = self.tree.datatype(datatype)?;
+        self.tree.add(Kind::Datatype(datatype), None)
+    }
+
+    /// Sets what a new object says of itself: the versions of its structures, which orders it keeps, its times. What the object
+    /// holds is not changed by it. [`CreationProperties`](crate::structure::CreationProperties) has an example.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or is to have the order of attributes in a header of version 1.
+    pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
+        let old = properties.header_version == 1;
+        if old && properties.attribute_order != CreationOrder::Unknown
+            || !matches!(properties.header_version, 1 | 2)
+        {
+            return Err(Error::usage(
+                "header version",
+                "is neither 1 nor 2, or has no place for the order of attributes",
+            ));
+        }
+        self.tree.object_mut(object)?.properties = properties.clone();
+        Ok(())
     }
 
     /// Completes the file and puts it in its place.

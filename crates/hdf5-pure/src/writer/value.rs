@@ -119,6 +119,11 @@ pub trait Value: Sized {
     fn committed(&self) -> Option<ObjectId> {
         None
     }
+
+    /// The character set that the attribute says its name is in. By default that is what its characters need.
+    fn character_set(&self) -> Option<CharacterSet> {
+        None
+    }
 }
 
 macro_rules! scalars {
@@ -193,6 +198,7 @@ impl Value for Raw<'_> {
 /// Makes the attribute message of a value.
 pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Result<Attribute> {
     let committed = value.committed();
+    let utf8 = value.character_set().map_or(!name.is_ascii(), |set| set == CharacterSet::Utf8);
     let ((datatype, shape), mut data) = encoded(tree, |to| value.store(to))?;
     let bound = tree.settings.bound;
     let datatype = bound.datatype(&datatype, tree.output.sizes)?;
@@ -222,7 +228,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     }
     // The oldest version has no place for a committed datatype, nor the second for the character set of a name.
     let oldest = if committed.is_some() { 2 } else { 1 };
-    let version = if name.is_ascii() { bound.version(oldest, 3) } else { 3 };
+    let version = if utf8 { 3 } else { bound.version(oldest, 3) };
     let (mut spaces, mut message) = (Vec::new(), Vec::new());
     dataspace.encode(&mut spaces, tree.output.sizes, bound.version(1, 2));
     if name.len() >= usize::from(u16::MAX) || types.len() > usize::from(u16::MAX) {
@@ -230,6 +236,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     }
     let new = NewAttribute {
         name: name.as_bytes(),
+        utf8,
         datatype: &types,
         shared_datatype: committed.is_some(),
         shared_dataspace: false,

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use sciformats_core::commit::{Step, journal};
+use sciformats_core::commit::{Decisive, Plan, Write};
 use sciformats_core::storage::Patch;
 use sciformats_core::{Error, ReadAt, Result, Slab, slab};
 
@@ -19,12 +19,16 @@ const GAP: u64 = 64;
 /// At most so many bytes become one patch, unless they are adjacent.
 const BATCH: u64 = 1 << 20;
 
-/// A planned edit: what to do, and the header and length of the file afterwards.
+/// A planned edit, and the header of the file afterwards.
 #[derive(Debug)]
 pub(crate) struct Edit<'a> {
-    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) plan: Plan<'a>,
     pub(crate) header: Header,
-    pub(crate) len: u64,
+}
+
+fn journalled<'a>(lens: (u64, u64), fresh: Vec<Write<'a>>, patches: Vec<Patch>, header: Header) -> Edit<'a> {
+    let (old_len, new_len) = lens;
+    Edit { plan: Plan { fresh, decisive: Decisive::Journal(patches), old_len, new_len }, header }
 }
 
 /// Plans to append whole rows, which are in the file's byte order, along the slowest dimension. The metadata move on.
@@ -60,11 +64,11 @@ pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [
     let mut fresh = Vec::new();
     for bytes in [cut(rows, over), cut(Cow::Owned(tail), tail_over)] {
         let end = fresh_at.saturating_add(bytes.len() as u64);
-        fresh.push(Step::write(fresh_at, bytes));
+        fresh.push(Write::new(fresh_at, bytes));
         fresh_at = end;
     }
     patches.push(Patch { offset: at, bytes: first });
-    Ok(Edit { steps: journal::plan(layout.file_len, len, fresh, &patches)?, header, len })
+    Ok(journalled((layout.file_len, len), fresh, patches, header))
 }
 
 /// The bytes without the first `start`.
@@ -103,7 +107,7 @@ pub(crate) fn overwrite(
         patches.push(Patch { offset, bytes: patch });
     }
     let len = layout.file_len;
-    Ok(Edit { steps: journal::plan(len, len, Vec::new(), &patches)?, header: layout.header.clone(), len })
+    Ok(journalled((len, len), Vec::new(), patches, layout.header.clone()))
 }
 
 /// Plans to put `metadata` in the place of what follows the data.
@@ -120,13 +124,9 @@ pub(crate) fn set_metadata<'a>(layout: &Layout, metadata: &'a [u8]) -> Result<Ed
     let len = at.checked_add(metadata.len() as u64).ok_or_else(too_long)?;
     let old = usize::try_from(layout.file_len.saturating_sub(at)).unwrap_or(usize::MAX);
     let (over, fresh) = metadata.split_at_checked(old).unwrap_or((metadata, &[]));
-    let patches = [Patch { offset: at, bytes: over.to_vec() }];
-    let fresh = if fresh.is_empty() { Vec::new() } else { vec![Step::write(layout.file_len, fresh)] };
-    Ok(Edit {
-        steps: journal::plan(layout.file_len, len, fresh, &patches)?,
-        header: layout.header.clone(),
-        len,
-    })
+    let patches = vec![Patch { offset: at, bytes: over.to_vec() }];
+    let fresh = if fresh.is_empty() { Vec::new() } else { vec![Write::new(layout.file_len, fresh)] };
+    Ok(journalled((layout.file_len, len), fresh, patches, layout.header.clone()))
 }
 
 /// Bytes of one index of the slowest dimension.

@@ -24,6 +24,7 @@ pub(super) fn run(args: &Diff, session: &Session) -> Outcome {
         .with_rtol(args.rtol)
         .with_atol(args.atol)
         .with_show(args.show)
+        .with_storage(args.storage)
         .with_ignore(args.ignore.iter().map(String::as_str))
         .with_only(args.only.iter().map(String::as_str));
     let mut out = session.text();
@@ -56,10 +57,16 @@ fn lossless(file: &Arc<File>, target: Format) -> Option<Plan> {
     Plan::new(file, target, &convert::Options::default()).ok().filter(|plan| plan.losses().is_empty())
 }
 
-fn text(out: &mut impl Write, difference: &Difference) -> io::Result<()> {
+/// One difference.
+pub(in crate::commands) fn text(out: &mut impl Write, difference: &Difference) -> io::Result<()> {
     let path = look::safe(&difference.path);
     write!(out, "{TITLE}{path}{TITLE:#}  ")?;
-    match &difference.what {
+    reason(out, &difference.what)
+}
+
+/// What does not agree, to the end of the line.
+pub(super) fn reason(out: &mut impl Write, what: &What) -> io::Result<()> {
+    match what {
         What::Only(side, kind) => writeln!(out, "{kind} only in {side}"),
         What::Kind(a, b) => sides(out, "", (a, b)),
         What::Target(a, b) => sides(out, "leads to ", (a, b)),
@@ -71,8 +78,9 @@ fn text(out: &mut impl Write, difference: &Difference) -> io::Result<()> {
             let error = error.to_string();
             writeln!(out, "cannot be read in {side}: {WRONG}{}{WRONG:#}", look::safe(&error))
         }
+        What::Storage(what, a, b) => sides(out, &format!("{what} "), (a, b)),
         What::Elements(elements) => print_elements(out, elements),
-        _ => writeln!(out, "{}", difference.what.word()),
+        other => writeln!(out, "{}", other.word()),
     }
 }
 
@@ -135,7 +143,7 @@ fn conclude(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     writeln!(out, "{WRONG}differ{WRONG:#}  {FAINT}{}{FAINT:#}", shown.join(", "))
 }
 
-fn json(difference: &Difference) -> String {
+pub(super) fn json(difference: &Difference) -> String {
     let mut object = JsonObject::new();
     object.value("path", difference.path.as_str()).value("difference", difference.what.word());
     match &difference.what {
@@ -156,6 +164,9 @@ fn json(difference: &Difference) -> String {
         }
         What::Unreadable(side, error) => {
             object.value("in", letter(*side)).value("error", error.to_string());
+        }
+        What::Storage(what, a, b) => {
+            object.value("what", *what).value("a", a.as_str()).value("b", b.as_str());
         }
         What::Elements(elements) => json_elements(&mut object, elements),
         _ => {}

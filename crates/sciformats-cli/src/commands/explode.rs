@@ -3,18 +3,24 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sciformats::Error;
-use sciformats::asdf_core::{Document, External, OpenOptions};
+use sciformats::Format;
+use sciformats::asdf_core::{Document, OpenOptions};
 
 use crate::args::InOut;
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, free};
 use crate::look;
 use crate::session::Session;
 
 pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_exploded"));
+    free(&target, args.force)?;
     let document = open(&args.input, session)?;
-    let parts = document.explode(&target).map_err(|error| written(&target, error))?;
+    // Of each block a file beside the tree: some may refer to none, and be left out.
+    let stem = target.file_stem().unwrap_or_default().to_string_lossy();
+    for number in 0..document.block_count() {
+        free(&target.with_file_name(format!("{stem}{number:04}.asdf")), args.force)?;
+    }
+    let parts = document.explode(&target).map_err(|error| Failure::unwritten(&target, &error))?;
     let mut out = session.text();
     if session.json {
         let paths = std::iter::once(&target).chain(&parts).map(|path| path.display().to_string());
@@ -30,9 +36,10 @@ pub(super) fn explode(args: &InOut, session: &Session) -> Outcome {
 
 pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.input, "_all"));
+    free(&target, args.force)?;
     let mut document = open(&args.input, session)?;
     let blocks = document.implode().map_err(|error| Failure::of(&args.input, &error))?;
-    document.save(&target).map_err(|error| written(&target, error))?;
+    document.save(&target).map_err(|error| Failure::unwritten(&target, &error))?;
     let mut out = session.text();
     if session.json {
         writeln!(out, "{}", serde_json::json!({ "file": target.display().to_string(), "blocks": blocks }))?;
@@ -46,21 +53,20 @@ pub(super) fn implode(args: &InOut, session: &Session) -> Outcome {
 
 /// Opens an ASDF file to be changed. Blocks may be in files beside it.
 pub(super) fn open(path: &Path, session: &Session) -> Outcome<Document> {
+    if let Ok(Some(format)) = Format::of_path(path)
+        && format != Format::Asdf
+    {
+        let path = path.display();
+        return Err(Failure::Refused(format!("{path}: this is for ASDF files, and it is one of {format}")));
+    }
     let options = OpenOptions::default()
         .with_limits(session.options().limits)
         .with_threads(session.options().threads)
-        .with_external(External::SameFolder);
+        .with_mapped(false)
+        .with_external(session.options().external.clone());
     let mut document = Document::open_with(path, &options).map_err(|error| Failure::of(path, &error))?;
     document.options_mut().threads = session.options().threads;
     Ok(document)
-}
-
-/// A failure to write a file.
-pub(super) fn written(path: &Path, error: Error) -> Failure {
-    match error {
-        Error::Io { .. } => Failure::Output(error.into()),
-        _ => Failure::of(path, &error),
-    }
 }
 
 /// The name of a file beside another: `NAME_all.asdf`.

@@ -4,7 +4,7 @@ mod attrs;
 mod cat;
 pub(crate) mod convert;
 mod diff;
-mod edit;
+pub(crate) mod edit;
 mod explode;
 mod info;
 mod inspect;

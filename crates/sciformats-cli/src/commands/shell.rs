@@ -20,8 +20,9 @@ pub(super) fn completions(shell: clap_complete::Shell, session: &Session) -> Out
 }
 
 pub(super) fn man(dir: &Path) -> Outcome {
-    fs::create_dir_all(dir)?;
+    let unwritten = |error: std::io::Error| Failure::Unwritten(dir.into(), error.to_string());
+    fs::create_dir_all(dir).map_err(unwritten)?;
     let command = Cli::command().disable_help_subcommand(true);
-    clap_mangen::generate_to(command, dir).map_err(Failure::Output)?;
+    clap_mangen::generate_to(command, dir).map_err(unwritten)?;
     Ok(Answer::Yes)
 }

@@ -9,7 +9,7 @@ use sciformats::{Blame, Error, File, verify};
 use super::json::JsonObject;
 use crate::args::Files;
 use crate::failure::{Answer, Failure, Outcome, complain, explain};
-use crate::look::{self, FAINT, TITLE, WELL, WRONG};
+use crate::look::{self, FAINT, LINK, TITLE, WELL, WRONG};
 use crate::session::Session;
 
 pub(super) fn run(args: &Files, session: &Session) -> Outcome {
@@ -17,7 +17,7 @@ pub(super) fn run(args: &Files, session: &Session) -> Outcome {
     let mut answer = Answer::Yes;
     let mut unreadable = false;
     for path in &super::expanded(&args.files) {
-        let sound = match session.try_open(path) {
+        let sound = match session.try_open_cut(path) {
             Ok(file) => one(&mut out, path, &file, session)?,
             // A file that is damaged where it begins is a file that was verified.
             Err(error) if error.blame() == Blame::File => {
@@ -50,7 +50,7 @@ fn one(out: &mut impl Write, path: &Path, file: &File, session: &Session) -> Out
     });
     failure?;
     conclude(out, path, Some(summary), session)?;
-    Ok(summary.findings == 0)
+    Ok(summary.findings == 0 && summary.missing == 0)
 }
 
 fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session) -> io::Result<()> {
@@ -72,7 +72,9 @@ fn print(out: &mut impl Write, path: &Path, finding: &Finding, session: &Session
     let within = finding.path.as_deref().unwrap_or_default();
     let (file, within, error) = (look::safe(&file), look::safe(within), look::safe(&error));
     let space = if within.is_empty() { "" } else { " " };
-    writeln!(out, "{TITLE}{file}{TITLE:#}{space}{within}: {WRONG}{error}{WRONG:#}")
+    let elsewhere = matches!(finding.error, Error::Missing { .. } | Error::Forbidden { .. });
+    let style = if elsewhere { LINK } else { WRONG };
+    writeln!(out, "{TITLE}{file}{TITLE:#}{space}{within}: {style}{error}{style:#}")
 }
 
 /// Who is to blame, in a word.
@@ -83,6 +85,7 @@ fn blame(error: &Error) -> &'static str {
         Blame::Library => "program",
         Blame::Limit => "limit",
         Blame::Caller => "caller",
+        Blame::Elsewhere => "missing",
     }
 }
 
@@ -97,8 +100,9 @@ fn conclude(
     let summary = summary.unwrap_or_default();
     if session.json {
         let mut object = JsonObject::new();
-        object.value("file", path.display().to_string()).value("ok", findings == 0);
-        object.value("findings", findings).value("objects", summary.objects);
+        object.value("file", path.display().to_string()).value("ok", findings == 0 && summary.missing == 0);
+        object.value("findings", findings).value("missing", summary.missing).value("links", summary.links);
+        object.value("objects", summary.objects);
         object.value("attributes", summary.attributes).value("bytes", summary.bytes);
         return writeln!(out, "{}", object.finish());
     }
@@ -108,12 +112,20 @@ fn conclude(
     let file = path.display().to_string();
     let file = look::safe(&file);
     let objects = look::count(summary.objects, "object");
-    let read = format!("{objects}, {} read", look::size(summary.bytes));
-    match findings {
-        0 => writeln!(out, "{TITLE}{file}{TITLE:#}: {WELL}sound{WELL:#}  {FAINT}{read}{FAINT:#}"),
-        n => {
-            let faults = look::count(n, "fault");
-            writeln!(out, "{TITLE}{file}{TITLE:#}: {WRONG}{faults}{WRONG:#}  {FAINT}{read}{FAINT:#}")
-        }
+    let mut remarks = format!("{objects}, {} read", look::size(summary.bytes));
+    if summary.links > 0 {
+        let verb = if summary.links == 1 { "leads" } else { "lead" };
+        let links = look::count(summary.links, "link");
+        remarks = format!("{remarks}, {links} into other files {verb} nowhere");
     }
+    let (style, verdict) = match (findings, summary.missing) {
+        (0, 0) => (WELL, "sound".to_owned()),
+        (0, missing) => (LINK, format!("sound, but {} elsewhere not read", look::count(missing, "source"))),
+        (n, 0) => (WRONG, look::count(n, "fault")),
+        (n, missing) => {
+            let (n, missing) = (look::count(n, "fault"), look::count(missing, "source"));
+            (WRONG, format!("{n}, and {missing} elsewhere not read"))
+        }
+    };
+    writeln!(out, "{TITLE}{file}{TITLE:#}: {style}{verdict}{style:#}  {FAINT}{remarks}{FAINT:#}")
 }

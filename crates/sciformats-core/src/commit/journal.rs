@@ -36,7 +36,7 @@
 use nom::number::complete::le_u64;
 use nom::{Parser, multi::length_data};
 
-use super::{SECTOR, Step};
+use super::{SECTOR, Step, Steps};
 use crate::error::{Error, Result};
 use crate::fault::{FaultKind, Parsed, constant, fail, field, locate_all};
 use crate::storage::{Overlay, Patch, ReadAt};
@@ -114,7 +114,7 @@ fn encode_patches(patches: &[Patch]) -> Vec<u8> {
     out
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
@@ -146,6 +146,16 @@ pub fn plan<'a>(
     fresh: Vec<Step<'a>>,
     patches: &[Patch],
 ) -> Result<Vec<Step<'a>>> {
+    parts(old_len, new_len, fresh, patches).map(Steps::into_list)
+}
+
+/// As [`plan`], told apart by what each step does.
+pub(super) fn parts<'a>(
+    old_len: u64,
+    new_len: u64,
+    fresh: Vec<Step<'a>>,
+    patches: &[Patch],
+) -> Result<Steps<'a>> {
     check(old_len, new_len, &fresh, patches)?;
     let body_bytes = encode_patches(patches);
     let body = old_len.max(new_len);
@@ -164,12 +174,14 @@ pub fn plan<'a>(
     };
     let committed = Record { state: State::Committed, ..pending };
 
-    let mut steps = vec![Step::write(sector, pending.encode()), Step::Sync];
-    steps.extend(fresh);
-    steps.extend([Step::write(body, body_bytes), Step::Sync]);
-    steps.extend([Step::write(sector, committed.encode()), Step::Sync]);
-    steps.extend(completion(new_len, patches.to_vec()));
-    Ok(steps)
+    let mut reversible = vec![Step::write(sector, pending.encode()), Step::Sync];
+    reversible.extend(fresh);
+    reversible.extend([Step::write(body, body_bytes), Step::Sync]);
+    Ok(Steps {
+        reversible,
+        decisive: vec![Step::write(sector, committed.encode())],
+        completion: std::iter::once(Step::Sync).chain(completion(new_len, patches.to_vec())).collect(),
+    })
 }
 
 /// From the committed state to the plain file.

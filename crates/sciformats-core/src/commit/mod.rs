@@ -5,15 +5,23 @@
 //!
 //! Two orders keep a file whole without more: new bytes go to fresh space, are synced, and one write inside one
 //! sector makes them part of the file. Where bytes in use must be overwritten, [`journal`] keeps the new ones at the
-//! end of the file until they are all in place.
+//! end of the file until they are all in place. A [`Plan`] says which of its writes can be taken back and which decide,
+//! and a [`Session`] carries it out: locked, only on the file that was read, and whole or not at all.
 
 pub mod journal;
 #[cfg(feature = "replay")]
 pub mod kill;
+mod plan;
 #[cfg(any(test, feature = "replay"))]
 pub mod replay;
+#[cfg(feature = "replay")]
+pub mod rivals;
+mod session;
 
 use std::borrow::Cow;
+
+pub use plan::{Decisive, Plan, Steps, Write};
+pub use session::{Fate, Generation, Session, Syncs};
 
 use crate::error::Result;
 use crate::storage::WriteAt;

@@ -8,9 +8,11 @@
 //!
 //! [`FullDisk`] and [`FailingDisk`] are storages that refuse on purpose.
 
-use super::{SECTOR, Step, apply};
+use std::borrow::Cow;
+
+use super::{Plan, SECTOR, Step, apply};
 use crate::error::{Error, Result};
-use crate::storage::WriteAt;
+use crate::storage::{ReadAt, WriteAt};
 
 /// Where a commit was cut.
 ///
@@ -121,6 +123,28 @@ pub fn every_cut(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut(&Cut,
     }
     cuts.reordered = reorderings(initial, steps, &mut check);
     cuts
+}
+
+/// As [`every_cut`], of the steps of any [`Plan`].
+///
+/// ```
+/// use sciformats_core::commit::{Decisive, Plan, Write, replay::every_cut_of};
+///
+/// let decisive = Decisive::OneSector(Write::new(0, [6].as_slice()));
+/// let plan = Plan { fresh: vec![Write::new(8, b"record".as_slice())], decisive, old_len: 8, new_len: 14 };
+/// let cuts = every_cut_of(&[0; 8], plan, |cut, file| {
+///     let len = usize::from(file[0]);
+///     assert!(len == 0 || file[8..8 + len] == *b"record", "{cut:?}");
+/// })?;
+/// assert_eq!(cuts.prefixes, 5);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Plan::steps`].
+pub fn every_cut_of(initial: &[u8], plan: Plan<'_>, check: impl FnMut(&Cut, &[u8])) -> Result<Cuts> {
+    let steps = plan.steps(initial.len() as u64)?.into_list();
+    Ok(every_cut(initial, &steps, check))
 }
 
 /// The lengths at which a write from `offset` on can be torn.
@@ -290,6 +314,65 @@ impl WriteAt for FailingDisk {
 
     fn sync(&mut self) -> Result<()> {
         self.spend()
+    }
+}
+
+/// A disk on which one operation fails, counted from 0, and all others succeed.
+///
+/// ```
+/// use sciformats_core::WriteAt;
+/// use sciformats_core::commit::replay::FlakyDisk;
+///
+/// let mut disk = FlakyDisk { bytes: Vec::new(), failing: 1 };
+/// disk.write_at(0, b"record")?;
+/// assert!(disk.sync().is_err());
+/// disk.sync()?;
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FlakyDisk {
+    /// What has been stored.
+    pub bytes: Vec<u8>,
+    /// Operations before the one that fails.
+    pub failing: usize,
+}
+
+impl FlakyDisk {
+    fn count(&mut self) -> Result<()> {
+        match self.failing.checked_sub(1) {
+            Some(left) => self.failing = left,
+            None => {
+                self.failing = usize::MAX;
+                return Err(Error::io("write", std::io::Error::other("the device failed once")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ReadAt for FlakyDisk {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.bytes.read_at(offset, len)
+    }
+}
+
+impl WriteAt for FlakyDisk {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.count()?;
+        self.bytes.write_at(offset, bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        self.count()?;
+        self.bytes.set_size(size)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.count()
     }
 }
 

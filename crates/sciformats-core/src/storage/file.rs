@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{ReadAt, WriteAt, check_range};
-use crate::error::{Error, Result};
+use crate::error::{Clash, Error, Result};
 
 /// An open file. Reading takes `&self` and moves no cursor, so threads do not disturb each other.
 ///
@@ -25,7 +26,11 @@ use crate::error::{Error, Result};
 pub struct FileStorage {
     file: File,
     path: PathBuf,
+    /// Where the file has to be for it to be the one of this path; nowhere as long as it has no name.
+    anchor: Option<PathBuf>,
     len: u64,
+    /// A lock was taken by this value.
+    locked: AtomicBool,
 }
 
 impl FileStorage {
@@ -79,7 +84,34 @@ impl FileStorage {
             Ok((file, metadata.len()))
         };
         let (file, len) = open().map_err(|e| Error::io(action, e).in_file(path, None))?;
-        Ok(Self { file, path: path.into(), len })
+        // The working directory may change.
+        let anchor = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        Ok(Self { file, path: path.into(), anchor: Some(anchor), len, locked: AtomicBool::new(false) })
+    }
+
+    /// A file that was made under another name, or none, and is to be at `path`.
+    pub(super) fn made(file: File, path: &Path) -> Self {
+        Self { file, path: path.into(), anchor: None, len: 0, locked: AtomicBool::new(false) }
+    }
+
+    /// The same file, which is at `path` now, locked, and has `len` bytes.
+    pub(super) fn at(mut self, path: &Path, len: u64) -> Self {
+        self.anchor = Some(std::path::absolute(path).unwrap_or_else(|_| path.into()));
+        self.len = len;
+        self.locked.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// What stands in the way of taking the file for the one that its path leads to, its length left aside.
+    pub(crate) fn displaced(&self) -> Result<Option<Clash>> {
+        let Some(anchor) = &self.anchor else { return Ok(None) };
+        let there = match std::fs::metadata(anchor) {
+            Ok(there) => there,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(Clash::Gone)),
+            Err(e) => return Err(self.error("find", e, None)),
+        };
+        let here = self.file.metadata().map_err(|e| self.error("find", e, None))?;
+        Ok((!is_same(&there, &here)).then_some(Clash::Replaced))
     }
 
     /// The path that it was opened by.
@@ -141,19 +173,55 @@ impl FileStorage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if another holds it; `Io`.
+    /// [`Error::Conflict`] if another holds it; `Io`.
     pub fn try_lock(&self) -> Result<()> {
-        match self.file.try_lock() {
-            Ok(()) => Ok(()),
-            Err(TryLockError::WouldBlock) => {
-                Err(Error::usage("file", format!("{} is locked by another writer", self.path.display())))
+        self.locked(self.file.try_lock())
+    }
+
+    /// Takes the lock that keeps writers out and that any number may hold, without waiting; it is let go when this value
+    /// is dropped.
+    ///
+    /// ```
+    /// use sciformats_core::storage::FileStorage;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("new.bin");
+    /// let first = FileStorage::create_new(&path)?;
+    /// let second = FileStorage::open(&path)?;
+    /// first.try_lock_shared()?;
+    /// second.try_lock_shared()?;
+    /// assert!(FileStorage::edit(&path)?.try_lock().is_err());
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if a writer holds the file; `Io`.
+    pub fn try_lock_shared(&self) -> Result<()> {
+        self.locked(self.file.try_lock_shared())
+    }
+
+    fn locked(&self, result: std::result::Result<(), TryLockError>) -> Result<()> {
+        match result {
+            Ok(()) => {
+                self.locked.store(true, Ordering::Relaxed);
+                Ok(())
             }
+            Err(TryLockError::WouldBlock) => Err(Error::conflict(Clash::Held).in_file(&self.path, None)),
             Err(TryLockError::Error(e)) => Err(self.error("lock", e, None)),
         }
     }
 
     fn error(&self, action: &'static str, source: io::Error, offset: Option<u64>) -> Error {
         Error::io(action, source).in_file(&self.path, offset)
+    }
+}
+
+impl Drop for FileStorage {
+    fn drop(&mut self) {
+        if self.locked.load(Ordering::Relaxed) {
+            // Closing does it too, but not as long as a process that was just started shares the open file.
+            let _ = self.file.unlock();
+        }
     }
 }
 
@@ -195,6 +263,27 @@ impl WriteAt for FileStorage {
     fn sync(&mut self) -> Result<()> {
         self.file.sync_data().map_err(|e| self.error("sync", e, None))
     }
+
+    fn check_unchanged(&self) -> Result<()> {
+        let conflict = |clash| Err(Error::conflict(clash).in_file(&self.path, None));
+        if let Some(clash) = self.displaced()? {
+            return conflict(clash);
+        }
+        let found = self.file.metadata().map_err(|e| self.error("read the length of", e, None))?.len();
+        if found == self.len { Ok(()) } else { conflict(Clash::Resized { known: self.len, found }) }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// Other systems do not tell files apart here; the length and the bytes still do.
+#[cfg(not(unix))]
+fn is_same(_: &std::fs::Metadata, _: &std::fs::Metadata) -> bool {
+    true
 }
 
 #[cfg(target_os = "linux")]

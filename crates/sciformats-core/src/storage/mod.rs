@@ -15,6 +15,8 @@ mod memory;
 mod mmap;
 mod overlay;
 mod replacement;
+mod seen;
+mod temporary;
 mod window;
 
 use std::borrow::Cow;
@@ -24,7 +26,8 @@ pub use bulk::{machine_threads, read_into_threads, zeroed};
 pub use file::FileStorage;
 pub use mmap::Mapped;
 pub use overlay::{Overlay, Patch};
-pub use replacement::{Durability, Replacement};
+pub use replacement::{Durability, Replacement, Scratch};
+pub use seen::Seen;
 pub use window::Window;
 
 use crate::error::Result;
@@ -144,6 +147,29 @@ pub trait WriteAt {
     /// # Errors
     /// `Io`; what was written may or may not survive.
     fn sync(&mut self) -> Result<()>;
+
+    /// Checks that nobody else has removed, replaced, cut or extended what this writes to. What only its owner can reach
+    /// never has been.
+    ///
+    /// ```
+    /// use sciformats_core::storage::FileStorage;
+    /// use sciformats_core::{Error, WriteAt};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("run.bin");
+    /// let mut file = FileStorage::create_new(&path)?;
+    /// file.write_at(0, b"ours")?;
+    /// file.check_unchanged()?;
+    /// FileStorage::edit(&path)?.write_at(4, b"theirs")?;
+    /// assert!(matches!(file.check_unchanged(), Err(Error::Conflict { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict); `Io`.
+    fn check_unchanged(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Checks that `offset .. offset + len` lies inside `size` bytes, and returns its end.
@@ -209,17 +235,25 @@ macro_rules! forward_read_at {
 }
 forward_read_at!(&S, Box<S>, Arc<S>);
 
-impl<W: WriteAt + ?Sized> WriteAt for &mut W {
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        (**self).write_at(offset, bytes)
-    }
-    fn set_size(&mut self, size: u64) -> Result<()> {
-        (**self).set_size(size)
-    }
-    fn sync(&mut self) -> Result<()> {
-        (**self).sync()
-    }
+macro_rules! forward_write_at {
+    ($($pointer:ty),*) => {$(
+        impl<W: WriteAt + ?Sized> WriteAt for $pointer {
+            fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+                (**self).write_at(offset, bytes)
+            }
+            fn set_size(&mut self, size: u64) -> Result<()> {
+                (**self).set_size(size)
+            }
+            fn sync(&mut self) -> Result<()> {
+                (**self).sync()
+            }
+            fn check_unchanged(&self) -> Result<()> {
+                (**self).check_unchanged()
+            }
+        }
+    )*};
 }
+forward_write_at!(&mut W, Box<W>);
 
 #[cfg(test)]
 mod tests {

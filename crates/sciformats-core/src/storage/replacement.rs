@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::temporary::{self, Temporary};
 use super::{FileStorage, WriteAt};
 use crate::error::{Error, Result};
 
@@ -31,8 +31,12 @@ pub enum Durability {
     Power,
 }
 
-/// A new file that is written beside `target` under a temporary name, and takes its place on [`finish`](Self::finish).
-/// Dropped before that, it disappears and the target is as it was.
+/// A new file that is written beside `target` and takes its place on [`finish`](Self::finish). Dropped before that, it
+/// disappears and the target is as it was.
+///
+/// Until then it has no name where the system has such files, and a process that is killed leaves nothing. Elsewhere it has
+/// a hidden name, and the next replacement of the same file removes what is left of it. While a file is being replaced,
+/// nobody can begin to edit it, and one that is being edited is not replaced.
 ///
 /// ```no_run
 /// use sciformats_core::WriteAt;
@@ -46,9 +50,11 @@ pub enum Durability {
 #[derive(Debug)]
 pub struct Replacement {
     // `None` once finished.
-    storage: Option<FileStorage>,
+    file: Option<Temporary>,
     target: PathBuf,
     replaces: bool,
+    /// What is to be replaced, with a lock that keeps writers away from it.
+    _held: Option<FileStorage>,
 }
 
 impl Replacement {
@@ -56,55 +62,26 @@ impl Replacement {
     /// names is replaced; an existing file's permissions are kept.
     ///
     /// # Errors
-    /// `Io`, if the folder cannot be written to or `target` is a folder.
+    /// [`Error::Conflict`] if a writer has the existing file open; `Io`, if the folder cannot be written to or `target` is
+    /// a folder.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
-        let target = target.as_ref();
-        let existing = fs::metadata(target).ok();
-        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(Error::io("write", std::io::ErrorKind::IsADirectory.into()).in_file(target, None));
-        }
-        let target = if existing.is_some() {
-            fs::canonicalize(target).unwrap_or_else(|_| target.into())
-        } else {
-            target.into()
-        };
-        let storage = Self::temporary(&target)?;
+        let held = shared(target.as_ref())?;
+        Ok(Self { _held: held, ..Self::of_held(target)? })
+    }
+
+    /// As [`create`](Self::create), for the writer who has the existing file open.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), but for the conflict.
+    pub fn of_held(target: impl AsRef<Path>) -> Result<Self> {
+        let (target, existing) = resolved(target.as_ref());
+        no_folder(&target, existing.as_ref())?;
+        let file = Temporary::beside(&target)?;
         if let Some(metadata) = &existing {
             // A file system without permissions is no reason to refuse the write.
-            let _ = fs::set_permissions(storage.path(), metadata.permissions());
+            let _ = file.storage.file().set_permissions(metadata.permissions());
         }
-        Ok(Self { storage: Some(storage), target, replaces: existing.is_some() })
-    }
-
-    fn temporary(target: &Path) -> Result<FileStorage> {
-        static COUNTER: AtomicU32 = AtomicU32::new(0);
-        loop {
-            let name = target.file_name().unwrap_or_default().to_string_lossy();
-            let unique = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let path = target.with_file_name(format!(".{name}.{}-{unique}.partial", std::process::id()));
-            match FileStorage::create_new(path) {
-                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
-                done => return done,
-            }
-        }
-    }
-
-    /// Where the bytes are until [`finish`](Self::finish).
-    ///
-    /// ```
-    /// use sciformats_core::storage::Replacement;
-    ///
-    /// # let dir = tempfile::tempdir().unwrap();
-    /// # let path = dir.path().join("result.dat");
-    /// let new = Replacement::create(&path)?;
-    /// let partial = new.partial_path().to_owned();
-    /// assert!(partial.exists() && !path.exists());
-    /// drop(new); // unfinished
-    /// assert!(!partial.exists());
-    /// # Ok::<(), sciformats_core::Error>(())
-    /// ```
-    pub fn partial_path(&self) -> &Path {
-        self.storage.as_ref().map_or(&self.target, |storage| storage.path())
+        Ok(Self { file: Some(file), target, replaces: existing.is_some(), _held: None })
     }
 
     /// The open temporary file.
@@ -112,7 +89,7 @@ impl Replacement {
     /// # Errors
     /// Never, before [`finish`](Self::finish).
     pub fn storage(&mut self) -> Result<&mut FileStorage> {
-        self.storage.as_mut().ok_or_else(|| Error::usage("replacement", "has been finished"))
+        self.file.as_mut().map(|file| &mut file.storage).ok_or_else(finished)
     }
 
     /// Puts the new file in the target's place.
@@ -122,19 +99,189 @@ impl Replacement {
     ///
     /// # Errors
     /// `Io`; the target is then as it was.
-    pub fn finish(mut self, durability: Durability) -> Result<()> {
-        let storage = self.storage()?;
-        let partial = storage.path().to_owned();
+    pub fn finish(self, durability: Durability) -> Result<()> {
+        self.finish_open(durability).map(drop)
+    }
+
+    /// As [`finish`](Self::finish), and returns the file with the lock of a writer, so that nobody comes in between.
+    ///
+    /// ```
+    /// use sciformats_core::WriteAt;
+    /// use sciformats_core::storage::{Durability, FileStorage, Replacement};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("result.dat");
+    /// let mut new = Replacement::create(&path)?;
+    /// new.write_at(0, b"the first part")?;
+    /// let mut file = new.finish_open(Durability::Process)?;
+    /// assert!(FileStorage::edit(&path)?.try_lock().is_err());
+    /// file.write_at(14, b" and the second")?;
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_open(mut self, durability: Durability) -> Result<FileStorage> {
+        let mut file = self.file.take().ok_or_else(finished)?;
         if self.replaces || durability == Durability::Power {
-            self.storage()?.sync()?;
+            file.storage.sync()?;
         }
-        fs::rename(&partial, &self.target)
-            .map_err(|e| Error::io("rename into", e).in_file(&self.target, None))?;
-        self.storage = None;
+        let storage = file.finish(&self.target)?;
         if durability == Durability::Power {
             sync_folder_of(&self.target)?;
         }
-        Ok(())
+        Ok(storage)
+    }
+}
+
+fn finished() -> Error {
+    Error::usage("replacement", "has been finished")
+}
+
+/// Where a symbolic link at `target` leads, and what is there.
+fn resolved(target: &Path) -> (PathBuf, Option<fs::Metadata>) {
+    let existing = fs::metadata(target).ok();
+    let path = if existing.is_some() {
+        fs::canonicalize(target).unwrap_or_else(|_| target.into())
+    } else {
+        target.into()
+    };
+    (path, existing)
+}
+
+fn no_folder(target: &Path, existing: Option<&fs::Metadata>) -> Result<()> {
+    match existing.is_some_and(fs::Metadata::is_dir) {
+        true => Err(Error::io("write", std::io::ErrorKind::IsADirectory.into()).in_file(target, None)),
+        false => Ok(()),
+    }
+}
+
+/// What is at `target`, locked against writers. Who may not read it, or finds no locks, cannot know of any.
+fn shared(target: &Path) -> Result<Option<FileStorage>> {
+    let Some(there) = FileStorage::open(target).ok() else { return Ok(None) };
+    match there.try_lock_shared() {
+        Err(conflict @ Error::Conflict { .. }) => Err(conflict),
+        Ok(()) | Err(_) => Ok(Some(there)),
+    }
+}
+
+/// A place beside `target` for a file that is written by its path; [`finish`](Self::finish) puts it in the target's place.
+/// Dropped before that, it disappears with everything in it.
+///
+/// It is a hidden folder, or a hidden name and a folder that keeps it. One that a killed process has left is removed by the next that writes the same file.
+///
+/// ```
+/// use sciformats_core::storage::{Durability, Scratch};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("result.dat");
+/// let scratch = Scratch::beside(&path)?;
+/// std::fs::write(scratch.path(), b"all of it").unwrap();
+/// assert!(!path.exists());
+/// scratch.finish(Durability::Process)?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
+/// assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Scratch {
+    folder: PathBuf,
+    path: PathBuf,
+    target: PathBuf,
+    permissions: Option<fs::Permissions>,
+    /// Tells others that the folder is in use, and keeps writers away from what is to be replaced.
+    _locks: (fs::File, Option<FileStorage>),
+}
+
+impl Scratch {
+    /// Makes the place, in a folder of its own.
+    ///
+    /// # Errors
+    /// As [`Replacement::create`].
+    pub fn beside(target: impl AsRef<Path>) -> Result<Self> {
+        no_folder(target.as_ref(), fs::metadata(target.as_ref()).ok().as_ref())?;
+        Self::make(target, |target, folder| folder.join(target.file_name().unwrap_or_default()))
+    }
+
+    /// Makes the place in the folder of `target` itself, for a file that names others from where it lies, or for a folder.
+    ///
+    /// # Errors
+    /// As [`Replacement::create`], but what is at `target` may be a folder.
+    pub fn sibling(target: impl AsRef<Path>) -> Result<Self> {
+        Self::make(target, temporary::sibling_of)
+    }
+
+    fn make(target: impl AsRef<Path>, path: impl FnOnce(&Path, &Path) -> PathBuf) -> Result<Self> {
+        let held = shared(target.as_ref())?;
+        let (target, existing) = resolved(target.as_ref());
+        temporary::clean(&target);
+        let (lock, folder) = temporary::first_free(&target, |folder| {
+            fs::create_dir(folder)?;
+            temporary::locked_in(folder)
+        })?;
+        let path = path(&target, &folder);
+        let permissions = existing.map(|metadata| metadata.permissions());
+        Ok(Self { folder, path, target, permissions, _locks: (lock, held) })
+    }
+
+    /// Where the file is to be written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is to be removed when the process ends before this is dropped.
+    pub fn leavings(&self) -> [&Path; 2] {
+        [&self.path, &self.folder]
+    }
+
+    /// Puts the file in the target's place, as [`Replacement::finish`] does. A folder may be written as well: its files
+    /// are not synced.
+    ///
+    /// # Errors
+    /// `Io`; the target is then as it was.
+    pub fn finish(self, durability: Durability) -> Result<()> {
+        if self.path.is_dir() {
+            return exchange(&self.path, &self.target)
+                .map_err(|e| Error::io("rename into", e).in_file(&self.target, None));
+        }
+        let mut file = FileStorage::edit(&self.path)?;
+        if self.permissions.is_some() || durability == Durability::Power {
+            file.sync()?;
+        }
+        if let Some(permissions) = &self.permissions {
+            // As above.
+            let _ = file.file().set_permissions(permissions.clone());
+        }
+        fs::rename(&self.path, &self.target)
+            .map_err(|e| Error::io("rename into", e).in_file(&self.target, None))?;
+        if durability == Durability::Power { sync_folder_of(&self.target) } else { Ok(()) }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is, by the next that writes the same file.
+        temporary::remove(&self.path);
+        temporary::remove(&self.folder);
+    }
+}
+
+/// Puts the folder `new` at `target`. A folder that was there is at `new` afterwards.
+fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
+    if !target.exists() {
+        return fs::rename(new, target);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        Ok(renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE)?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let aside = new.with_extension("old");
+        fs::rename(target, &aside)?;
+        fs::rename(new, target).or_else(|e| fs::rename(&aside, target).and(Err(e)))?;
+        fs::rename(&aside, new)
     }
 }
 
@@ -162,17 +309,6 @@ impl WriteAt for Replacement {
 
     fn sync(&mut self) -> Result<()> {
         self.storage()?.sync()
-    }
-}
-
-impl Drop for Replacement {
-    fn drop(&mut self) {
-        if let Some(storage) = self.storage.take() {
-            let path = storage.path().to_owned();
-            drop(storage);
-            // Nothing can be done about a failure here, and a left-over temporary file harms nobody.
-            let _ = fs::remove_file(path);
-        }
     }
 }
 
@@ -207,5 +343,126 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        let scratch = Scratch::beside(&link).unwrap();
+        fs::write(scratch.path(), b"newer").unwrap();
+        scratch.finish(Durability::Power).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_what_lives_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let living = Scratch::beside(&path).unwrap();
+        for slot in [1, 5] {
+            fs::write(temporary::name(&path, slot), b"left").unwrap();
+        }
+        let left = temporary::name(&path, 3);
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(temporary::LOCK), b"").unwrap();
+        fs::write(left.join("data"), b"left").unwrap();
+        fs::create_dir(temporary::name(&path, 6)).unwrap();
+        let held = temporary::name(&path, 4);
+        let lock = temporary::locked(&held).unwrap().unwrap();
+        let mut replacement = Replacement::create(&path).unwrap();
+        replacement.write_at(0, b"new").unwrap();
+        assert!(living.path().parent().unwrap().exists() && held.exists());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2 + usize::from(!cfg!(target_os = "linux")));
+        replacement.finish(Durability::Process).unwrap();
+        drop((living, lock));
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        drop(Replacement::create(&path).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_place_in_the_same_folder_goes_with_its_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        let names = || {
+            let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        fs::write(&path, b"old").unwrap();
+        // Killed: the folder is there and its lock is free.
+        fs::create_dir(dir.path().join(".data.0.partial")).unwrap();
+        fs::write(dir.path().join(".data.0.partial/lock"), b"").unwrap();
+        fs::write(dir.path().join(".0-data"), b"left").unwrap();
+        // Not ours: no folder goes with it.
+        fs::write(dir.path().join(".1-data"), b"somebody's").unwrap();
+        let scratch = Scratch::sibling(&path).unwrap();
+        assert_eq!(scratch.path().parent(), Some(dir.path()));
+        fs::write(scratch.path(), b"new").unwrap();
+        scratch.finish(Durability::Process).unwrap();
+        assert_eq!(names(), [".1-data", "data"]);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let scratch = Scratch::sibling(&path).unwrap();
+        fs::write(scratch.path(), b"newer").unwrap();
+        drop(scratch);
+        assert_eq!(
+            (names(), fs::read(&path).unwrap()),
+            (vec![".1-data".into(), "data".into()], b"new".to_vec())
+        );
+    }
+
+    #[test]
+    fn a_folder_takes_the_place_of_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("frame");
+        for content in ["old", "new"] {
+            let scratch = Scratch::sibling(&path).unwrap();
+            fs::create_dir(scratch.path()).unwrap();
+            fs::write(scratch.path().join(content), content).unwrap();
+            scratch.finish(Durability::Process).unwrap();
+        }
+        let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["new"]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_edited_is_not_replaced_and_the_reverse() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        fs::write(&path, b"old").unwrap();
+        let editor = FileStorage::edit(&path).unwrap();
+        editor.try_lock().unwrap();
+        assert!(matches!(Replacement::create(&path), Err(Error::Conflict { .. })));
+        assert!(matches!(Scratch::beside(&path), Err(Error::Conflict { .. })));
+        drop(editor);
+        let replacement = Replacement::create(&path).unwrap();
+        let other = FileStorage::edit(&path).unwrap();
+        assert!(matches!(other.try_lock(), Err(Error::Conflict { .. })));
+        replacement.finish(Durability::Process).unwrap();
+        // The lock can be had again, but it is that of the file that was there before.
+        assert!(other.check_unchanged().is_err());
+    }
+
+    /// The way of systems and file systems that have no files without names.
+    #[test]
+    fn a_named_temporary_file_does_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        fs::write(&path, b"old").unwrap();
+        let mut named = Temporary::named(&path).unwrap();
+        named.storage.write_at(0, b"new").unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read_dir(dir.path()).unwrap().count()),
+            (b"old".to_vec(), 2)
+        );
+        let open = named.finish(&path).unwrap();
+        assert_eq!(
+            (fs::read(&path).unwrap(), fs::read_dir(dir.path()).unwrap().count()),
+            (b"new".to_vec(), 1)
+        );
+        assert!(FileStorage::edit(&path).unwrap().try_lock().is_err());
+        drop(open);
+        drop(Temporary::named(&path).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -52,6 +52,10 @@ pub struct Options {
     pub only: Vec<Pattern>,
     /// Differing elements of an array that are told one by one; all are counted.
     pub show: usize,
+    /// See [`with_stored`](Self::with_stored).
+    pub stored: bool,
+    /// See [`with_storage`](Self::with_storage).
+    pub storage: bool,
 }
 
 impl Options {
@@ -94,6 +98,35 @@ impl Options {
     #[must_use]
     pub fn with_only<P: Into<Pattern>>(self, only: impl IntoIterator<Item = P>) -> Self {
         Self { only: only.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Whether arrays that are stored in the same bytes count as the same without being decoded, damaged ones too.
+    #[must_use]
+    pub fn with_stored(self, stored: bool) -> Self {
+        Self { stored, ..self }
+    }
+
+    /// Whether it is a difference if arrays are stored in another way: chunks, filters, layout, fill value, largest shape, and
+    /// what else the format tells of an array but its place and size.
+    ///
+    /// ```
+    /// # #[cfg(feature = "hdf5")] {
+    /// use sciformats::compare::{Options, compare};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # fn made(chunk: u64) -> sciformats::File {
+    /// let mut file = sciformats::hdf5_pure::Writer::in_memory(&Default::default()).unwrap();
+    /// file.dataset("u").chunks([chunk]).write(&[0.5, 1.0]).unwrap();
+    /// # sciformats::File::from_bytes(file.into_bytes().unwrap()).unwrap()
+    /// # }
+    /// # let (a, b) = (made(1), made(2));
+    /// let same = |options| compare(&a, &b, &options, &mut |_| ControlFlow::Continue(())).is_same();
+    /// assert!(same(Options::exact()) && !same(Options::exact().with_storage(true)));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_storage(self, storage: bool) -> Self {
+        Self { storage, ..self }
     }
 
     /// The same with so many differing elements of each array told.
@@ -190,6 +223,8 @@ pub enum What {
     Type(ElementType, ElementType),
     /// The shapes; `None` for a null dataspace.
     Shape(Option<Vec<u64>>, Option<Vec<u64>>),
+    /// How the elements are stored: what is told of it, and in which words.
+    Storage(&'static str, String, String),
     /// Some elements.
     Elements(Elements),
     /// A scalar of the tree, as text.
@@ -218,6 +253,7 @@ impl What {
             Self::Target(..) => "target",
             Self::Type(..) => "type",
             Self::Shape(..) => "shape",
+            Self::Storage(..) => "storage",
             Self::Elements(_) => "elements",
             Self::Value(..) => "value",
             Self::Incomparable(..) => "incomparable",

@@ -1,5 +1,7 @@
 //! Two trees side by side.
 
+mod stored;
+
 use std::cmp::Ordering;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
@@ -124,8 +126,9 @@ impl Walk<'_> {
         };
         let groups = matches!(objects, (Object::Group, Object::Group));
         if self.options.wants(path) {
+            let stored = self.storage(path, ids)?;
             let verdict = self.contents(path, ids, objects)?;
-            self.summary.count(verdict);
+            self.summary.count(verdict.max(stored));
         }
         self.attributes(path, ids)?;
         if groups { self.members(path, ids, depth) } else { ControlFlow::Continue(()) }
@@ -228,6 +231,10 @@ impl Walk<'_> {
     ) -> Result<Elements, (Side, Error)> {
         let types = (&a.element, &b.element);
         let mut comparison = Comparison { types, options: self.options, found: Elements::default() };
+        if self.options.stored && a.element == b.element && self.is_stored_alike(ids) {
+            comparison.found.compared = a.elements().unwrap_or(u64::MAX);
+            return Ok(comparison.found);
+        }
         let mut other = Vec::new();
         // The error of the second file is kept aside: the first one's reader would take it for its own.
         let mut failure = None;

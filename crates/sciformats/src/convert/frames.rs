@@ -29,6 +29,9 @@ pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) {
         }
     }
     frames.fill(builder);
+    if builder.view.origin.source().metadata().map_or(true, |bytes| !bytes.is_empty()) {
+        builder.lose("/", "has bytes after its array, which are left out");
+    }
 }
 
 struct Frames {

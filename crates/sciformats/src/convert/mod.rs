@@ -19,6 +19,7 @@
 mod frames;
 mod plan;
 mod references;
+mod rescue;
 mod scalar;
 mod single;
 mod tree;
@@ -29,11 +30,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use self::rescue::Rescue;
 use crate::compare::Pattern;
 use crate::model::{Name, ObjectId, Value};
 use crate::options::Unfolding;
 use crate::sink::{self, Elements, Handle, New, Place, Sink, WriteOptions};
-use crate::{File, Format, Object, OpenOptions, Result, Target, manifest};
+use crate::{Error, File, Format, Object, OpenOptions, Result, Target, manifest};
+
+/// The attribute of the root that holds what a RawArray file has after its elements.
+const METADATA: &str = "rawarray:metadata";
 
 /// What is converted.
 ///
@@ -100,6 +105,62 @@ pub struct Loss {
     pub path: String,
     /// What becomes of it.
     pub what: String,
+    /// The elements that cannot be read, where it is these.
+    pub lost: Option<Lost>,
+}
+
+/// Elements that cannot be read. In the target they are fill values of the source, zeros where it has none.
+///
+/// ```
+/// use sciformats::convert::{Options, Plan};
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format, sink::WriteOptions};
+/// use std::sync::Arc;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("u.npy");
+/// // Three elements, and a shape of four.
+/// let file = Arc::new(File::from(Memory::single(Format::RawArray, array::<u8>(&[4], &[1, 2, 3]))));
+/// let plan = Plan::new(&file, Format::Npy, &Options::default())?;
+/// assert!(plan.write(&path, &WriteOptions::default()).is_err());
+/// let losses = plan.rescue(&path, &WriteOptions::default())?;
+/// let lost = losses[0].lost.as_ref().unwrap();
+/// assert_eq!((&lost.first[..], lost.bytes), (&[3][..], Some(1)));
+/// assert_eq!(sciformats::open(&path)?.array("/")?.read::<u8>()?, [1, 2, 3, 0]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The chunk they are in, counted in chunks along each dimension, where the array has chunks.
+    pub chunk: Option<Vec<u64>>,
+    /// The index of the first of them.
+    pub first: Vec<u64>,
+    /// How many they are.
+    pub elements: u64,
+    /// Their canonical bytes, where they have a size.
+    pub bytes: Option<u64>,
+    /// Why they cannot be read.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let index = |at: &[u64]| at.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let (count, noun) = match self.bytes {
+            Some(bytes) => (bytes, "byte"),
+            None => (self.elements, "element"),
+        };
+        if let Some(chunk) = &self.chunk {
+            write!(f, "chunk ({}), ", index(chunk))?;
+        }
+        write!(f, "{count} {noun}{}", if count == 1 { "" } else { "s" })?;
+        if !self.first.is_empty() {
+            write!(f, " from element ({}) on", index(&self.first))?;
+        }
+        let comma = if self.chunk.is_some() { "," } else { "" };
+        write!(f, "{comma} cannot be read: {}", self.reason)
+    }
 }
 
 /// Something that the target holds in its own way; nothing is lost.
@@ -134,6 +195,12 @@ pub enum Remark {
     TruthValues,
     /// A name is escaped.
     Escaped,
+    /// Elements that are arrays themselves are further dimensions.
+    ArrayAsDimensions,
+    /// What a RawArray file has after its array is an attribute, or is that again.
+    Metadata,
+    /// Floating-point numbers of a size that no other format has are their bytes.
+    NumbersAsBytes,
 }
 
 impl Remark {
@@ -148,6 +215,11 @@ impl Remark {
             Self::ScalarAsArray => "scalars become arrays without dimensions",
             Self::TruthValues => "truth values are an enumeration in HDF5, `bool` elsewhere",
             Self::Escaped => "names are escaped",
+            Self::ArrayAsDimensions => "elements that are arrays become further dimensions",
+            Self::Metadata => "the bytes after a RawArray's elements are the attribute `rawarray:metadata`",
+            Self::NumbersAsBytes => {
+                "floating-point numbers of this size stay bytes: the file does not say what they mean"
+            }
         }
     }
 }
@@ -207,6 +279,8 @@ pub struct Plan {
     remarks: Vec<(Remark, u64)>,
     counts: Counts,
     facts: Vec<(String, Value)>,
+    metadata: Vec<u8>,
+    rescue: Arc<Rescue>,
 }
 
 impl Plan {
@@ -228,8 +302,8 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported) if the target cannot be written as built;
-    /// [`Error::Usage`](crate::Error::Usage) if it holds one array, and the file none or several that are selected.
+    /// [`Error::Unsupported`] if the target cannot be written as built;
+    /// [`Error::Usage`] if it holds one array, and the file none or several that are selected.
     pub fn new(file: &Arc<File>, target: Format, options: &Options) -> Result<Self> {
         plan::make(file, target, options)
     }
@@ -298,13 +372,68 @@ impl Plan {
     /// # Errors
     /// Those of [`sink`]; those of reading the source; `Io` of the kind `Interrupted` if it was cancelled.
     pub fn write(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<()> {
+        self.put(path.as_ref(), options, false)
+    }
+
+    /// As [`write`](Self::write), but goes on past what cannot be read or cannot be written, and answers with these losses:
+    /// those that no plan can know, as nothing else tells of them than reading everything. Elements that are lost are fill
+    /// values of the source, zeros where it has none; a plan that has rescued once has them from then on.
+    ///
+    /// ```
+    /// use sciformats::Format;
+    /// use sciformats::convert::{Options, Plan};
+    /// use sciformats::sink::WriteOptions;
+    /// use std::sync::Arc;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # let u = sciformats::memory::array::<u8>(&[4], &[1, 2, 3]);
+    /// # let file = sciformats::File::from(sciformats::memory::Memory::single(Format::RawArray, u));
+    /// let plan = Plan::new(&Arc::new(file), Format::Npy, &Options::default())?;
+    /// for loss in plan.rescue(&path, &WriteOptions::default())? {
+    ///     println!("{} {}", loss.path, loss.what);
+    /// }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`sink`] that concern the whole file; `Io` of the kind `Interrupted` if it was cancelled.
+    pub fn rescue(&self, path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<Loss>> {
+        self.rescue.go_on();
+        self.put(path.as_ref(), options, true)?;
+        Ok(self.rescue.take())
+    }
+
+    /// The path of the object whose elements could not be read, after [`write`](Self::write) has failed because of that.
+    ///
+    /// ```
+    /// use sciformats::convert::{Options, Plan};
+    /// use sciformats::memory::{Memory, array};
+    /// use sciformats::{File, Format, sink::WriteOptions};
+    /// use std::sync::Arc;
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// let file = Arc::new(File::from(Memory::single(Format::RawArray, array::<u8>(&[4], &[1, 2, 3]))));
+    /// let plan = Plan::new(&file, Format::Npy, &Options::default())?;
+    /// assert!(plan.write(&path, &WriteOptions::default()).is_err());
+    /// assert_eq!(plan.unread().as_deref(), Some("/"));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn unread(&self) -> Option<String> {
+        self.rescue.unread()
+    }
+
+    fn put(&self, path: &Path, options: &WriteOptions, rescue: bool) -> Result<()> {
         let mut options = options.clone();
         options.facts.extend(self.facts.iter().cloned());
+        options.metadata.extend_from_slice(&self.metadata);
         let mut writing = Writing {
             tree: &self.tree,
             sink: sink::create(path, self.target, &options)?,
             handles: HashMap::new(),
             unfolding: self.tree.unfolding(),
+            rescue: rescue.then_some(&*self.rescue),
         };
         writing.all()?;
         writing.sink.finish()
@@ -363,25 +492,31 @@ struct Writing<'a> {
     sink: Box<dyn Sink>,
     handles: HashMap<ObjectId, Handle>,
     unfolding: Unfolding,
+    /// Where to tell of what cannot be written, if that ends nothing.
+    rescue: Option<&'a Rescue>,
+}
+
+/// A group whose members are still to come.
+struct Open {
+    path: String,
+    id: ObjectId,
+    handle: Handle,
 }
 
 impl Writing<'_> {
     fn all(&mut self) -> Result<()> {
         let tree = self.tree;
         let root = tree.source().root();
-        let mut groups = Vec::new();
-        if let Some(handle) = self.object(Place::Root, root)? {
-            groups.push((root, handle));
-        }
+        let mut groups: Vec<Open> = self.object(Place::Root, ("/", root))?.into_iter().collect();
         // Level by level, so that what is linked to several times stands where the manifest names it.
         while !groups.is_empty() {
             let mut deeper = Vec::new();
-            for (group, handle) in groups {
-                for member in tree.source().members(group)? {
+            for group in groups {
+                for member in tree.source().members(group.id)? {
                     let member = member?;
-                    if let Some(found) = self.member(Place::In(handle, &member.name), &member.target)? {
-                        deeper.push(found);
-                    }
+                    let path = crate::walk::join(&group.path, &member.name);
+                    let place = Place::In(group.handle, &member.name);
+                    deeper.extend(self.member(place, (&path, &member.target))?);
                 }
             }
             groups = deeper;
@@ -389,47 +524,62 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Adds what a member leads to. The answer is a group whose members are still to come.
-    fn member(&mut self, place: Place<'_>, target: &Target) -> Result<Option<(ObjectId, Handle)>> {
-        match target {
-            Target::Object(id) => {
-                if let Some(handle) = self.handles.get(id) {
-                    self.sink.add(place, New::Hard(*handle))?;
-                    return Ok(None);
-                }
-                Ok(self.object(place, *id)?.map(|handle| (*id, handle)))
+    /// What came of writing one thing: `None` if it cannot be written, and that ends nothing.
+    fn kept<T>(&self, path: &str, result: Result<T>) -> Result<Option<T>> {
+        match (result, self.rescue) {
+            (Ok(done), _) => Ok(Some(done)),
+            (Err(error @ (Error::Io { .. } | Error::Conflict { .. })), _) | (Err(error), None) => Err(error),
+            (Err(error), Some(rescue)) => {
+                let what = format!("is left out: {error}");
+                rescue.lose(Loss { path: path.into(), what, lost: None });
+                Ok(None)
             }
-            Target::Soft(path) => self.sink.add(place, New::Soft(path)).map(|_| None),
-            Target::External { file, target } => {
-                self.sink.add(place, New::External { file, target }).map(|_| None)
-            }
-            // A plan has no others.
-            Target::User(_) | Target::Damaged(_) => Ok(None),
         }
     }
 
-    fn object(&mut self, place: Place<'_>, id: ObjectId) -> Result<Option<Handle>> {
+    /// Adds what a member leads to. The answer is a group whose members are still to come.
+    fn member(&mut self, place: Place<'_>, (path, target): (&str, &Target)) -> Result<Option<Open>> {
+        let link = match target {
+            Target::Object(id) => match self.handles.get(id) {
+                Some(handle) => New::Hard(*handle),
+                None => return self.object(place, (path, *id)),
+            },
+            Target::Soft(path) => New::Soft(path),
+            Target::External { file, target } => New::External { file, target },
+            // A plan has no others.
+            Target::User(_) | Target::Damaged(_) => return Ok(None),
+        };
+        let added = self.sink.add(place, link);
+        self.kept(path, added)?;
+        Ok(None)
+    }
+
+    fn object(&mut self, place: Place<'_>, (path, id): (&str, ObjectId)) -> Result<Option<Open>> {
         let object = self.tree.source().object(id)?;
-        let is_group = matches!(object, Object::Group);
-        let handle = match &object {
-            Object::Group => self.sink.add(place, New::Group)?,
+        let added = match &object {
+            Object::Group => self.sink.add(place, New::Group),
             Object::Array(info) => {
-                self.unfolding.add(info.elements().unwrap_or(u64::MAX), info)?;
-                let elements = Elements::of(Arc::clone(self.tree), id, (**info).clone());
-                self.sink.add(place, New::Array(elements))?
+                self.unfolding.add(info.elements().unwrap_or(u64::MAX), info).and_then(|()| {
+                    let elements = Elements::of(Arc::clone(self.tree), id, (**info).clone());
+                    self.sink.add(place, New::Array(elements))
+                })
             }
-            Object::Datatype(element) => self.sink.add(place, New::Datatype(element))?,
-            Object::Value(value) => self.sink.add(place, New::Value(value))?,
+            Object::Datatype(element) => self.sink.add(place, New::Datatype(element)),
+            Object::Value(value) => self.sink.add(place, New::Value(value)),
             Object::Damaged { .. } => return Ok(None),
         };
+        let Some(handle) = self.kept(path, added)? else { return Ok(None) };
         if self.tree.source().may_be_shared(id) {
             self.handles.insert(id, handle);
         }
         for attribute in self.tree.source().attributes(id)? {
             let attribute = attribute?;
-            self.sink.attribute(handle, &attribute.name, &attribute.value?)?;
+            let path = format!("{path}@{}", attribute.name.shown());
+            let added =
+                attribute.value.and_then(|value| self.sink.attribute(handle, &attribute.name, &value));
+            self.kept(&path, added)?;
         }
-        Ok(is_group.then_some(handle))
+        Ok(matches!(object, Object::Group).then(|| Open { path: path.into(), id, handle }))
     }
 }
 

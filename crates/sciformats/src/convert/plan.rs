@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sciformats_core::Slab;
+use sciformats_core::{Error, FaultKind, Range, Slab};
 
-use super::view::{Body, Link, Node, View};
+use super::rescue::{Origin, Rescue};
+use super::view::{Body, Link, Node, Taken, View, peeled};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
 use crate::memory::MemoryArray;
 use crate::model::{ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
 use crate::options::Unfolding;
+use crate::pieces::Pieces;
 use crate::sink::{Elements, Fit, Layout, Rules, rules};
 use crate::source::Source;
 use crate::walk::{Entry, Found, breadth_first};
@@ -18,7 +20,9 @@ use crate::{File, Format, Result};
 
 pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Result<Plan> {
     let rules = rules(target)?;
+    let rescue = Arc::new(Rescue::default());
     let view = View {
+        rescue: Arc::clone(&rescue),
         format: target,
         origin: Arc::clone(file),
         cancel: options.cancel.clone(),
@@ -32,8 +36,15 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         losses: Vec::new(),
         remarks: BTreeMap::new(),
         facts: Vec::new(),
+        metadata: Vec::new(),
         unfolding: file.unfolding(),
+        declared: file.unfolding(),
+        limit: None,
     };
+    if let Some(whole) = file.cut_short() {
+        let cut = FaultKind::Cut { found: file.size(), whole };
+        builder.lose("/", format!("has less than it had: the file {cut}"));
+    }
     let entries = builder.entries(file, options);
     match rules.layout {
         Layout::Tree => {
@@ -43,11 +54,11 @@ pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Resul
         Layout::Single => single::arrange(&mut builder, entries)?,
         Layout::Frames => frames::arrange(&mut builder, entries),
     }
-    let Builder { view, losses, remarks, facts, .. } = builder;
+    let Builder { view, losses, remarks, facts, metadata, .. } = builder;
     let counts = counts(&view);
-    let options = *file.options();
+    let options = file.options().clone();
     let tree = Arc::new(File::from(view).with_options(options).of_size(file.size()));
-    Ok(Plan { target, tree, losses, remarks: remarks.into_iter().collect(), counts, facts })
+    Ok(Plan { target, tree, losses, remarks: remarks.into_iter().collect(), counts, facts, metadata, rescue })
 }
 
 fn counts(view: &View) -> Counts {
@@ -59,9 +70,9 @@ fn counts(view: &View) -> Counts {
                 counts.groups += 1;
                 counts.links += members.values().filter(|link| !matches!(link, Link::Hard(_))).count() as u64;
             }
-            Body::Array { info, .. } => {
+            Body::Array(taken) => {
                 counts.arrays += 1;
-                counts.bytes = counts.bytes.saturating_add(info.logical().unwrap_or(0));
+                counts.bytes = counts.bytes.saturating_add(taken.info.logical().unwrap_or(0));
             }
             Body::Made(elements) => {
                 counts.arrays += 1;
@@ -85,6 +96,12 @@ pub(super) struct Builder {
     losses: Vec<Loss>,
     remarks: BTreeMap<Remark, u64>,
     pub(super) facts: Vec<(String, Value)>,
+    /// What is written after the elements of RawArray.
+    pub(super) metadata: Vec<u8>,
+    /// What is to be written, with the bound on it.
+    declared: Unfolding,
+    /// The first error of that bound.
+    pub(super) limit: Option<Error>,
     /// What planning looks at of the source's elements.
     pub(super) unfolding: Unfolding,
 }
@@ -97,9 +114,10 @@ impl Builder {
         let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
             if selected(&entry.path, options) {
                 match entry.what {
-                    Found::Unreadable(error)
-                    | Found::Unlisted(error)
-                    | Found::Object(_, Object::Damaged { error, .. }) => {
+                    Found::Unlisted(error) => {
+                        self.lose(&entry.path, format!("cannot be listed to its end: {error}"));
+                    }
+                    Found::Unreadable(error) | Found::Object(_, Object::Damaged { error, .. }) => {
                         self.lose(&entry.path, format!("cannot be read: {error}"));
                     }
                     _ => entries.push(entry),
@@ -111,7 +129,7 @@ impl Builder {
     }
 
     pub(super) fn lose(&mut self, path: &str, what: impl Into<String>) {
-        self.losses.push(Loss { path: path.into(), what: what.into() });
+        self.losses.push(Loss { path: path.into(), what: what.into(), lost: None });
     }
 
     /// What was lost last, in words.
@@ -155,21 +173,47 @@ impl Builder {
             if attribute.as_ref().is_ok_and(|one| origin.format().is_storage(&one.name)) {
                 continue;
             }
-            let read = attribute.and_then(|attribute| {
-                let AttributeValue { element, shape, data } = attribute.value?;
+            let attribute = match attribute {
+                Ok(attribute) => attribute,
+                Err(error) => {
+                    self.lose(path, format!("has an attribute that cannot be read: {error}"));
+                    continue;
+                }
+            };
+            let read = attribute.value.and_then(|AttributeValue { element, shape, data }| {
                 let info = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
-                Ok((attribute.name, MemoryArray { info, bytes: data? }))
+                Ok(MemoryArray { info, bytes: data? })
             });
             match read {
-                Ok(read) => found.push(read),
-                Err(error) => self.lose(path, format!("has an attribute that cannot be read: {error}")),
+                Ok(read) => found.push((attribute.name, read)),
+                Err(error) => {
+                    let path = format!("{path}@{}", attribute.name.shown());
+                    self.lose(&path, format!("cannot be read: {error}"));
+                }
             }
         }
         found
     }
 
+    /// The type of elements, and the dimensions that they add to those of the array where the target has no elements that
+    /// are arrays themselves.
+    fn flat<'a>(&self, element: &'a ElementType) -> (&'a ElementType, Vec<u64>) {
+        if self.rules.arrays_as_elements { (element, Vec::new()) } else { peeled(element) }
+    }
+
     /// Type and shape that an array has in the target; `None`, and a loss, if it has no place there.
     pub(super) fn fit(&mut self, path: &str, info: &ArrayInfo) -> Option<ArrayInfo> {
+        let (inner, dimensions) = self.flat(&info.element);
+        let extended = |of: &Option<Vec<u64>>| of.as_deref().map(|of| [of, &dimensions[..]].concat());
+        let mut wide;
+        let mut info = info;
+        if *inner != info.element {
+            self.remark(Remark::ArrayAsDimensions);
+            wide = info.clone();
+            (wide.element, wide.shape, wide.chunks) =
+                (inner.clone(), extended(&info.shape), extended(&info.chunks));
+            info = &wide;
+        }
         let element = match self.rules.element(&info.element) {
             Fit::Whole => info.element.clone(),
             Fit::Alias(element) => {
@@ -196,6 +240,9 @@ impl Builder {
         let mut fitted = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
         fitted.chunks = info.chunks.clone().filter(|_| fitted.shape == info.shape);
         fitted.facts = info.facts.iter().filter(|(key, _)| *key == "holds").cloned().collect();
+        if info.facts.iter().any(|(key, _)| *key == "numbers") {
+            self.remark(Remark::NumbersAsBytes);
+        }
         Some(fitted)
     }
 
@@ -214,35 +261,78 @@ impl Builder {
         element.size().is_some() || Decoder::new(element, bytes).all(fits)
     }
 
-    /// Whether the target can hold all texts of an array of the source. What cannot be read is told when it is written.
-    fn all_texts_fit(&self, id: ObjectId, info: &ArrayInfo) -> bool {
+    /// Whether the target can hold all texts of an array of the source. Those that cannot be read are lost.
+    fn all_texts_fit(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> bool {
         let Some(Ok(slab)) = info.shape.as_deref().map(Slab::all) else { return true };
+        if info.element.size().is_some() {
+            return true;
+        }
+        let origin = Arc::clone(&self.view.origin);
+        if let Err(error) = self.unfolding.add(slab.len(), info) {
+            self.lose(path, format!("is not looked through: {error}"));
+            return true;
+        }
+        let rescue = Rescue::going_on();
+        let from = Origin { file: &origin, path, id, info };
         let mut fit = true;
-        if info.element.size().is_none() {
-            let _ = self.view.origin.go_through(&self.unfolding, (id, info), &slab, &mut |_, bytes| {
-                fit = self.texts_fit(&info.element, bytes);
-                Ok(if fit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-            });
+        let pieces = Pieces::new(info, &slab, origin.limits().memory);
+        let looked = pieces.into_iter().try_for_each(|piece| {
+            fit = fit && self.texts_fit(&info.element, &rescue.read(from, &piece)?);
+            Ok::<_, Error>(())
+        });
+        if let Err(error) = looked {
+            self.lose(path, format!("cannot be read: {error}"));
+        }
+        let losses = rescue.take();
+        if !losses.is_empty() {
+            self.view.rescue.know(path);
+            self.losses.extend(losses);
         }
         fit
+    }
+
+    /// Tells of an array that cannot be read at all, because of a filter, for one: what its first element tells.
+    fn probe(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) {
+        let Some(shape) = info.shape.as_deref().filter(|shape| !shape.contains(&0)) else { return };
+        if info.filters.is_empty() {
+            return;
+        }
+        let Ok(first) = Slab::new(shape, vec![Range::new(0, 1); shape.len()]) else { return };
+        let read = self.view.origin.read(id, &first, &mut Vec::new());
+        if let Err(error @ (Error::Unsupported { .. } | Error::LimitExceeded { .. })) = read {
+            self.lose(path, format!("cannot be read: {error}"));
+            self.view.rescue.know(path);
+        }
     }
 
     /// An array of the source as the target has it.
     pub(super) fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Option<Body> {
         let fitted = self.fit(path, info)?;
-        if !self.all_texts_fit(id, info) {
+        if let Err(error) = self.declared.add(fitted.elements().unwrap_or(u64::MAX), &fitted) {
+            self.lose(path, format!("is left out: {error}"));
+            self.limit.get_or_insert(error);
+            return None;
+        }
+        self.probe(path, id, info);
+        if !self.all_texts_fit(path, id, info) {
             self.lose(path, NO_TEXT);
             return None;
         }
-        let (element, shape) = (info.element.clone(), info.shape.clone());
-        Some(Body::Array { id, element, shape, info: Box::new(fitted) })
+        let inner = self.flat(&info.element).1;
+        Some(Body::Array(Box::new(Taken {
+            path: path.into(),
+            id,
+            origin: info.clone(),
+            inner,
+            info: fitted,
+        })))
     }
 
     /// An attribute or scalar as an array, or as a scalar where the target has some.
     pub(super) fn made(&mut self, path: &str, array: MemoryArray) -> Option<Body> {
         let fitted = self.fit(path, &array.info)?;
         // Truth values have the same bytes under both of their names; nothing else that is small changes them.
-        if widens(&array.info.element, &fitted.element) {
+        if widens(self.flat(&array.info.element).0, &fitted.element) {
             self.lose(path, format!("is left out: its elements are of type {}", array.info.element));
             return None;
         }

@@ -20,17 +20,17 @@ pub(super) fn check(builder: &mut Builder) {
     let mut told: Vec<(String, u64)> = Vec::new();
     for (path, &node) in &builder.places {
         let Some(node) = builder.view.nodes.get_mut(node) else { continue };
-        if let Body::Array { id, element, shape: Some(shape), info } = &node.body
-            && element.refers()
-            && let Ok(slab) = Slab::all(shape)
+        if let Body::Array(taken) = &node.body
+            && taken.origin.element.refers()
+            && let Some(Ok(slab)) = taken.origin.shape.as_deref().map(Slab::all)
         {
+            let (id, info) = (taken.id, &taken.origin);
             let mut count = 0u64;
             // What cannot be read is told when it is written.
-            let _ =
-                builder.view.origin.go_through(&builder.unfolding, (*id, info), &slab, &mut |_, bytes| {
-                    count = count.saturating_add(kept(element, bytes, &places)?.1);
-                    Ok(ControlFlow::Continue(()))
-                });
+            let _ = builder.view.origin.go_through(&builder.unfolding, (id, info), &slab, &mut |_, bytes| {
+                count = count.saturating_add(kept(&info.element, bytes, &places)?.1);
+                Ok(ControlFlow::Continue(()))
+            });
             told.push((path.clone(), count));
         }
         for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| one.info.element.refers()) {

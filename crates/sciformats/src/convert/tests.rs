@@ -339,7 +339,10 @@ fn texts_that_the_target_cannot_hold_are_told_before() {
         (Format::Asdf, b"\0a", true),
         (Format::Hdf5, b"\xff", true),
         (Format::Hdf5, b"\0a", false),
-        (Format::Npy, b"\xff", false),
+        // As a string of bytes.
+        (Format::Npy, b"\xff", true),
+        (Format::Blosc2, b"\xff", true),
+        (Format::Npy, b"a\0", false),
     ] {
         if !writable(format) {
             continue;
@@ -356,6 +359,146 @@ fn texts_that_the_target_cannot_hold_are_told_before() {
             Err(error) => {
                 assert!(!fits && error.to_string().contains("not UTF-8"), "{format} {text:?} {error}");
             }
+        }
+    }
+}
+
+#[test]
+fn elements_that_are_arrays_are_more_dimensions() {
+    use ElementType as T;
+    let of = |element: T, shape: &[u64]| T::Array { element: Box::new(element), shape: shape.to_vec() };
+    let element = of(of(T::Int(2), &[3]), &[2]);
+    let info = ArrayInfo { chunks: Some(vec![2]), ..ArrayInfo::new(element, [5]) };
+    let bytes: Vec<u8> = (0..30i16).flat_map(i16::to_le_bytes).collect();
+    let values: Vec<i16> = (0..30).collect();
+    let dir = tempfile::tempdir().unwrap();
+    for format in Format::ALL.into_iter().filter(|&format| writable(format)) {
+        let array = MemoryArray { info: info.clone(), bytes: bytes.clone() };
+        let source = file(Memory::single(Format::Hdf5, array));
+        let plan = Plan::new(&source, format, &Options::default()).unwrap();
+        let told = plan.remarks().contains(&(Remark::ArrayAsDimensions, 1));
+        assert_eq!(told, format != Format::Hdf5, "{format}");
+        let found = written(&plan, &dir.path().join("x"));
+        let path = match sink::rules(format).unwrap().layout {
+            sink::Layout::Single => "/",
+            sink::Layout::Tree => "/data",
+            sink::Layout::Frames => "/frames/0/data",
+        };
+        let array = found.array(path).unwrap();
+        match format {
+            Format::Hdf5 => assert_eq!(array.element().to_string(), "i2[3][2]"),
+            Format::Gsd => assert_eq!(array.shape(), Some(&[5, 6][..])),
+            _ => {
+                assert_eq!(plan.losses(), []);
+                assert_eq!(array.shape(), Some(&[5, 2, 3][..]));
+            }
+        }
+        if format != Format::Hdf5 {
+            assert_eq!(array.read::<i16>().unwrap(), values);
+        }
+        // Any part of them.
+        let planned = plan.tree().array(path).unwrap();
+        if planned.shape() == Some(&[5, 2, 3]) {
+            let ranges =
+                [crate::Range::new(1, 2).by(3), crate::Range::new(1, 1), crate::Range::new(0, 2).by(2)];
+            let slab = crate::Slab::new(&[5, 2, 3], ranges).unwrap();
+            assert_eq!(planned.read_slab::<i16>(&slab).unwrap(), [9, 11, 27, 29]);
+        }
+    }
+}
+
+#[cfg(feature = "rawarray")]
+#[test]
+fn bytes_after_an_array_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    for metadata in [&b"volts"[..], b"\xff\0\x01"] {
+        let path = dir.path().join("a.ra");
+        rawarray::Writer::new(&[3, 2]).with_metadata(metadata).write(&path, &[1.0f32; 6]).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let source = Arc::new(crate::open(&path).unwrap());
+        for via in [Format::RawArray, Format::Hdf5, Format::Asdf] {
+            if !writable(via) {
+                continue;
+            }
+            let plan = Plan::new(&source, via, &Options::default()).unwrap();
+            if via == Format::Asdf && metadata.contains(&0) {
+                assert_eq!(plan.losses().len(), 1);
+                continue;
+            }
+            assert_eq!(plan.losses(), []);
+            let between = written(&plan, &dir.path().join("between"));
+            let back = Plan::new(&between, Format::RawArray, &Options::default()).unwrap();
+            assert_eq!(back.losses(), []);
+            back.write(dir.path().join("back.ra"), &WriteOptions::default()).unwrap();
+            assert_eq!(std::fs::read(dir.path().join("back.ra")).unwrap(), bytes, "{via}");
+        }
+        for via in [Format::Npy, Format::Gsd, Format::Blosc2].into_iter().filter(|&via| writable(via)) {
+            let plan = Plan::new(&source, via, &Options::default()).unwrap();
+            assert_eq!(plan.losses()[0].what, "has bytes after its array, which are left out");
+            plan.write(dir.path().join("x"), &WriteOptions::default()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn compounds_with_text_for_numpy() {
+    use ElementType as T;
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let inner = T::Compound(vec![("t".into(), T::Text), ("v".into(), T::F32)]);
+    let element = T::Compound(vec![
+        ("name".into(), T::Text),
+        ("at".into(), T::Array { element: Box::new(T::Int(1)), shape: vec![2] }),
+        ("in".into(), inner),
+    ]);
+    let row = |a: &str, b: &str| [text(a), vec![1, 2], text(b), 0.5f32.to_le_bytes().to_vec()].concat();
+    let bytes = [row("north", "\u{b5}"), row("", "abc")].concat();
+    let array = MemoryArray { info: ArrayInfo::new(element, [2]), bytes };
+    let source = file(Memory::single(Format::Npy, array));
+    for via in [Format::Npy, Format::Blosc2, Format::Asdf, Format::Hdf5] {
+        if writable(via) {
+            round_trip(&source, via, &lines(&source));
+        }
+    }
+}
+
+#[test]
+fn a_rescue_goes_on_past_what_cannot_be_read() {
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    for i in 0..3u8 {
+        memory.array(root, &format!("good{i}"), array::<u8>(&[2], &[i, i]));
+    }
+    memory.array(root, "bad", array::<u16>(&[4], &[1, 2, 3]));
+    memory.damage(root, "worse");
+    let short =
+        MemoryArray { info: ArrayInfo::new(ElementType::Text, [2]), bytes: vec![1, 0, 0, 0, 0, 0, 0, 0, 65] };
+    memory.array(root, "texts", short);
+    let source = file(memory);
+    let dir = tempfile::tempdir().unwrap();
+    for format in [Format::Hdf5, Format::Asdf, Format::Gsd].into_iter().filter(|&format| writable(format)) {
+        let path = dir.path().join(format.word());
+        let plan = Plan::new(&source, format, &Options::default()).unwrap();
+        assert!(plan.write(&path, &WriteOptions::default()).is_err());
+        // ASDF wants its texts first.
+        let first = if format == Format::Asdf { "/texts" } else { "/bad" };
+        assert_eq!(plan.unread().as_deref(), Some(first));
+        assert!(!path.exists());
+        // Texts are looked through before, so what is lost of them is planned.
+        if format != Format::Gsd {
+            let planned: Vec<&str> = plan.losses().iter().map(|loss| loss.path.as_str()).collect();
+            assert_eq!(planned, ["/worse", "/texts"]);
+        }
+        let losses = plan.rescue(&path, &WriteOptions::default()).unwrap();
+        let told: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+        let reason = "malformed array in memory at offset 0x0: elements is truncated";
+        assert_eq!(told, [format!("/bad 2 bytes from element (3) on cannot be read: {reason}")]);
+        assert_eq!(plan.check(&path, &OpenOptions::default()).unwrap(), None);
+        let written = crate::open(&path).unwrap();
+        let under = if format == Format::Gsd { "/frames/0" } else { "" };
+        assert_eq!(written.array(&format!("{under}/bad")).unwrap().read::<u16>().unwrap(), [1, 2, 3, 0]);
+        assert_eq!(written.array(&format!("{under}/good2")).unwrap().read::<u8>().unwrap(), [2, 2]);
+        if format != Format::Gsd {
+            assert_eq!(written.array("/texts").unwrap().read::<String>().unwrap(), ["A", ""]);
         }
     }
 }

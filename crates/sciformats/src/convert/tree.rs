@@ -2,9 +2,9 @@
 
 use super::plan::{Builder, had_members_for_attributes};
 use super::view::{Body, Link, Node};
-use super::{Remark, scalar, split, within};
+use super::{METADATA, Remark, scalar, split, within};
 use crate::memory::{MemoryArray, texts};
-use crate::model::{Name, Object, ObjectId};
+use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId};
 use crate::walk::{Entry, Found};
 use crate::{Format, Result};
 
@@ -35,6 +35,33 @@ fn header(builder: &mut Builder) {
     }
 }
 
+/// What a RawArray file has after its elements, as an attribute of the root: text where it is text.
+fn metadata(builder: &mut Builder) {
+    let bytes = match builder.view.origin.source().metadata() {
+        Ok(bytes) if bytes.is_empty() => return,
+        Ok(bytes) => bytes,
+        Err(error) => {
+            return builder.lose("/", format!("has bytes after its array that cannot be read: {error}"));
+        }
+    };
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
+    let array = match text {
+        _ if bytes.len() >= LARGE => None,
+        Some(text) => Some(texts(&[], &[text])),
+        // Where there are no attributes, they would be one more array.
+        None if !builder.rules.attributes => None,
+        None => {
+            let info = ArrayInfo::new(ElementType::UInt(1), [bytes.len() as u64]);
+            Some(MemoryArray { info, bytes })
+        }
+    };
+    let Some(array) = array else {
+        return builder.lose("/", "has bytes after its array, which are left out");
+    };
+    builder.remark(Remark::Metadata);
+    attribute(builder, ("/", true), &METADATA.into(), array);
+}
+
 fn one(builder: &mut Builder, entry: Entry) {
     let Entry { path, what } = entry;
     match what {
@@ -59,6 +86,9 @@ fn one(builder: &mut Builder, entry: Entry) {
                 let Some(body) = builder.array(&path, id, &info) else { return };
                 if put(builder, (&path, place), body) {
                     attributes(builder, (place, false), (&path, id));
+                }
+                if path == "/" {
+                    metadata(builder);
                 }
                 return;
             }
@@ -196,7 +226,7 @@ fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, a
     let node = builder.places.get(to).copied();
     let of = node.and_then(|node| builder.view.nodes.get(node));
     let shape = of.and_then(|node| match &node.body {
-        Body::Array { info, .. } => info.shape.clone(),
+        Body::Array(taken) => taken.info.shape.clone(),
         _ => None,
     });
     if builder.rules.attribute(name, &array.info, shape.as_deref()) {

@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sciformats_core::{Error, Range, Slab};
 
 use super::references::{Places, kept};
+use super::rescue::{Origin, Rescue};
 use crate::memory::MemoryArray;
 use crate::model::{
-    ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value,
+    ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value, spans,
 };
 use crate::sink::Elements;
 use crate::source::{Attributes, Fact, Member, Members, Source, Structure};
@@ -24,6 +25,7 @@ pub(super) struct View {
     pub(super) nodes: Vec<Node>,
     /// Where references may lead, if some lead elsewhere: those are null.
     pub(super) places: Option<Places>,
+    pub(super) rescue: Arc<Rescue>,
 }
 
 pub(super) struct Node {
@@ -41,17 +43,40 @@ impl Node {
 
 pub(super) enum Body {
     Group(BTreeMap<Name, Link>),
-    /// An array of the origin: its id, its type and shape there, and what it becomes.
-    Array {
-        id: ObjectId,
-        element: ElementType,
-        shape: Option<Vec<u64>>,
-        info: Box<ArrayInfo>,
-    },
+    Array(Box<Taken>),
     /// An array that was no array in the origin.
     Made(Box<Elements>),
     Datatype(ElementType),
     Value(Value),
+}
+
+/// An array of the origin.
+pub(super) struct Taken {
+    /// Where it is there, and what it is.
+    pub(super) path: String,
+    pub(super) id: ObjectId,
+    pub(super) origin: ArrayInfo,
+    /// The dimensions of elements that are arrays themselves, where they become dimensions of the array.
+    pub(super) inner: Vec<u64>,
+    /// What it becomes.
+    pub(super) info: ArrayInfo,
+}
+
+/// The elements of elements that are arrays themselves, and the dimensions that these have, slowest first.
+pub(super) fn peeled(mut element: &ElementType) -> (&ElementType, Vec<u64>) {
+    let mut dimensions = Vec::new();
+    while let ElementType::Array { element: inner, shape } = element {
+        dimensions.extend(shape);
+        element = inner;
+    }
+    (element, dimensions)
+}
+
+impl Taken {
+    /// The type of its elements, when the dimensions of arrays are those of the whole.
+    pub(super) fn element(&self) -> &ElementType {
+        if self.inner.is_empty() { &self.origin.element } else { peeled(&self.origin.element).0 }
+    }
 }
 
 pub(super) enum Link {
@@ -66,11 +91,20 @@ impl View {
         node.ok_or_else(|| Error::not_found("object", id.to_string()))
     }
 
-    /// Reads from the origin, and lets 16-bit floats grow where they must.
-    fn fetch(&self, id: ObjectId, (from, to): (&ElementType, &ElementType), slab: &Slab) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.origin.read(id, slab, &mut bytes)?;
-        Ok(match (from, to) {
+    /// Reads from the origin, and lets 16-bit floats grow where they must. The selection is one of the array with the
+    /// dimensions of its elements.
+    fn fetch(&self, taken: &Taken, slab: &Slab) -> Result<Vec<u8>> {
+        let from = Origin { file: &self.origin, path: &taken.path, id: taken.id, info: &taken.origin };
+        let element = taken.element();
+        let bytes = if taken.inner.is_empty() {
+            self.rescue.read(from, slab)?
+        } else {
+            let outer = taken.origin.shape.as_deref().unwrap_or_default();
+            let (ranges, inner) = slab.ranges().split_at_checked(outer.len()).unwrap_or_default();
+            let bytes = self.rescue.read(from, &Slab::new(outer, ranges)?)?;
+            picked((element, &taken.inner), inner, bytes)?
+        };
+        Ok(match (element, &taken.info.element) {
             (ElementType::F16, ElementType::F32) | (ElementType::Complex(4), ElementType::Complex(8)) => {
                 widen(&bytes, |half| half::f16::from_le_bytes(half).to_f32())
             }
@@ -83,6 +117,27 @@ impl View {
             },
         })
     }
+}
+
+/// Of elements that are arrays of `shape`, what `ranges` select in each.
+fn picked((element, shape): (&ElementType, &[u64]), ranges: &[Range], bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let inner = Slab::new(shape, ranges)?;
+    if inner.is_all() {
+        return Ok(bytes);
+    }
+    let each = spans(element, &bytes)?;
+    let count = sciformats_core::slab::elements(shape).and_then(|count| usize::try_from(count).ok());
+    let mut out = Vec::new();
+    for one in each.chunks(count.unwrap_or(usize::MAX).max(1)) {
+        for run in inner.runs() {
+            for i in 0..run.len {
+                let index = run.step.saturating_mul(i).saturating_add(run.from);
+                let span = usize::try_from(index).ok().and_then(|index| one.get(index));
+                out.extend_from_slice(span.copied().unwrap_or_default());
+            }
+        }
+    }
+    Ok(out)
 }
 
 fn widen(bytes: &[u8], value: impl Fn([u8; 2]) -> f32) -> Vec<u8> {
@@ -114,7 +169,7 @@ impl Source for View {
     fn object(&self, id: ObjectId) -> Result<Object> {
         Ok(match &self.node(id)?.body {
             Body::Group(_) => Object::Group,
-            Body::Array { info, .. } => Object::Array(info.clone()),
+            Body::Array(taken) => Object::Array(Box::new(taken.info.clone())),
             Body::Made(elements) => Object::Array(Box::new(elements.info().clone())),
             Body::Datatype(element) => Object::Datatype(element.clone()),
             Body::Value(value) => Object::Value(value.clone()),
@@ -149,18 +204,21 @@ impl Source for View {
         if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Error::io("convert", ErrorKind::Interrupted.into()));
         }
-        let (id, element, shape, info) = match &self.node(array)?.body {
-            Body::Array { id, element, shape, info } => (*id, element, shape, info),
+        let taken = match &self.node(array)?.body {
+            Body::Array(taken) => taken,
             Body::Made(elements) => return elements.read(slab, out),
             _ => return Err(Error::usage("object", "is not an array")),
         };
-        let types = (element, &info.element);
-        let same = *shape == info.shape;
-        let Some(shape) = shape.as_ref().filter(|_| !same) else {
-            out.append(&mut self.fetch(id, types, slab)?);
+        if slab.is_empty() {
+            return Ok(());
+        }
+        let info = &taken.info;
+        let shape = taken.origin.shape.as_deref().map(|shape| [shape, &taken.inner].concat());
+        let Some(shape) = shape.filter(|shape| Some(shape) != info.shape.as_ref()) else {
+            out.append(&mut self.fetch(taken, slab)?);
             return Ok(());
         };
-        let bytes = self.fetch(id, types, &rows(shape, slab)?)?;
+        let bytes = self.fetch(taken, &rows(&shape, slab)?)?;
         let Some(columns) =
             slab.ranges().get(1).filter(|columns| columns.count < slab.of().get(1).copied().unwrap_or(0))
         else {

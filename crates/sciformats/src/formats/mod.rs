@@ -3,7 +3,7 @@
 #[cfg(feature = "asdf")]
 mod asdf;
 #[cfg(feature = "blosc2")]
-mod blosc2;
+pub(crate) mod blosc2;
 #[cfg(feature = "gsd")]
 mod gsd;
 #[cfg(feature = "hdf5")]

@@ -251,7 +251,7 @@ mod tests {
         for (file, message) in [
             (
                 bytes("'<i4'", "False", "(2,)", &[0; 7]),
-                "malformed array at offset 0x4b: elements is truncated",
+                "malformed file at offset 0x4b: it is cut short: 75 of 76 bytes",
             ),
             (bytes("'|O8'", "False", "()", &[0; 8]), "an array of Python objects is not supported"),
             (

@@ -62,7 +62,7 @@ fn byte_order(of: ByteOrder) -> &'static str {
 }
 
 impl Adapter {
-    fn metadata(&self) -> Option<Value> {
+    fn metadata_shown(&self) -> Option<Value> {
         let len = self.reader.metadata_len();
         let text = (len <= SHOWN).then(|| self.reader.metadata().ok()).flatten();
         let text = text.and_then(|bytes| String::from_utf8(bytes.into_owned()).ok());
@@ -83,7 +83,7 @@ impl Source for Adapter {
             ("byte order", byte_order(self.reader.byte_order()).into()),
             ("encoding", encoding(self.reader.encoding()).unwrap_or("none").into()),
         ];
-        facts.extend(self.metadata().map(|metadata| ("metadata", metadata)));
+        facts.extend(self.metadata_shown().map(|metadata| ("metadata", metadata)));
         facts
     }
 
@@ -97,6 +97,13 @@ impl Source for Adapter {
         info.filters.extend(encoding(reader.encoding()).map(String::from));
         info.stored = Some(reader.stored_size());
         info.facts = vec![("byte order", byte_order(reader.byte_order()).into())];
+        if let (
+            rawarray::ElementType::Float(_) | rawarray::ElementType::Complex(_),
+            ElementType::Opaque(size),
+        ) = (reader.element(), &info.element)
+        {
+            info.facts.push(("numbers", format!("floating-point, {size} bytes").into()));
+        }
         Ok(Object::Array(Box::new(info)))
     }
 
@@ -113,6 +120,11 @@ impl Source for Adapter {
         let size = size.ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         let size = self.limits.memory("bytes of the selected elements", size)?;
         self.reader.read_slab_bytes_into(slab, super::grow(out, size)?)
+    }
+
+    fn metadata(&self) -> Result<Vec<u8>> {
+        self.limits.memory("bytes after the elements", self.reader.metadata_len())?;
+        self.reader.metadata().map(std::borrow::Cow::into_owned)
     }
 
     fn may_be_shared(&self, _id: ObjectId) -> bool {

@@ -20,6 +20,7 @@ mod datum;
 mod element_type;
 mod name;
 mod object;
+pub(crate) mod parts;
 mod type_json;
 mod value;
 

@@ -22,6 +22,11 @@ use crate::model::{Datum, Decoder, ElementType};
 /// # Errors
 /// [`Error::Usage`] for a type whose elements differ in size: for text, see [`ucs4`].
 pub fn descr(element: &ElementType) -> Result<String> {
+    with_texts(element, &mut std::iter::empty())
+}
+
+/// As [`descr`]; `texts` are the types of the texts in an element, one after another.
+pub(super) fn with_texts(element: &ElementType, texts: &mut dyn Iterator<Item = String>) -> Result<String> {
     Ok(match element {
         ElementType::Int(1) => "'|i1'".into(),
         ElementType::UInt(1) => "'|u1'".into(),
@@ -36,32 +41,59 @@ pub fn descr(element: &ElementType) -> Result<String> {
         ElementType::Bits(bytes @ (2 | 4 | 8)) | ElementType::Time(bytes @ (2 | 4 | 8)) => {
             format!("'<u{bytes}'")
         }
-        ElementType::Enum { base, .. } => descr(base)?,
+        ElementType::Enum { base, .. } => with_texts(base, texts)?,
         ElementType::Compound(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| Ok(format!("({}, {})", quoted(&name.shown()), parts(field)?)));
-            format!("[{}]", fields.collect::<Result<Vec<_>>>()?.join(", "))
-        }
-        // An array of arrays has a field of its own in NumPy, as a scalar type has no shape.
-        ElementType::Array { .. } => format!("[('f0', {})]", parts(element)?),
-        // What NumPy has no type for stays as its bytes.
-        other => match other.size() {
-            Some(bytes) => format!("'|V{bytes}'"),
-            None => {
-                let problem = format!("npy holds no elements of type {other}");
-                return Err(Error::usage("format", problem));
+            let mut parts = Vec::new();
+            for (name, field) in fields {
+                parts.push(format!("({}, {})", quoted(&name.shown()), part(field, texts)?));
             }
-        },
+            format!("[{}]", parts.join(", "))
+        }
+        // A scalar type has no shape: what is no part of a compound, and no array of more dimensions, has a field.
+        ElementType::Array { .. } => format!("[('f0', {})]", part(element, texts)?),
+        // What NumPy has no type for stays as its bytes.
+        other => {
+            let text = || if is_text(other) { texts.next() } else { None };
+            match other.size().map(|bytes| format!("'|V{bytes}'")).or_else(text) {
+                Some(descr) => descr,
+                None => {
+                    let problem = format!("npy holds no elements of type {other}");
+                    return Err(Error::usage("format", problem));
+                }
+            }
+        }
     })
 }
 
+/// Whether elements are text of any length.
+pub(super) fn is_text(element: &ElementType) -> bool {
+    matches!(element, ElementType::Text | ElementType::Reference | ElementType::Region)
+}
+
 /// The rest of a field's tuple: its type, and its shape if it has one.
-fn parts(element: &ElementType) -> Result<String> {
-    match element {
-        ElementType::Array { element, shape } => Ok(format!("{}, {}", descr(element)?, tuple(shape))),
-        other => descr(other),
+fn part(element: &ElementType, texts: &mut dyn Iterator<Item = String>) -> Result<String> {
+    let (inner, shape) = flat(element, &[]);
+    match shape.as_slice() {
+        [] => with_texts(inner, texts),
+        shape => Ok(format!("{}, {}", with_texts(inner, texts)?, tuple(shape))),
     }
+}
+
+/// The same elements without those that are arrays themselves: these are more dimensions of the array.
+///
+/// ```
+/// use sciformats::{ElementType, npy};
+///
+/// let vector = ElementType::Array { element: Box::new(ElementType::F32), shape: vec![3] };
+/// assert_eq!(npy::flat(&vector, &[10]), (&ElementType::F32, vec![10, 3]));
+/// ```
+pub fn flat<'a>(mut element: &'a ElementType, shape: &[u64]) -> (&'a ElementType, Vec<u64>) {
+    let mut shape = shape.to_vec();
+    while let ElementType::Array { element: inner, shape: further } = element {
+        shape.extend(further);
+        element = inner;
+    }
+    (element, shape)
 }
 
 /// A Python string.

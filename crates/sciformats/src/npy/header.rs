@@ -21,8 +21,13 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a file.
+    /// Reads the header of a file, all of whose elements are there.
     pub(crate) fn read(storage: &dyn ReadAt) -> Result<Self> {
+        Self::parsed(storage)?.check(storage)
+    }
+
+    /// Reads the header of a file, whatever follows it.
+    pub(crate) fn parsed(storage: &dyn ReadAt) -> Result<Self> {
         let fault = |field, offset, kind| Fault::new(field, kind).at("header", offset);
         let truncated = |field| fault(field, storage.len(), FaultKind::Truncated);
         let take = |offset: u64, len: usize, field: &'static str| {
@@ -64,14 +69,17 @@ impl Header {
             return Err(wrong("does not say the order of the elements"));
         };
         let shape = value("shape").and_then(dimensions).ok_or_else(|| wrong("has no shape"))?;
-        let header = Self { version, stored, fortran: *fortran, shape, data: start.saturating_add(length) };
-        header.check(storage)
+        Ok(Self { version, stored, fortran: *fortran, shape, data: start.saturating_add(length) })
+    }
+
+    /// Where the elements end.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let count = sciformats_core::slab::elements(&self.shape)?;
+        self.data.checked_add(count.checked_mul(self.stored.size()?)?)
     }
 
     fn check(self, storage: &dyn ReadAt) -> Result<Self> {
-        let size = sciformats_core::slab::elements(&self.shape)
-            .and_then(|count| count.checked_mul(self.stored.size()?));
-        let end = size.and_then(|size| self.data.checked_add(size));
+        let end = self.end();
         if end.is_none_or(|end| end > storage.len()) {
             return Err(Fault::new("elements", FaultKind::Truncated).at("array", storage.len()));
         }

@@ -9,11 +9,13 @@
 //! | then | | the elements in C order, or in Fortran order if the header says so |
 
 mod encode;
+mod fixed;
 mod header;
 mod literal;
 mod types;
 
-pub use encode::{descr, header, longest, ucs4};
+pub use encode::{descr, flat, header, longest, ucs4};
+pub use fixed::Fixed;
 pub(crate) use header::Header;
 pub(crate) use types::{Scalar, Stored};
 

@@ -1,8 +1,10 @@
 //! Files written anew in their own format: without lost space, with other chunks, filters or versions.
 //!
-//! ASDF and HDF5 files keep what the common tree does not tell: tags and comments of the one; types as they are stored, fill
-//! values and filters of the other. The other formats have nothing more than their tree.
+//! ASDF, Blosc2 and HDF5 files keep what the common tree does not tell: tags and comments of the first; types as they are
+//! stored, fill values, filters and compressed chunks of the others. The other formats have nothing more than their tree.
 
+#[cfg(feature = "blosc2")]
+mod blosc2;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 
@@ -10,9 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+#[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5"))]
+use crate::Format;
 use crate::convert::{self, Plan};
 use crate::sink::WriteOptions;
-use crate::{Error, File, Format, Result};
+use crate::{Error, File, Result};
 
 /// Writes `file` anew at `output`, in place of a file that may be there, when all is well. What `options` do not name stays
 /// as it is stored, as far as the format's writer has it. The writing ends, as if by an error, when `cancel` becomes true.
@@ -36,9 +40,9 @@ use crate::{Error, File, Format, Result};
 /// ```
 ///
 /// # Errors
-/// Those of reading the file: what is damaged is not written anew. [`Error::Unsupported`] if it holds something that cannot
-/// be written; [`Error::Usage`] for options that the format does not know; `Io`, of the kind `Interrupted` if it was
-/// cancelled.
+/// Those of reading the file: what is damaged is not written anew, but chunks that are copied as they are stored are not
+/// decoded. [`Error::Unsupported`] if it holds something that cannot be written; [`Error::Usage`] for options that the format
+/// does not know; `Io`, of the kind `Interrupted` if it was cancelled.
 pub fn rewrite(
     file: &Arc<File>,
     output: impl AsRef<Path>,
@@ -53,6 +57,8 @@ pub fn rewrite(
         (Format::Hdf5, Some(input)) => {
             hdf5::rewrite((file, input), output.as_ref(), options, cancel.as_deref())
         }
+        #[cfg(feature = "blosc2")]
+        (Format::Blosc2, _) => blosc2::rewrite(file, output.as_ref(), options, cancel),
         (format, _) => {
             let plan = Plan::new(file, format, &convert::Options { select: Vec::new(), cancel })?;
             match plan.losses().first() {
@@ -60,22 +66,10 @@ pub fn rewrite(
                     let problem = format!("writing it anew without a loss: {} {},", loss.path, loss.what);
                     Err(Error::unsupported(problem))
                 }
-                None => plan.write(output, &as_stored(file, options)),
+                None => plan.write(output, options),
             }
         }
     }
-}
-
-/// The codec of a Blosc2 array and its level, unless `options` name another one.
-fn as_stored(file: &File, options: &WriteOptions) -> WriteOptions {
-    let mut options = options.clone();
-    let array = (file.format() == Format::Blosc2).then(|| file.array("/").ok()).flatten();
-    let stored = array.as_ref().and_then(|array| array.info().filters.last()?.split_once(' '));
-    if let (None, Some((codec, level))) = (&options.filter, stored) {
-        options.filter = Some(codec.into());
-        options.level = options.level.or(level.parse().ok());
-    }
-    options
 }
 
 /// Tags, comments and all else of the tree stay; blocks that nothing refers to are left out. The others keep their

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cframe::{Array, ArrayParams, Codec, Params};
 use sciformats_core::Error;
-use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::storage::{Durability, Scratch};
 
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, empty, refused, rules};
 use crate::model::{AttributeValue, ElementType, Name};
@@ -42,7 +42,7 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
 }
 
 /// The codec that a word names.
-fn codec(word: &str) -> Result<Codec> {
+pub(crate) fn codec(word: &str) -> Result<Codec> {
     Ok(match word {
         "none" | "blosclz" => Codec::BloscLz,
         "lz4" => Codec::Lz4,
@@ -87,19 +87,22 @@ impl Sink for Writing {
     fn finish(self: Box<Self>) -> Result<()> {
         let elements = self.elements.clone().ok_or_else(empty)?;
         let shape = elements.dimensions()?.to_vec();
-        let text = elements.info.element == ElementType::Text;
-        let mut width = 1;
-        if text {
+        let mut fixed = npy::Fixed::new(&elements.info.element);
+        if !fixed.is_as_is() {
             elements.for_each_piece(&mut |_, bytes| {
-                width = width.max(npy::longest(bytes)?);
+                fixed.look(bytes)?;
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        let dtype = if text { format!("<U{width}") } else { npy::descr(&elements.info.element)? };
+        let dtype = match fixed.descr()? {
+            // An element has bytes.
+            empty if empty == "'<U0'" => "'<U1'".into(),
+            dtype => dtype,
+        };
         // A type without parts stands without quotes.
         let params = self.params(ArrayParams::new(&shape, dtype.trim_matches('\''))?, &elements)?;
-        let replacement = Replacement::create(&self.path)?;
-        let mut array = Array::create(replacement.partial_path(), &params)?;
+        let scratch = Scratch::beside(&self.path)?;
+        let mut array = Array::create(scratch.path(), &params)?;
         for (long, name, content) in &self.layers {
             if *long {
                 array.schunk_mut().set_vlmeta(name, content)?;
@@ -108,12 +111,16 @@ impl Sink for Writing {
             }
         }
         let chunks: Vec<u64> = array.chunk_shape().iter().map(|&n| n.into()).collect();
-        let mut waiting = 0u64;
+        let (mut waiting, mut piece) = (0u64, Vec::new());
         elements.in_chunks(chunks).for_each_piece(&mut |slab, bytes| {
-            if text {
-                array.write_slab_bytes(slab, &npy::ucs4(bytes, width)?)?;
-            } else {
+            if fixed.is_as_is() {
                 array.write_slab_bytes(slab, bytes)?;
+            } else if dtype == "'<U1'" {
+                array.write_slab_bytes(slab, &npy::ucs4(bytes, 1)?)?;
+            } else {
+                piece.clear();
+                fixed.encode(bytes, &mut piece)?;
+                array.write_slab_bytes(slab, &piece)?;
             }
             waiting = waiting.saturating_add(bytes.len() as u64);
             if waiting >= COMMIT {
@@ -124,7 +131,7 @@ impl Sink for Writing {
         })?;
         array.commit()?;
         drop(array);
-        replacement.finish(Durability::Process)
+        scratch.finish(Durability::Process)
     }
 }
 

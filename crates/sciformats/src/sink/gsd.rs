@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use gsd_rs::{CreateOptions, Version, Writer};
-use sciformats_core::storage::{Durability, FileStorage, Replacement};
+use sciformats_core::storage::{Durability, FileStorage, Scratch};
 use sciformats_core::{Error, WriteAt};
 
 use super::{Elements, Handle, New, Place, Sink, WriteOptions, refuse_options, refused, rules};
@@ -16,7 +16,7 @@ const SMALL: u64 = 16 << 20;
 
 /// Frames and groups, by their handles; what a chunk is called is put together from the groups it stands in.
 struct Writing {
-    replacement: Replacement,
+    scratch: Scratch,
     options: CreateOptions,
     /// What each handle stands for.
     places: Vec<Group>,
@@ -41,8 +41,8 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
     let schema = fact("schema").unwrap_or_else(|| "none 1.0".into());
     let (schema, version) = schema.rsplit_once(' ').unwrap_or((&schema, "1.0"));
     let create = CreateOptions::new(application, schema, parsed(version).unwrap_or(Version::new(1, 0)));
-    let replacement = Replacement::create(path)?;
-    Ok(Box::new(Writing { replacement, options: create, places: Vec::new(), chunks: Vec::new() }))
+    let scratch = Scratch::beside(path)?;
+    Ok(Box::new(Writing { scratch, options: create, places: Vec::new(), chunks: Vec::new() }))
 }
 
 fn parsed(version: &str) -> Option<Version> {
@@ -104,8 +104,8 @@ impl Sink for Writing {
         let frames = last.max().map_or(0, |last| last.saturating_add(1));
         // The order within a frame stays that of adding.
         self.chunks.sort_by_key(|(frame, ..)| *frame);
-        let path = self.replacement.partial_path().to_owned();
-        let mut writer = Writer::create_in(FileStorage::edit(&path)?, &self.options)?;
+        let path = self.scratch.path().to_owned();
+        let mut writer = Writer::create(&path, &self.options)?;
         writer.set_durability(Durability::Process);
         let mut chunks = self.chunks.into_iter().peekable();
         for frame in 0..frames {
@@ -115,7 +115,7 @@ impl Sink for Writing {
             writer.end_frame()?;
         }
         writer.finish()?;
-        self.replacement.finish(Durability::Process)
+        self.scratch.finish(Durability::Process)
     }
 }
 

@@ -43,6 +43,8 @@ use sciformats_core::{Error, Limits};
 
 #[cfg(feature = "asdf")]
 pub(crate) use asdf::compression as asdf_compression;
+#[cfg(feature = "blosc2")]
+pub(crate) use blosc2::codec as blosc2_codec;
 pub use elements::Elements;
 #[cfg(feature = "hdf5")]
 pub(crate) use hdf5::{bound as hdf5_bound, encode as hdf5_encode, filters as hdf5_filters};
@@ -83,6 +85,9 @@ pub struct WriteOptions {
     /// The oldest release of the format's library that must be able to read the file: of HDF5 `earliest`, `1.8`, `1.10`, `1.12`
     /// or `2.0`. Other formats have one version.
     pub bound: Option<String>,
+    /// Whether elements that an HDF5 file has in other files and datasets come into the new file; where they are kept apart
+    /// otherwise, they stay there.
+    pub inline: bool,
     /// Threads that one call may use; 0 for as many as the machine has.
     pub threads: usize,
     /// What the writer may hold in memory at a time.
@@ -90,6 +95,8 @@ pub struct WriteOptions {
     /// What a format notes about a file as a whole: its application and schema. See
     /// [`Source::facts`](crate::Source::facts) of the same format; others are ignored.
     pub facts: Vec<(String, Value)>,
+    /// What follows the elements in RawArray; other formats have no place for it and ignore it.
+    pub metadata: Vec<u8>,
 }
 
 impl WriteOptions {
@@ -115,6 +122,12 @@ impl WriteOptions {
     #[must_use]
     pub fn with_bound(self, bound: impl Into<String>) -> Self {
         Self { bound: Some(bound.into()), ..self }
+    }
+
+    /// The same with elements of other files in the new one, or without.
+    #[must_use]
+    pub fn with_inline(self, inline: bool) -> Self {
+        Self { inline, ..self }
     }
 
     /// The same with another number of threads.

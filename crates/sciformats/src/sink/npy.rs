@@ -7,7 +7,6 @@ use sciformats_core::WriteAt;
 use sciformats_core::storage::{Durability, Replacement};
 
 use super::{Elements, Single, Sink, WriteOptions, refuse_options};
-use crate::model::ElementType;
 use crate::{Format, Result, npy};
 
 pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
@@ -19,27 +18,28 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
 fn write(path: &Path, elements: &Elements) -> Result<()> {
     let mut file = Replacement::create(path)?;
     let shape = elements.dimensions()?;
-    let text = elements.info.element == ElementType::Text;
-    let mut width = 0;
-    if text {
+    let mut fixed = npy::Fixed::new(&elements.info.element);
+    if !fixed.is_as_is() {
         elements.for_each_piece(&mut |_, bytes| {
-            width = width.max(npy::longest(bytes)?);
+            fixed.look(bytes)?;
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    let descr = if text { format!("'<U{width}'") } else { npy::descr(&elements.info.element)? };
     let mut at = 0u64;
     let mut put = |bytes: &[u8]| {
         file.write_at(at, bytes)?;
         at = at.saturating_add(bytes.len() as u64);
         Ok::<_, sciformats_core::Error>(())
     };
-    put(&npy::header(&descr, shape))?;
+    put(&npy::header(&fixed.descr()?, shape))?;
+    let mut piece = Vec::new();
     elements.for_each_piece(&mut |_, bytes| {
-        if text {
-            put(&npy::ucs4(bytes, width)?)?;
-        } else {
+        if fixed.is_as_is() {
             put(bytes)?;
+        } else {
+            piece.clear();
+            fixed.encode(bytes, &mut piece)?;
+            put(&piece)?;
         }
         Ok(ControlFlow::Continue(()))
     })?;

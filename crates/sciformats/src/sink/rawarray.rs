@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use rawarray::{Encoding, StreamWriter, Writer};
-use sciformats_core::Error;
 use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::{Error, WriteAt};
 
 use super::{Elements, Single, Sink, WriteOptions, refuse_options, refused};
 use crate::model::ElementType;
@@ -22,25 +22,34 @@ pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink
             return Err(Error::usage("filter", format!("{other} is none of none, lz4, leb128, bits")));
         }
     };
-    let path = path.to_owned();
-    Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| write(&path, encoding, &elements))))
+    let (path, metadata) = (path.to_owned(), options.metadata.clone());
+    Ok(Box::new(Single::new(Format::RawArray, move |elements: Elements| {
+        write(&path, (encoding, &metadata), &elements)
+    })))
 }
 
-fn write(path: &Path, encoding: Encoding, elements: &Elements) -> Result<()> {
+fn write(path: &Path, (encoding, metadata): (Encoding, &[u8]), elements: &Elements) -> Result<()> {
     let element = stored(&elements.info.element)?;
     let dims: Vec<u64> = elements.dimensions()?.iter().rev().copied().collect();
     let options = rawarray::WriteOptions::default().with_encoding(encoding);
     let row = dims.split_last().filter(|(_, row)| !row.contains(&0));
     let Some((_, row)) = row.filter(|_| encoding == Encoding::Raw && element.size() > 0) else {
         // A single element, none at all, or an encoding that looks at all of them.
-        return Writer::new(dims).with_options(options).write_bytes(path, element, &elements.to_bytes()?);
+        let writer = Writer::new(dims).with_options(options).with_metadata(metadata);
+        return writer.write_bytes(path, element, &elements.to_bytes()?);
     };
+    let mut end = 48u64.saturating_add((dims.len() as u64).saturating_mul(8));
     let mut stream = StreamWriter::in_storage(Replacement::create(path)?, element, row, &options)?;
     elements.for_each_piece(&mut |_, bytes| {
         stream.write_bytes(bytes)?;
+        end = end.saturating_add(bytes.len() as u64);
         Ok(ControlFlow::Continue(()))
     })?;
-    stream.finish()?.finish(Durability::Process)
+    let mut file = stream.finish()?;
+    if !metadata.is_empty() {
+        file.write_at(end, metadata)?;
+    }
+    file.finish(Durability::Process)
 }
 
 fn stored(element: &ElementType) -> Result<rawarray::ElementType> {

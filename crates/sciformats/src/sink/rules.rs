@@ -85,6 +85,8 @@ pub struct Rules {
     pub dimensions: usize,
     /// Arrays with a null dataspace.
     pub null: bool,
+    /// Arrays whose elements are arrays themselves. In other formats those are more dimensions.
+    pub arrays_as_elements: bool,
     allowed: fn(&ElementType) -> bool,
 }
 
@@ -115,6 +117,7 @@ pub fn rules(format: Format) -> Result<Rules> {
         any_name: false,
         dimensions: usize::MAX,
         null: false,
+        arrays_as_elements: false,
         allowed: is_numpy,
     };
     Ok(match format {
@@ -135,6 +138,7 @@ pub fn rules(format: Format) -> Result<Rules> {
             soft_links: true,
             dimensions: 32,
             null: true,
+            arrays_as_elements: true,
             allowed: is_hdf5,
             ..single
         },
@@ -162,6 +166,9 @@ impl Rules {
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     pub fn element(&self, element: &ElementType) -> Fit {
+        if matches!(element, ElementType::Array { .. }) && !self.arrays_as_elements {
+            return Fit::No;
+        }
         let mut found = Fit::Whole;
         let Some(fitted) = self.fitted(element, true, &mut found) else { return Fit::No };
         match found {
@@ -199,6 +206,8 @@ impl Rules {
         match self.format {
             // Readers take a NUL for the end.
             Format::Hdf5 => !text.contains(&0),
+            // What is no UTF-8 is a string of bytes there.
+            Format::Npy | Format::Blosc2 => !text.ends_with(b"\0"),
             // Texts of one width are filled up with NULs.
             _ => !text.ends_with(b"\0") && std::str::from_utf8(text).is_ok(),
         }
@@ -338,12 +347,14 @@ fn is_numpy(element: &ElementType) -> bool {
         T::F16 | T::F32 | T::F64 | T::Complex(8 | 16) | T::Bool | T::Text => true,
         T::Opaque(size) => *size > 0 && i32::try_from(*size).is_ok(),
         T::Compound(fields) => {
-            // A text has no width of its own here: it cannot be a part.
-            let part = |(_, field): &(Name, T)| field.size().is_some_and(|size| size > 0);
+            // Text gets one width in a file, also as a part.
+            let part = |(_, field): &(Name, T)| field.size().map_or_else(|| is_numpy(field), |size| size > 0);
             !fields.is_empty() && fields.iter().all(part)
         }
-        // Only as a part of a compound, which has a size.
-        T::Array { shape, .. } => !shape.contains(&0),
+        // Only as a part of a compound.
+        T::Array { element, shape } => {
+            !shape.contains(&0) && (element.size().is_some_and(|size| size > 0) || is_numpy(element))
+        }
         _ => false,
     }
 }
@@ -442,7 +453,8 @@ mod tests {
             (Format::Asdf, T::Text, Fit::Whole),
             (Format::Asdf, T::Opaque(3), Fit::No),
             (Format::Asdf, pair(T::Text, T::F32), Fit::Whole),
-            (Format::Npy, pair(T::Text, T::F32), Fit::No),
+            (Format::Npy, pair(T::Text, T::F32), Fit::Whole),
+            (Format::Npy, pair(T::Vlen(Box::new(T::F32)), T::F32), Fit::No),
             (Format::Asdf, T::Complex(4), Fit::Changed(T::Complex(8))),
             (Format::Gsd, T::Bool, Fit::Changed(T::UInt(1))),
             (Format::Gsd, T::Complex(8), Fit::No),

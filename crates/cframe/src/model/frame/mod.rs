@@ -2,6 +2,7 @@
 
 mod parts;
 mod properties;
+mod stored;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use sciformats_core::{Error, Limits, ReadAt, Result};
 
 pub(crate) use parts::{FRAME_HEADER, read_across};
 use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
+pub(crate) use stored::StoredChunk;
 
 use crate::model::chunk::{Chunk, Context, PLAIN, read_header};
 use crate::model::offsets::Offsets;
@@ -27,6 +29,7 @@ use crate::spec::trailer::Trailer;
 
 /// The file in a sparse frame's folder that holds all but the chunks.
 pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
+
 /// A frame for reading. Opening reads the header and the trailer; chunks and their places are read when asked for.
 ///
 /// ```no_run
@@ -36,6 +39,7 @@ pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 /// frame.read_bytes(0, &mut items)?;
 /// # Ok::<(), cframe::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Frame {
     storage: Arc<dyn ReadAt>,
     folder: Option<PathBuf>,

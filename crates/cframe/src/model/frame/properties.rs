@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use sciformats_core::commit::Generation;
 use sciformats_core::{Error, Result};
 
 use super::Frame;
@@ -147,6 +148,13 @@ impl Frame {
     /// Bytes of the storage, which may go on behind the frame.
     pub(crate) fn storage_len(&self) -> u64 {
         self.storage.len()
+    }
+
+    /// What a commit builds upon: the header, the offsets and the trailer.
+    pub(crate) fn generation(&self) -> Result<Generation> {
+        let std::ops::Range { start, end } = self.index_range();
+        let header = (0, u64::from(self.header.header_len));
+        Generation::of(&*self.storage, [header, (start, end.saturating_sub(start))])
     }
 
     pub(crate) fn is_sparse(&self) -> bool {

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use sciformats_core::commit::{apply, journal};
+use sciformats_core::commit::{Session, Syncs};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
-use sciformats_core::{Error, Result, WriteAt};
+use sciformats_core::{Clash, Error, Result, WriteAt};
 
-use super::{Home, SChunk, open_home};
+use super::SChunk;
+use super::home::{Hold, Home};
 use crate::model::compress::special;
 use crate::model::frame::{Frame, SPARSE_INDEX, chunk_file};
 use crate::model::layout::{self, Entry, Place, Space, Stored};
@@ -35,8 +36,8 @@ impl SChunk {
     /// ```
     ///
     /// # Errors
-    /// `Io`; the frame is then the old one or the new one, and can be opened again. `Usage` if another writer holds the
-    /// file.
+    /// [`Error::Conflict`] if another writer holds the frame, or has changed it since it was read here; `Io`. The frame is then
+    /// as it was, or, if the device failed so that not even that could be done, the old one or the new one.
     pub fn commit(&mut self) -> Result<()> {
         if !self.changed {
             return Ok(());
@@ -45,11 +46,11 @@ impl SChunk {
             Home::Memory => {
                 let frame = Frame::from_bytes_with(self.to_bytes()?, &self.options())?;
                 self.rebase(frame, None);
+                Ok(())
             }
-            Home::File(path) => self.commit_file(&path)?,
-            Home::Folder(path) => self.commit_folder(&path)?,
+            Home::File(path) => self.commit_file(&path),
+            Home::Folder(path) => self.commit_folder(&path),
         }
-        Ok(())
     }
 
     /// Writes the whole frame anew in place of the old one, without holes.
@@ -77,10 +78,7 @@ impl SChunk {
     pub fn compact(&mut self) -> Result<()> {
         self.entries()?;
         match self.home.clone() {
-            Home::File(path) => {
-                self.save(&path)?;
-                self.reopen(None)
-            }
+            Home::File(path) => self.rewrite(&path),
             Home::Memory | Home::Folder(_) => self.commit(),
         }
     }
@@ -179,30 +177,58 @@ impl SChunk {
         header.has_vlmeta = !self.trailer.layers.is_empty();
         let len = header.encode().len() as u64;
         let same = |frame: &&Frame| u64::from(frame.header().header_len) == len;
-        let Some(frame) = self.base.as_ref().filter(same) else {
-            self.save(path)?;
-            return self.reopen(None);
-        };
+        let Some(frame) = self.base.as_ref().filter(same) else { return self.rewrite(path) };
         let mut entries = self.listed()?;
         let chunksize = layout::chunk_size(entries.iter().map(|entry| entry.nbytes));
         if chunksize == ChunkSize::Variable {
             store_specials(&mut entries, self.header.typesize)?;
         }
-        let mut file = FileStorage::edit(path)?;
-        file.try_lock()?;
-        let steps = journal::recover(&file)?;
-        apply(&steps, &mut file)?;
-        if sciformats_core::ReadAt::len(&file) < frame.frame_len() {
-            return Err(Error::usage("file", "has become shorter since it was opened"));
+        let mut hold = self.hold()?;
+        let layout::Plan { plan, space } = layout::plan(frame, &self.space, &entries, header, &self.trailer)?;
+        hold.session.commit(plan, Syncs::Durable)?;
+        self.reopen(Some(space), hold)
+    }
+
+    /// Takes the frame that is the base, to change it.
+    fn hold(&self) -> Result<Hold> {
+        match (&self.base, &self.known) {
+            (Some(_), None) => {
+                // A writer had the frame while it was read: that may have been a state in between.
+                let error = Error::conflict(Clash::Held);
+                Err(match &self.home {
+                    Home::File(path) | Home::Folder(path) => error.in_file(path, None),
+                    Home::Memory => error,
+                })
+            }
+            (_, known) => self.home.hold(known.as_ref()),
         }
-        let plan = layout::plan(frame, &self.space, &entries, header, &self.trailer)?;
-        apply(&plan.steps, &mut file)?;
-        self.reopen(Some(plan.space))
+    }
+
+    /// As [`hold`](Self::hold), if there is something to hold: what is made anew may take the place of nothing.
+    fn hold_if_there(&self) -> Result<Option<Hold>> {
+        match &self.base {
+            None => self.home.hold_if_there(),
+            Some(_) => self.hold().map(Some),
+        }
+    }
+
+    /// Writes the whole frame in place of the old one, or of what is there.
+    fn rewrite(&mut self, path: &Path) -> Result<()> {
+        let hold = self.hold_if_there()?;
+        let mut new = Replacement::of_held(path)?;
+        self.write_frame(&mut new)?;
+        let hold = put(new, Durability::Process, hold)?;
+        self.reopen(None, hold)
     }
 
     fn commit_folder(&mut self, folder: &Path) -> Result<()> {
-        apply_folder(folder, &self.plan_folder(folder)?)?;
-        self.reopen(None)
+        let hold = self.hold_if_there()?;
+        let steps = self.plan_folder(folder)?;
+        let hold = apply_folder(folder, &steps, hold)?;
+        match hold {
+            Some(hold) => self.reopen(None, hold),
+            None => Err(Error::usage("commit", "has no index")),
+        }
     }
 
     /// What a commit does to the folder of a sparse frame: new chunks become new files, then the index takes the place of
@@ -217,7 +243,7 @@ impl SChunk {
         if header.chunksize == ChunkSize::Variable {
             store_specials(&mut entries, header.typesize)?;
         }
-        let io = |action, e| Error::io(action, e).in_file(folder, None);
+        let io = |action, e| folder_error(action, e, folder);
         let old = if folder.is_dir() { chunk_files(folder).map_err(|e| io("list", e))? } else { Vec::new() };
         let mut next = old.iter().max().map_or(0, |last| last.saturating_add(1));
         let mut steps = Vec::new();
@@ -267,9 +293,12 @@ impl SChunk {
         Ok(steps)
     }
 
-    fn reopen(&mut self, space: Option<Space>) -> Result<()> {
-        let frame = open_home(&self.home, &self.options())?;
+    /// Reads what has been written, before others can change it.
+    fn reopen(&mut self, space: Option<Space>, mut hold: Hold) -> Result<()> {
+        hold.advance()?;
+        let (frame, known) = self.home.reopen(&self.options(), &hold)?;
         self.rebase(frame, space);
+        self.known = Some(known);
         Ok(())
     }
 
@@ -306,44 +335,73 @@ impl FolderStep {
     }
 }
 
-fn apply_folder(folder: &Path, steps: &[FolderStep]) -> Result<()> {
-    let io = |action, e| Error::io(action, e).in_file(folder, None);
+/// Puts a new file in the place of what is held, or of nothing.
+pub(super) fn put(new: Replacement, durability: Durability, hold: Option<Hold>) -> Result<Hold> {
+    match hold {
+        Some(mut hold) => {
+            hold.session.replace(new, durability)?;
+            Ok(hold)
+        }
+        None => Ok(Hold::of(Session::over(new.finish_open(durability)?))),
+    }
+}
+
+/// Does the steps under the lock that is held. A failure before the new index is in its place takes the new chunks away.
+fn apply_folder(folder: &Path, steps: &[FolderStep], mut hold: Option<Hold>) -> Result<Option<Hold>> {
+    let io = |action, e| folder_error(action, e, folder);
     std::fs::create_dir_all(folder).map_err(|e| io("create", e))?;
+    let mut created = Vec::new();
+    let mut is_new = false;
     for step in steps {
-        match step {
+        let done = match step {
             FolderStep::Create(number, bytes) => {
-                FileStorage::create_new(folder.join(chunk_file(*number)))?.write_at(0, bytes)?;
+                let path = folder.join(chunk_file(*number));
+                FileStorage::create_new(&path).and_then(|mut file| {
+                    created.push(path);
+                    file.write_at(0, bytes)
+                })
             }
-            FolderStep::Sync(numbers) => {
-                for number in numbers {
-                    FileStorage::edit(folder.join(chunk_file(*number)))?.sync()?;
-                }
-                sync_names(folder).map_err(|e| io("sync", e))?;
-            }
+            FolderStep::Sync(numbers) => numbers
+                .iter()
+                .try_for_each(|number| FileStorage::edit(folder.join(chunk_file(*number)))?.sync())
+                .and_then(|()| sync_names(folder).map_err(|e| io("sync", e))),
             FolderStep::Index(bytes, durability) => {
-                let mut file = Replacement::create(folder.join(SPARSE_INDEX))?;
-                file.write_at(0, bytes)?;
-                file.finish(*durability)?;
+                let place = Replacement::of_held(folder.join(SPARSE_INDEX));
+                let written = place.and_then(|mut file| file.write_at(0, bytes).map(|()| file));
+                written.and_then(|file| put(file, *durability, hold.take())).map(|held| {
+                    (hold, is_new) = (Some(held), true);
+                })
             }
             FolderStep::Remove(number) => std::fs::remove_file(folder.join(chunk_file(*number)))
-                .map_err(|e| io("remove a chunk from", e))?,
+                .map_err(|e| io("remove a chunk from", e)),
+        };
+        if let Err(error) = done {
+            if !is_new {
+                // What cannot be removed is named by nobody.
+                created.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            }
+            return Err(error);
         }
     }
-    Ok(())
+    Ok(hold)
+}
+
+pub(super) fn folder_error(action: &'static str, error: std::io::Error, folder: &Path) -> Error {
+    Error::io(action, error).in_file(folder, None)
 }
 
 #[cfg(unix)]
-fn sync_names(folder: &Path) -> std::io::Result<()> {
+pub(super) fn sync_names(folder: &Path) -> std::io::Result<()> {
     std::fs::File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_names(_: &Path) -> std::io::Result<()> {
+pub(super) fn sync_names(_: &Path) -> std::io::Result<()> {
     Ok(()) // The name is part of what syncing the file makes durable.
 }
 
 /// Numbers of the chunk files in a folder.
-fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
+pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let name = entry?.file_name();
@@ -357,7 +415,7 @@ fn chunk_files(folder: &Path) -> std::io::Result<Vec<u64>> {
 pub(super) fn store_specials(entries: &mut [Entry], typesize: u32) -> Result<()> {
     for entry in entries {
         if let Place::Stored(Offset::Special(kind)) = entry.place {
-            entry.place = Place::New(Arc::new(special(kind, &[], typesize, entry.nbytes)?));
+            entry.place = Place::New(Arc::new(special(kind, &[], (typesize, 0), entry.nbytes)?));
         }
     }
     Ok(())
@@ -408,7 +466,7 @@ mod tests {
             for part in partial {
                 let left = tempfile::tempdir().unwrap();
                 copy(folder, left.path());
-                apply_folder(left.path(), &steps[..end]).unwrap();
+                apply_folder(left.path(), &steps[..end], None).unwrap();
                 if let (Some(len), Some(FolderStep::Create(number, bytes))) = (part, steps.get(end)) {
                     std::fs::write(left.path().join(chunk_file(*number)), &bytes[..len]).unwrap();
                 }
@@ -416,7 +474,7 @@ mod tests {
                 for gone in [false, true] {
                     let left = tempfile::tempdir().unwrap();
                     copy(folder, left.path());
-                    apply_folder(left.path(), &steps[..end]).unwrap();
+                    apply_folder(left.path(), &steps[..end], None).unwrap();
                     without_power(left.path(), &steps[..end], gone);
                     check(left.path());
                 }
@@ -457,7 +515,7 @@ mod tests {
             let old = content(&folder);
             let done = tempfile::tempdir().unwrap();
             copy(&folder, done.path());
-            apply_folder(done.path(), &steps).unwrap();
+            apply_folder(done.path(), &steps, None).unwrap();
             let new = content(done.path());
             assert_ne!(old, new);
             cuts += cut(&folder, &steps, &|left| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sciformats_core::{Error, Result};
 
-use super::{SChunk, header_of};
+use super::{SChunk, described};
 use crate::model::chunk::{Chunk, read_header};
 use crate::model::compress::{compress, compress_blocks, special};
 use crate::model::layout::{Entry, Place};
@@ -28,17 +28,7 @@ impl SChunk {
     /// ```
     pub fn set_params(&mut self, params: Params) {
         self.params = Params { typesize: self.params.typesize, ..params };
-        let described = header_of(&self.params);
-        self.header = FrameHeader {
-            codec_flags: described.codec_flags,
-            other_flags: (self.header.other_flags & !3) | described.other_flags,
-            pipeline: described.pipeline,
-            codec: described.codec,
-            codec_meta: described.codec_meta,
-            other_flags2: (self.header.other_flags2 & !1) | described.other_flags2,
-            blocksize: described.blocksize,
-            ..self.header.clone()
-        };
+        self.header = described(&self.header, &self.params);
         self.changed = true;
     }
 
@@ -202,7 +192,7 @@ impl SChunk {
     /// # Errors
     /// `Usage` if the size is no multiple of the type size, or of the value.
     pub fn append_special(&mut self, kind: Special, value: &[u8], nbytes: u32) -> Result<()> {
-        let chunk = special(kind, value, self.header.typesize, nbytes)?;
+        let chunk = special(kind, value, (self.header.typesize, self.header.blocksize), nbytes)?;
         self.insert_chunk(self.chunks(), chunk)
     }
 
@@ -278,7 +268,7 @@ impl SChunk {
 
     /// Takes for each new chunk an old one, or zeros of `size` bytes.
     pub(crate) fn rearrange(&mut self, order: &[Option<u64>], size: u32) -> Result<()> {
-        let zeros = self.entry(special(Special::Zeros, &[], self.header.typesize, size)?)?;
+        let zeros = self.entry(special(Special::Zeros, &[], (self.header.typesize, 0), size)?)?;
         let entries = self.entries()?;
         let old = |index: u64| usize::try_from(index).ok().and_then(|index| entries.get(index)).cloned();
         let new =

@@ -9,7 +9,6 @@ use crate::model::frame::shape_of;
 use crate::model::params::Params;
 use crate::model::source::Source;
 use crate::spec::metalayers::{Layer, MAX_NAME};
-use crate::spec::trailer::Fingerprint;
 use crate::spec::value::Value;
 
 /// The most metalayers that other readers accept.
@@ -18,22 +17,6 @@ const MAX_METALAYERS: usize = 16;
 const MAX_VLMETA: usize = 8192;
 
 impl SChunk {
-    /// Takes over the metalayers of another, of both kinds, but those that this one has.
-    pub(crate) fn take_layers(&mut self, from: &Self) {
-        let take = |into: &mut Vec<Layer>, from: &[Layer]| {
-            let new = |layer: &&Layer| !matches!(layer.name.as_str(), "b2nd" | "caterva");
-            let known = into.iter().any(|layer| layer.name == "b2nd");
-            into.extend(from.iter().filter(|layer| !known || new(layer)).cloned());
-        };
-        take(&mut self.header.layers, &from.header.layers);
-        take(&mut self.trailer.layers, &from.trailer.layers);
-        self.trailer.fingerprint = Fingerprint::default();
-        if let Ok(Some(b2nd)) = shape_of(&self.header.layers) {
-            self.context.block_shape = b2nd.blocks;
-        }
-        self.changed = true;
-    }
-
     /// Names and bytes of the metalayers, in stored order.
     pub fn metalayers(&self) -> impl ExactSizeIterator<Item = (&str, &[u8])> {
         self.header.layers.iter().map(|layer| (layer.name.as_str(), layer.content.as_slice()))
@@ -74,6 +57,33 @@ impl SChunk {
         if let Ok(Some(b2nd)) = shape_of(&self.header.layers) {
             self.context.block_shape = b2nd.blocks;
         }
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Removes a metalayer. The next commit writes the whole frame anew.
+    ///
+    /// ```
+    /// use cframe::{Params, SChunk};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.set_metalayer("units", b"K")?;
+    /// schunk.remove_metalayer("units")?;
+    /// assert_eq!(schunk.metalayer("units"), None);
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound`; `Usage` if it is the one that says the shape of an array.
+    pub fn remove_metalayer(&mut self, name: &str) -> Result<()> {
+        if matches!(name, "b2nd" | "caterva") {
+            return Err(Error::usage(
+                "metalayer",
+                format!("{name} says the shape of the array, which cannot do without"),
+            ));
+        }
+        let at = self.header.layers.iter().position(|layer| layer.name == name);
+        self.header.layers.remove(at.ok_or_else(|| Error::not_found("metalayer", name))?);
         self.changed = true;
         Ok(())
     }

@@ -2,12 +2,16 @@
 
 mod commit;
 mod edit;
+mod home;
 mod metalayers;
+mod sidecar;
+pub(crate) mod stream;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sciformats_core::storage::{FileStorage, zeroed};
+use home::{Home, Known};
+use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Limits, Result};
 
 use crate::model::chunk::{Chunk, Context};
@@ -53,16 +57,10 @@ pub struct SChunk {
     params: Params,
     context: Context,
     home: Home,
+    /// The base as it was read from there.
+    known: Option<Known>,
     space: Space,
     changed: bool,
-}
-
-/// Where a super-chunk lives.
-#[derive(Clone, Debug)]
-enum Home {
-    Memory,
-    File(PathBuf),
-    Folder(PathBuf),
 }
 
 impl SChunk {
@@ -125,6 +123,7 @@ impl SChunk {
             params,
             context,
             home,
+            known: None,
             space: Space::default(),
             changed: true,
         }
@@ -170,7 +169,8 @@ impl SChunk {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let home = if path.is_dir() { Home::Folder(path.into()) } else { Home::File(path.into()) };
-        Ok(Self::over(open_home(&home, options)?, home))
+        let (frame, known) = home.open(options)?;
+        Ok(Self { known, ..Self::over(frame, home) })
     }
 
     /// A frame in memory, for reading and editing.
@@ -238,6 +238,7 @@ impl SChunk {
             params: params_of(frame.header()),
             context: frame.context().clone(),
             home,
+            known: None,
             space: Space::of(&frame),
             changed: false,
             base: Some(frame),
@@ -459,15 +460,6 @@ impl SChunk {
     }
 }
 
-fn open_home(home: &Home, options: &OpenOptions) -> Result<Frame> {
-    match home {
-        // Not mapped: this process is going to write to it.
-        Home::File(path) => Frame::from_storage(FileStorage::open(path)?, 0, options),
-        Home::Folder(path) => Frame::open_with(path, options),
-        Home::Memory => Err(Error::usage("super-chunk", "is in memory")),
-    }
-}
-
 fn header_of(params: &Params) -> FrameHeader {
     FrameHeader {
         header_len: 0,
@@ -493,7 +485,22 @@ fn header_of(params: &Params) -> FrameHeader {
     }
 }
 
-fn params_of(header: &FrameHeader) -> Params {
+/// A header that says that chunks are compressed so.
+pub(crate) fn described(header: &FrameHeader, params: &Params) -> FrameHeader {
+    let new = header_of(params);
+    FrameHeader {
+        codec_flags: new.codec_flags,
+        other_flags: (header.other_flags & !3) | new.other_flags,
+        pipeline: new.pipeline,
+        codec: new.codec,
+        codec_meta: new.codec_meta,
+        other_flags2: (header.other_flags2 & !1) | new.other_flags2,
+        blocksize: new.blocksize,
+        ..header.clone()
+    }
+}
+
+pub(crate) fn params_of(header: &FrameHeader) -> Params {
     Params {
         codec: header.codec(),
         codec_meta: header.codec_meta,

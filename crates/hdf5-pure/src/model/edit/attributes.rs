@@ -174,13 +174,22 @@ pub(crate) fn store(
     let new = match dense {
         true => Some(attributes::build(output, attributes, order)?),
         false => {
-            header.extend(attributes::compact(attributes));
-            (tracked || info.is_some()).then(|| order.info())
+            // The C library counts the attributes of a version 2 header as none where the message about them is missing,
+            // and takes the message away with the last attribute.
+            (!header.is_old() && attributes.len() > 0).then(|| order.info())
         }
     };
-    if let Some(new) = new {
-        let flags = attributes::info_message(&new, sizes).flags;
-        header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, sizes));
+    match new {
+        Some(new) => {
+            let flags = attributes::info_message(&new, sizes).flags;
+            header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, sizes));
+        }
+        None => {
+            header.take(MessageType::AttributeInfo);
+        }
+    }
+    if !dense {
+        header.extend(attributes::compact(attributes));
     }
     release(output, &old)
 }

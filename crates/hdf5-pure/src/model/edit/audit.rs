@@ -6,12 +6,20 @@ use sciformats_core::Result;
 use sciformats_core::fault::FaultKind;
 
 use super::counts::datatypes;
+use super::extents::Extents;
 use super::group::is_group;
-use super::session::Session;
+use super::session::{Session, shared_table};
+use crate::model::context::Context;
+use crate::model::free_space::sections;
 use crate::model::links;
 use crate::model::object::Object;
+use crate::model::open::Opened;
 use crate::spec::Address;
 use crate::spec::message::link::Target;
+use crate::spec::superblock::{Rest, Superblock};
+
+/// From where to where a structure reaches, relative to the base of the file.
+type Part = (u64, u64);
 
 impl Session {
     /// Bytes up to the end of the file that belong to no structure that is in use, and are not known to be free.
@@ -19,54 +27,87 @@ impl Session {
     /// # Errors
     /// `Malformed` if two structures share a byte, one of them lies in free space, or one cannot be read.
     pub(crate) fn unaccounted(&self) -> Result<u64> {
-        let context = self.context();
-        let mut superblock = Vec::new();
-        self.superblock.encode(&mut superblock);
-        let mut parts = vec![(0, superblock.len() as u64)];
-        let managers: Vec<Address> = match (&self.opened.file_space, self.is_managed()) {
-            (Some(info), true) => info.managers.iter().copied().flatten().collect(),
-            _ => Vec::new(),
-        };
-        let found = self.extents(|extents| {
-            managers.iter().try_for_each(|at| extents.free_space(*at))?;
-            self.shared_table()?.map_or(Ok(()), |at| extents.shared_table(at))?;
-            self.in_use()?.into_iter().try_for_each(|address| extents.object(address))
-        })?;
-        parts.extend(found.iter().map(|extent| (extent.at.0, extent.at.0.saturating_add(extent.len))));
+        let mut parts = structures(&self.opened, &self.superblock, self.is_managed())?;
         parts.extend(self.space.free_after().iter().map(|&(start, end, _)| (start, end)));
-        parts.sort_unstable();
-        let (mut end, mut lost) = (0u64, 0u64);
-        for (start, stop) in parts {
-            let gap = start.checked_sub(end).ok_or_else(|| {
-                let rule = FaultKind::Rule("belongs to two structures, or is free");
-                context.fault("file space", Address(start), rule)
-            })?;
-            lost = lost.saturating_add(gap);
-            end = stop;
-        }
+        let (lost, end) = gaps(self.context(), parts)?;
         Ok(lost.saturating_add(self.space.trimmed_end().saturating_sub(end)))
     }
+}
 
-    /// All objects that links, datasets and attributes lead to.
-    fn in_use(&self) -> Result<BTreeSet<Address>> {
-        let context = self.context();
-        let mut queue: Vec<Address> = self.extension().into_iter().chain([self.opened.root]).collect();
-        let mut found = BTreeSet::new();
-        while let Some(address) = queue.pop() {
-            if !found.insert(address) {
-                continue;
-            }
-            let object = Object::read(context, address)?;
-            queue.extend(datatypes(context, address, &object)?);
-            if !is_group(&object) {
-                continue;
-            }
-            for link in links::all(context, &object)? {
-                if let Target::Hard(target) = link.map_err(|broken| broken.error)?.target {
-                    queue.push(target);
-                }
+/// Fails if two structures of a file share a byte, a structure lies in space that the file says is free, or a node has
+/// another size than the file's K values say: the C library refuses such a file sooner or later, or overwrites a part of it.
+///
+/// # Errors
+/// `Malformed` with the place; what reading the structures meets.
+pub(crate) fn check(opened: &Opened) -> Result<()> {
+    let context = &opened.context;
+    let mut parts = structures(opened, &opened.superblock, true)?;
+    for at in managers(opened) {
+        parts.extend(
+            sections(context, at)?
+                .iter()
+                .map(|section| (section.offset, section.offset.saturating_add(section.size))),
+        );
+    }
+    gaps(context, parts).map(drop)
+}
+
+fn managers(opened: &Opened) -> Vec<Address> {
+    opened.file_space.iter().flat_map(|info| &info.managers).copied().flatten().collect()
+}
+
+/// Where the structures in use are; those of free-space managers too, if they are `managed`.
+fn structures(opened: &Opened, superblock: &Superblock, managed: bool) -> Result<Vec<Part>> {
+    let mut encoded = Vec::new();
+    superblock.encode(&mut encoded);
+    let mut extents = Extents::of(opened);
+    if managed {
+        managers(opened).into_iter().try_for_each(|at| extents.free_space(at))?;
+    }
+    let extension = match superblock.rest {
+        Rest::New { extension, .. } => extension,
+        Rest::Old { .. } => None,
+    };
+    shared_table(&opened.context, extension)?.map_or(Ok(()), |at| extents.shared_table(at))?;
+    let roots = extension.into_iter().chain([opened.root]).collect();
+    in_use(&opened.context, roots)?.into_iter().try_for_each(|address| extents.object(address))?;
+    let found = extents.into_found();
+    let parts = found.iter().map(|extent| (extent.at.0, extent.at.0.saturating_add(extent.len)));
+    Ok(std::iter::once((0, encoded.len() as u64)).chain(parts).collect())
+}
+
+/// Bytes between the parts, and where the last one ends.
+fn gaps(context: &Context, mut parts: Vec<Part>) -> Result<(u64, u64)> {
+    parts.sort_unstable();
+    let (mut end, mut lost) = (0u64, 0u64);
+    for (start, stop) in parts {
+        let gap = start.checked_sub(end).ok_or_else(|| {
+            let rule = FaultKind::Rule("belongs to two structures, or is free");
+            context.fault("file space", Address(start), rule)
+        })?;
+        lost = lost.saturating_add(gap);
+        end = stop;
+    }
+    Ok((lost, end))
+}
+
+/// All objects that links, datasets and attributes lead to, beginning with those in `queue`.
+fn in_use(context: &Context, mut queue: Vec<Address>) -> Result<BTreeSet<Address>> {
+    let mut found = BTreeSet::new();
+    while let Some(address) = queue.pop() {
+        if !found.insert(address) {
+            continue;
+        }
+        let object = Object::read(context, address)?;
+        queue.extend(datatypes(context, address, &object)?);
+        if !is_group(&object) {
+            continue;
+        }
+        for link in links::all(context, &object)? {
+            if let Target::Hard(target) = link.map_err(|broken| broken.error)?.target {
+                queue.push(target);
             }
         }
-        Ok(found)
     }
+    Ok(found)
 }

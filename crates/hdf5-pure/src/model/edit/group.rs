@@ -166,7 +166,10 @@ impl Group {
         if self.is_taken(number) {
             return false;
         }
-        self.insert(number, Member { name: link.name, to: destination(link.target), message });
+        self.insert(
+            number,
+            Member { name: link.name, to: destination(link.target), utf8: Some(link.utf8), message },
+        );
         true
     }
 }
@@ -195,7 +198,7 @@ pub(crate) fn store(
         Storage::Table(table) => {
             let old = session.extents(|extents| extents.symbol_table(table))?;
             header.take(MessageType::SymbolTable);
-            let message = links::group_info();
+            let message = links::group_info(GroupInfo { phase_change: None, estimates: None });
             header.set(MessageType::GroupInfo, message.flags, |out| out.extend(message.body));
             store_links(output, header, group, (None, 8, 6), resolve)?;
             session.forget_table(stored.address);

@@ -8,6 +8,7 @@ use sciformats_core::{Error, Result};
 use super::space::Use;
 use crate::model::context::Context;
 use crate::model::object::Object;
+use crate::model::write::header::CONTINUATION;
 use crate::model::write::output::Output;
 use crate::spec::message::{MessageType, small};
 use crate::spec::object_header::{
@@ -165,7 +166,7 @@ impl Header {
         self.room = room;
         self.version = Version::V2 { flags: 0, times: None, phase_change: None };
         self.prefix.clear();
-        v2::encode_prefix(&mut self.prefix, 0, room);
+        v2::encode_prefix(&mut self.prefix, 0, &[], room);
         // Old writers share messages by a form that new headers have as well, and pad bodies, which does no harm.
     }
 
@@ -214,10 +215,16 @@ impl Header {
         }
         let sizes = self.messages.iter().map(|message| self.size_of(message.body.len()));
         let total = sizes.fold(0, usize::saturating_add);
-        let (first, rest) = match total <= self.room {
+        let movable = self.messages.iter().any(|message| message.body.len() >= CONTINUATION);
+        // What is left of the first chunk becomes an empty message, which gives way to a continuation as others do.
+        let spare = self.room.saturating_sub(total) >= self.size_of(CONTINUATION);
+        let (first, mut rest) = match total <= self.room && (movable || spare) {
             true => (std::mem::take(&mut self.messages), Vec::new()),
             false => self.split()?,
         };
+        if !movable && !rest.is_empty() {
+            rest.push(Message::new(MessageType::Nil, 0, |out| out.resize(CONTINUATION, 0)));
+        }
         if self.is_old() && first.len().saturating_add(rest.len()) > 65_000 {
             return Err(Error::usage("object", "has more messages than an old header counts"));
         }

@@ -13,7 +13,7 @@
 //! ```
 
 pub(crate) mod attributes;
-mod audit;
+pub(crate) mod audit;
 pub(crate) mod counts;
 pub(crate) mod dataset;
 pub(crate) mod extents;

@@ -68,6 +68,9 @@ impl Session {
             return Err(Error::unsupported("editing a file of several parts"));
         }
         let space = Arc::new(Space::new(storage, position, end, most(superblock.sizes)));
+        let mut bytes = Vec::new();
+        superblock.encode(&mut bytes);
+        space.watch_superblock(bytes.len() as u64)?;
         let mut opened = Opened::plain(space.clone(), path, options)?;
         if unload(&opened, &space)? {
             opened = Opened::plain(space.clone(), path, options)?;
@@ -95,11 +98,7 @@ impl Session {
     /// # Errors
     /// `Malformed` if the superblock extension is.
     pub(crate) fn shared_table(&self) -> Result<Option<Address>> {
-        let (Some(extension), context) = (self.extension(), self.context()) else { return Ok(None) };
-        let object = Object::read(context, extension)?;
-        let table =
-            object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, context.sizes))?;
-        Ok(table.map(|(at, _)| at))
+        shared_table(self.context(), self.extension())
     }
 
     /// Whether the file says what its free-space managers manage.
@@ -311,4 +310,15 @@ pub(crate) fn recover(storage: &mut dyn Storage) -> Result<()> {
         apply(&steps, storage)?;
     }
     Ok(())
+}
+
+/// The table of shared messages, of which the superblock extension tells.
+///
+/// # Errors
+/// `Malformed` if the superblock extension is.
+pub(super) fn shared_table(context: &Context, extension: Option<Address>) -> Result<Option<Address>> {
+    let Some(extension) = extension else { return Ok(None) };
+    let object = Object::read(context, extension)?;
+    let table = object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, context.sizes))?;
+    Ok(table.map(|(at, _)| at))
 }

@@ -119,8 +119,10 @@ impl LiveFile {
     /// Lets readers see everything that was written.
     ///
     /// # Errors
-    /// `Io`. Readers then see what they saw before, or some of the new elements.
+    /// [`Error::Conflict`] if another program has replaced, cut or extended the file; `Io`. Readers then see what they saw
+    /// before, or some of the new elements.
     pub(crate) fn flush(&mut self, durability: Durability) -> Result<()> {
+        self.storage.check_unchanged()?;
         if !self.series.iter().any(|(_, series)| series.is_changed()) {
             self.output.flush()?;
             return self.sync(durability);
@@ -208,5 +210,9 @@ impl WriteAt for Shared {
 
     fn sync(&mut self) -> Result<()> {
         self.lock().sync()
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        self.lock().check_unchanged()
     }
 }

@@ -32,15 +32,18 @@ fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nes
         return Ok(shape);
     }
     let mut extents: HashMap<usize, u64> = HashMap::new();
-    let mut sources = Sources::new(opened, content, nesting)?;
+    let sources = Sources::new(opened, content, nesting)?;
     for mapping in &mappings {
         let Some(axis) = unlimited(&mapping.target) else { continue };
         let Selection::Regular(target) = &mapping.target else { continue };
         let Some(target) = target.get(axis) else { continue };
         let extent = match unlimited(&mapping.source) {
-            None => printf_extent(&mut sources, mapping, target)?,
+            None => printf_extent(&sources, mapping, target)?,
             Some(from_axis) => match sources.open(mapping.file.as_bytes(), mapping.dataset.as_bytes())? {
-                None => 0,
+                None => {
+                    sources.missing(mapping.file.as_bytes(), mapping.dataset.as_bytes())?;
+                    0
+                }
                 Some(source) => unlimited_extent(mapping, &source, from_axis, target),
             },
         };
@@ -56,12 +59,16 @@ fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nes
 }
 
 /// Where the last block of a numbered source that exists ends.
-fn printf_extent(sources: &mut Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
+fn printf_extent(sources: &Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
     let mut extent = 0;
     for block in 0u64.. {
         let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
         let constant = file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes();
         if sources.open(&file, &dataset)?.is_none() {
+            // That there is no further one is how the last one is known; the first one has to be there.
+            if block == 0 {
+                sources.missing(&file, &dataset)?;
+            }
             break;
         }
         let start = target.start.saturating_add(target.stride.saturating_mul(block));

@@ -6,6 +6,7 @@ mod wanted;
 
 pub(crate) use extent::update;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use self::rows::Rows;
 use super::external;
 use super::global_heap::GlobalHeap;
 use super::object::Object;
-use super::open::{self, Opened};
+use super::open::{self, Found, Opened};
 use super::read::{self, Content, Reader};
 use super::region::Numbered;
 use crate::spec::Name;
@@ -32,6 +33,9 @@ const MAX_DEPTH: usize = 8;
 
 /// So many sources of virtual datasets that are sources themselves are opened for one read.
 const MAX_NESTED: u64 = 1 << 20;
+
+/// External links that lead to external links are followed so often.
+const MAX_FILES: usize = 16;
 
 const STRUCTURE: &str = "virtual dataset";
 
@@ -63,7 +67,7 @@ struct Sources<'a> {
     opened: &'a Opened,
     /// What leads to them.
     nesting: Nesting,
-    files: HashMap<PathBuf, Arc<Opened>>,
+    files: RefCell<HashMap<PathBuf, Arc<Opened>>>,
 }
 
 impl<'a> Sources<'a> {
@@ -74,31 +78,65 @@ impl<'a> Sources<'a> {
             return Err(opened.context.fault(STRUCTURE, content.address, Fault::new("source", kind)));
         }
         let nesting = Nesting { depth: nesting.depth.saturating_add(1), met: nesting.met.clone() };
-        Ok(Self { opened, nesting, files: HashMap::new() })
+        Ok(Self { opened, nesting, files: RefCell::default() })
     }
 
-    fn open(&mut self, file: &[u8], dataset: &[u8]) -> Result<Option<Source>> {
-        let here = self.opened;
-        let other = match file {
+    /// The dataset of a mapping; `None` if it, or its file, is not there.
+    fn open(&self, file: &[u8], dataset: &[u8]) -> Result<Option<Source>> {
+        let mut other = match file {
             b"." => None,
-            name => match external::find(here, name)? {
+            name => match self.file(self.opened, name)? {
                 None => return Ok(None),
-                Some(path) => match self.files.get(&path) {
-                    Some(opened) => Some(opened.clone()),
-                    None => {
-                        let opened = Arc::new(here.open_beside(&path)?);
-                        self.files.insert(path, opened.clone());
-                        Some(opened)
-                    }
-                },
+                found => found,
             },
         };
-        let opened = other.as_deref().unwrap_or(here);
-        let Some(address) = open::lookup(opened, dataset)? else { return Ok(None) };
-        self.count()?;
-        let mut content = read::content(opened, &Object::read(&opened.context, address)?)?;
-        extent::update(opened, &mut content, &self.nesting)?;
-        Ok(Some(Source { opened: other, content }))
+        let mut path = dataset.to_vec();
+        for _ in 0..MAX_FILES {
+            let opened = other.as_deref().unwrap_or(self.opened);
+            let address = match open::resolve(opened, opened.root, &path, &mut 0)? {
+                None => return Ok(None),
+                Some(Found::Here(address)) => address,
+                Some(Found::Elsewhere { file, path: to, rest }) => {
+                    path = [&b"/"[..], &to, &rest].concat();
+                    let Some(next) = self.file(opened, &file)? else { return Ok(None) };
+                    other = Some(next);
+                    continue;
+                }
+            };
+            self.count()?;
+            let mut content = read::content(opened, &Object::read(&opened.context, address)?)?;
+            extent::update(opened, &mut content, &self.nesting)?;
+            return Ok(Some(Source { opened: other, content }));
+        }
+        let limit = MAX_FILES as u64;
+        let declared = limit.saturating_add(1);
+        Err(Error::LimitExceeded { what: "external links in a row", declared, limit })
+    }
+
+    /// The file that `from` calls `name`, opened once.
+    fn file(&self, from: &Opened, name: &[u8]) -> Result<Option<Arc<Opened>>> {
+        let Some(path) = external::find(from, name)? else { return Ok(None) };
+        if let Some(opened) = self.files.borrow().get(&path) {
+            return Ok(Some(opened.clone()));
+        }
+        let opened = Arc::new(from.open_beside(&path)?);
+        self.files.borrow_mut().insert(path, opened.clone());
+        Ok(Some(opened))
+    }
+
+    /// Notes that the dataset of a mapping is not there.
+    fn missing(&self, file: &[u8], dataset: &[u8]) -> Result<()> {
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let name = match file {
+            b"." => text(dataset),
+            _ => format!("{} in {}", text(dataset), text(file)),
+        };
+        let problem = "is not there".into();
+        self.opened.missing(Error::Missing {
+            what: "source of a virtual dataset",
+            name: name.into(),
+            problem,
+        })
     }
 
     /// Virtual datasets of virtual datasets of many sources each are a tree that grows with the power of its depth.
@@ -117,16 +155,16 @@ impl<'a> Sources<'a> {
 
 /// Reads the selected elements; those without a source read as the fill value.
 pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: &mut [u8]) -> Result<()> {
-    let mut sources = Sources::new(reader.opened, reader.content, &reader.nesting)?;
+    let sources = Sources::new(reader.opened, reader.content, &reader.nesting)?;
     let mappings = mappings(reader.opened, id)?;
     reader.fill(out)?;
     for mapping in &mappings {
         let from = &mapping.source;
         match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
-            Some(axis) => read_blocks(reader, &mut sources, mapping, axis, (slab, out))?,
+            Some(axis) => read_blocks(reader, &sources, mapping, axis, (slab, out))?,
             None => {
                 let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
-                copy(reader, &mut sources, names, (from, &mapping.target), (slab, out))?;
+                copy(reader, &sources, names, (from, &mapping.target), (slab, out))?;
             }
         }
     }
@@ -170,7 +208,7 @@ fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
 /// Reads from the sources of which each has a block of the target to itself.
 fn read_blocks(
     reader: &Reader<'_>,
-    sources: &mut Sources<'_>,
+    sources: &Sources<'_>,
     mapping: &Mapping,
     axis: usize,
     (slab, out): (&Slab, &mut [u8]),
@@ -198,7 +236,7 @@ fn read_blocks(
 /// Copies the elements that `from` selects of the source to where `to` and the request both select.
 fn copy(
     reader: &Reader<'_>,
-    sources: &mut Sources<'_>,
+    sources: &Sources<'_>,
     (file, dataset): (&[u8], &[u8]),
     (from, to): (&Selection, &Selection),
     (slab, out): (&Slab, &mut [u8]),
@@ -212,7 +250,7 @@ fn copy(
     if wanted::visit(&to, slab, &mut |_, _, _| None).is_some() {
         return Ok(());
     }
-    let Some(source) = sources.open(file, dataset)? else { return Ok(()) };
+    let Some(source) = sources.open(file, dataset)? else { return sources.missing(file, dataset) };
     // Such elements mean places in the file that holds them.
     if source.opened.is_some() && source.content.datatype.is_indirect() {
         return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));

@@ -9,6 +9,7 @@ use super::btree_v2;
 use super::fractal_heap::{self, Kind, NODE_SIZE};
 use super::output::Output;
 use super::tree::ObjectId;
+use crate::model::creation::CreationOrder;
 use crate::spec::btree_v2::record::AttributeRecord;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute_info::AttributeInfo;
@@ -55,8 +56,9 @@ pub(crate) struct Order {
 
 impl Order {
     /// The order of a new object's attributes.
-    pub(crate) fn of(attributes: &AttributeList, tracked: bool) -> Self {
-        Self { next: tracked.then(|| u16::try_from(attributes.len()).unwrap_or(u16::MAX)), indexed: tracked }
+    pub(crate) fn of(attributes: &AttributeList, order: CreationOrder) -> Self {
+        let next = order.is_tracked().then(|| u16::try_from(attributes.len()).unwrap_or(u16::MAX));
+        Self { next, indexed: order.is_indexed() }
     }
 
     /// The message of an object whose attributes are in its header.

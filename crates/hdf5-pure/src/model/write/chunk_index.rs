@@ -11,9 +11,6 @@ use crate::spec::fixed_array::{self, Element, FixedArray};
 use crate::spec::message::layout::{IndexKind, NODE_SIZE, PAGE_BITS};
 use crate::spec::{Address, Sizes};
 
-/// Half the children of a node of a chunk tree in new files.
-pub(crate) const CHUNK_K: u16 = 32;
-
 /// The mask of chunks that are not filtered since they reach out of the dataset. Indexes say nothing of it: readers know
 /// from the place of the chunk.
 pub(super) const EDGE: u32 = u32::MAX;
@@ -195,7 +192,7 @@ impl Chunks<'_> {
             }),
         };
         let rank = self.dimensions.len();
-        let size = ChunkNode::size(self.sizes, self.k.saturating_mul(2), rank) as u64;
+        let size = ChunkNode::size(self.sizes, u32::from(self.k) * 2, rank) as u64;
         let mut level = 0u8;
         loop {
             let parts: Vec<&[(ChunkKey, Address)]> =

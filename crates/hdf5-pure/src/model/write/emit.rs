@@ -13,12 +13,12 @@ use super::dataset::{Data, Dataset};
 use super::group::LinkStorage;
 use super::header::{Header, RESERVED};
 use super::output::Target;
-use super::symbols::{INTERNAL_K, LEAF_K};
 use super::tree::{Kind, Object, ObjectId, Settings, Tree};
 use super::{links, symbols};
+use crate::model::creation::CreationProperties;
 use crate::model::edit::counts::Counts;
-use crate::model::edit::session::Session;
 use crate::spec::Address;
+use crate::spec::btree_v1::BtreeK;
 use crate::spec::message::MessageType;
 use crate::spec::message::attribute_info::AttributeInfo;
 use crate::spec::message::fill_value::FillValue;
@@ -76,13 +76,13 @@ impl Tree {
         let (k, sizes) = (self.group_k(), self.output.sizes);
         for (object, part) in self.objects.iter().zip(&mut parts) {
             let (Kind::Group(group), Some(part)) = (&object.kind, part) else { continue };
-            let tracked = self.settings.tracked;
-            let links = group.resolved(&resolve, tracked);
+            let order = object.properties.links.as_ref().map(|links| links.order).unwrap_or_default();
+            let links = group.resolved(&resolve, order.is_tracked());
             match &mut part.links {
                 LinkStorage::Compact => {}
                 LinkStorage::Dense(info) => {
                     let encoded: Vec<_> = links.iter().map(|link| links::Encoded::new(link, sizes)).collect();
-                    *info = links::build(&mut self.output, &encoded, group.order(tracked))?;
+                    *info = links::build(&mut self.output, &encoded, group.order(order))?;
                 }
                 LinkStorage::Table(table) => {
                     *table = symbols::build(&mut self.output, &links, k, None)?;
@@ -109,14 +109,17 @@ impl Tree {
 
     /// Half the entries of a symbol table node, and half the children of a node of a group's tree.
     fn group_k(&self) -> (u16, u16) {
-        let of =
-            |session: &Session| (session.opened.btree_k.group_leaf, session.opened.btree_k.group_internal);
-        self.session.as_ref().map_or((LEAF_K, INTERNAL_K), of)
+        (self.settings.btree_k.group_leaf, self.settings.btree_k.group_internal)
+    }
+
+    /// Half the children of a node of a tree of chunks.
+    pub(crate) fn chunk_k(&self) -> u16 {
+        self.settings.btree_k.chunk
     }
 
     /// Writes what an object's header refers to, links aside.
     fn content(&mut self, index: usize, references: u32) -> Result<Parts> {
-        let Settings { bound, tracked, ref registry, .. } = self.settings;
+        let Settings { bound, ref registry, .. } = self.settings;
         let Some(object) = self.objects.get_mut(index) else {
             return Err(Error::usage("object", "is missing"));
         };
@@ -126,15 +129,18 @@ impl Tree {
         };
         let fits = attributes::fit(&object.attributes);
         // An attribute that is too long for the old header has a place only with the new one.
-        let version = if bound.is_old() && fits && !tracked { 1 } else { 2 };
-        let dense = version == 2 && !attributes::are_compact(&object.attributes, links::MAX_COMPACT);
-        let order = attributes::Order::of(&object.attributes, tracked);
+        let properties = &object.properties;
+        let order = properties.attribute_order;
+        let version = if properties.header_version == 1 && fits && !order.is_tracked() { 1 } else { 2 };
+        let dense =
+            version == 2 && !attributes::are_compact(&object.attributes, properties.most_attributes());
+        let order = attributes::Order::of(&object.attributes, order);
         let attributes = match dense {
             true => Some(attributes::build(&mut self.output, &object.attributes, order)?),
             false => None,
         };
         let links = match &object.kind {
-            Kind::Group(group) => group.storage(version == 1, tracked),
+            Kind::Group(group) => group.storage(properties.links.as_ref()),
             _ => LinkStorage::Compact,
         };
         Ok(Parts { layout, attributes, links, references, version, address: Address(0), room: 0 })
@@ -142,13 +148,15 @@ impl Tree {
 
     /// The header of an object whose links lead where `resolve` says.
     fn header(&self, object: &Object, part: &Parts, resolve: &dyn Fn(ObjectId) -> Address) -> Result<Header> {
-        let (tracked, sizes) = (self.settings.tracked, self.output.sizes);
+        let (properties, sizes) = (&object.properties, self.output.sizes);
+        let links = properties.links.clone().unwrap_or_default();
         let mut messages = match &object.kind {
             Kind::Group(group) => match &part.links {
                 LinkStorage::Compact => {
-                    links::compact(&group.resolved(resolve, tracked), group.order(tracked), sizes)
+                    let all = group.resolved(resolve, links.order.is_tracked());
+                    links::compact(&all, group.order(links.order), links.info(), sizes)
                 }
-                LinkStorage::Dense(info) => links::dense(info, sizes),
+                LinkStorage::Dense(info) => links::dense(info, links.info(), sizes),
                 LinkStorage::Table(table) => {
                     vec![Message::new(MessageType::SymbolTable, 0, |out| table.encode(out, sizes))]
                 }
@@ -159,7 +167,7 @@ impl Tree {
             }
             Kind::Stored | Kind::Gone => return Err(Error::usage("object", "is not a new one")),
         };
-        if let Some(time) = self.settings.time {
+        if let Some(time) = properties.modified {
             messages.push(Message::new(MessageType::ModificationTime, 0, |out| {
                 small::encode_modification_time(out, time);
             }));
@@ -170,15 +178,16 @@ impl Tree {
         match &part.attributes {
             Some(info) => messages.push(attributes::info_message(info, sizes)),
             None => {
-                if tracked && part.version == 2 {
-                    let order = attributes::Order::of(&object.attributes, tracked);
+                // The C library counts the attributes of a version 2 header as none where this message is missing.
+                if part.version == 2 && object.attributes.len() > 0 {
+                    let order = attributes::Order::of(&object.attributes, properties.attribute_order);
                     messages.push(attributes::info_message(&order.info(), sizes));
                 }
                 messages.extend(attributes::compact(&object.attributes));
             }
         }
-        let flags = if tracked { v2::TRACKED | v2::INDEXED } else { 0 };
-        Header { version: part.version, flags, references: part.references, messages }.complete()
+        let (flags, extra) = prefix(properties);
+        Header { version: part.version, flags, extra, references: part.references, messages }.complete()
     }
 
     fn dataset_messages(
@@ -221,11 +230,20 @@ impl Tree {
     fn extension(&mut self) -> Result<Option<Address>> {
         /// Not shared, and marked by who does not know it.
         const FLAGS: u8 = 0x14;
-        let Some(info) = &self.settings.file_space else { return Ok(None) };
-        let (end, sizes) = (Address(self.output.end()), self.output.sizes);
-        let message =
-            Message::new(MessageType::FileSpaceInfo, FLAGS, |out| info.encode(out, sizes, Some(end)));
-        let header = Header { version: 2, flags: 0, references: 1, messages: vec![message] }.complete()?;
+        let (end, sizes, k) = (Address(self.output.end()), self.output.sizes, self.settings.btree_k);
+        let mut messages = Vec::new();
+        if k != BtreeK::default() {
+            messages.push(Message::new(MessageType::BtreeK, CONSTANT, |out| k.encode(out)));
+        }
+        if let Some(info) = &self.settings.file_space {
+            let encode = |out: &mut Vec<u8>| info.encode(out, sizes, Some(end));
+            messages.push(Message::new(MessageType::FileSpaceInfo, FLAGS, encode));
+        }
+        if messages.is_empty() {
+            return Ok(None);
+        }
+        let header =
+            Header { version: 2, flags: 0, extra: Vec::new(), references: 1, messages }.complete()?;
         let at = self.output.allocate(header.size() as u64)?;
         header.write(&mut self.output, at, header.size())?;
         Ok(Some(at))
@@ -233,12 +251,12 @@ impl Tree {
 
     fn superblock(&mut self, root: Option<&Parts>) -> Result<Vec<u8>> {
         let Some(root) = root else { return Err(Error::usage("file", "has no root group")) };
-        let bound = self.settings.bound;
-        let rest = match bound.is_old() {
+        let (bound, k) = (self.settings.bound, self.settings.btree_k);
+        let rest = match self.settings.has_old_superblock() {
             true => Rest::Old {
-                group_leaf_k: LEAF_K,
-                group_internal_k: INTERNAL_K,
-                chunk_k: 32,
+                group_leaf_k: k.group_leaf,
+                group_internal_k: k.group_internal,
+                chunk_k: k.chunk,
                 free_space: None,
                 driver_info: None,
                 root: Entry {
@@ -256,8 +274,10 @@ impl Tree {
         };
         let superblock = Superblock {
             version: match bound {
-                Bound::Earliest => 0,
-                Bound::V18 => 2,
+                Bound::Earliest if self.settings.has_old_superblock() => {
+                    u8::from(k.chunk != BtreeK::default().chunk)
+                }
+                Bound::Earliest | Bound::V18 => 2,
                 _ => 3,
             },
             sizes: self.output.sizes,
@@ -270,6 +290,23 @@ impl Tree {
         superblock.encode(&mut bytes);
         Ok(bytes)
     }
+}
+
+/// The flags of a version 2 header and what they announce in its prefix.
+fn prefix(properties: &CreationProperties) -> (u8, Vec<u8>) {
+    let order = properties.attribute_order;
+    let flags = [
+        (order.is_tracked(), v2::TRACKED),
+        (order.is_indexed(), v2::INDEXED),
+        (properties.attribute_phase_change.is_some(), v2::PHASE_CHANGE),
+        (properties.times.is_some(), v2::TIMES),
+    ];
+    let flags = flags.iter().fold(0, |flags, &(set, flag)| if set { flags | flag } else { flags });
+    let mut extra = Vec::new();
+    extra.extend(properties.times.into_iter().flatten().flat_map(u32::to_le_bytes));
+    let phase = properties.attribute_phase_change.map(|(most, fewest)| [most, fewest]);
+    extra.extend(phase.into_iter().flatten().flat_map(u16::to_le_bytes));
+    (flags, extra)
 }
 
 fn fill_message(fill: &FillValue, version: u8) -> Message {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::links::{self, Order};
 use super::tree::ObjectId;
+use crate::model::creation::{CreationOrder, LinkProperties};
 use crate::model::edit::group::StoredGroup;
 use crate::spec::message::link::{Link, Target};
 use crate::spec::message::link_info::LinkInfo;
@@ -27,6 +28,8 @@ pub(crate) struct Group {
 pub(crate) struct Member {
     pub(crate) name: Name,
     pub(crate) to: Destination,
+    /// Whether the name is said to be UTF-8, if that was said; by default, what its characters need.
+    pub(crate) utf8: Option<bool>,
     /// The link message as the file has it.
     pub(crate) message: Option<Vec<u8>>,
 }
@@ -73,7 +76,7 @@ impl Group {
 
     /// Adds a link whose name is not taken.
     pub(crate) fn push(&mut self, name: Name, to: Destination) {
-        self.insert(self.next, Member { name, to, message: None });
+        self.insert(self.next, Member { name, to, utf8: None, message: None });
     }
 
     /// Adds a link with its number, and lets later ones have larger numbers.
@@ -88,6 +91,11 @@ impl Group {
         self.next = self.next.max(number);
     }
 
+    /// The link of that name, to be changed.
+    pub(crate) fn get_mut(&mut self, name: &[u8]) -> Option<&mut Member> {
+        self.members.get_mut(self.names.get(name)?)
+    }
+
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Member> {
         self.members.remove(&self.names.remove(name)?)
     }
@@ -97,8 +105,9 @@ impl Group {
     }
 
     /// What the group says of the order of its links, where it is new.
-    pub(super) fn order(&self, tracked: bool) -> Order {
-        Order { next: tracked.then_some(self.next.cast_unsigned()), indexed: tracked }
+    pub(super) fn order(&self, order: CreationOrder) -> Order {
+        let next = order.is_tracked().then_some(self.next.cast_unsigned());
+        Order { next, indexed: order.is_indexed() }
     }
 
     /// The number that the next link would have.
@@ -120,6 +129,7 @@ impl Group {
         let link = |(number, member): (&i64, &Member)| Link {
             name: member.name.clone(),
             creation_order: tracked.then_some(*number),
+            utf8: member.utf8.unwrap_or(!member.name.as_bytes().is_ascii()),
             target: target(&member.to),
         };
         self.members.iter().map(link).collect()
@@ -132,14 +142,17 @@ impl Group {
         self.members().any(others)
     }
 
-    pub(super) fn storage(&self, old: bool, tracked: bool) -> LinkStorage {
-        if old && !self.needs_messages() {
+    /// Where the links go that `properties` tells of, if they are not to be in a symbol table.
+    pub(super) fn storage(&self, properties: Option<&LinkProperties>) -> LinkStorage {
+        if properties.is_none() && !self.needs_messages() {
             return LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) });
         }
-        if links::is_compact(&self.resolved(&|_| Address(0), false), links::MAX_COMPACT) {
+        let (most, order) = properties
+            .map_or((links::MAX_COMPACT, CreationOrder::Unknown), |links| (links.most(), links.order));
+        if links::is_compact(&self.resolved(&|_| Address(0), false), most) {
             return LinkStorage::Compact;
         }
         // As long as the message that it stands for.
-        LinkStorage::Dense(self.order(tracked).info())
+        LinkStorage::Dense(self.order(order).info())
     }
 }

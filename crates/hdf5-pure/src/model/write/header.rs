@@ -10,6 +10,9 @@ use crate::spec::{Address, put_checksum, put_padding};
 /// The first chunk of a header whose address was given away before its messages were known.
 pub(crate) const RESERVED: usize = 256;
 
+/// Bytes of the body of a continuation message with addresses and lengths of 8 bytes each.
+pub(crate) const CONTINUATION: usize = 16;
+
 impl Message {
     pub(crate) fn new(kind: MessageType, flags: u8, encode: impl FnOnce(&mut Vec<u8>)) -> Self {
         let mut body = Vec::new();
@@ -23,8 +26,10 @@ impl Message {
 pub(crate) struct Header {
     /// 1 or 2.
     pub(crate) version: u8,
-    /// Flags of a version 2 header that concern attributes.
+    /// Flags of a version 2 header that concern attributes and times.
     pub(crate) flags: u8,
+    /// Times and phase change values, as the flags say, for the prefix of a version 2 header.
+    pub(crate) extra: Vec<u8>,
     /// Hard links.
     pub(crate) references: u32,
     pub(crate) messages: Vec<Message>,
@@ -44,10 +49,20 @@ impl Header {
                 small::encode_reference_count(out, references);
             }));
         }
+        self.leave_room();
         if self.version == 1 && self.messages.len() > 65533 {
             return Err(Error::usage("object", "has more messages than an old header counts"));
         }
         Ok(self)
+    }
+
+    /// Adds an empty message where no other could give way to a continuation. Whoever adds a message to a full header, the
+    /// C library included, puts a continuation in the place of a message that it moves there; where all are shorter than
+    /// a continuation, it writes a header that nobody can read.
+    fn leave_room(&mut self) {
+        if !self.messages.iter().any(|message| message.body.len() >= CONTINUATION) {
+            self.messages.push(Message::new(MessageType::Nil, 0, |out| out.resize(CONTINUATION, 0)));
+        }
     }
 
     fn message_size(&self, len: usize) -> usize {
@@ -61,7 +76,10 @@ impl Header {
 
     /// Prefix and checksum of a first chunk of `chunk` bytes.
     fn overhead(&self, chunk: usize) -> usize {
-        if self.version == 1 { v1::PREFIX } else { v2::prefix_size(chunk).1.saturating_add(4) }
+        if self.version == 1 {
+            return v1::PREFIX;
+        }
+        v2::prefix_size(chunk).1.saturating_add(v2::extra_size(self.flags)).saturating_add(4)
     }
 
     /// Bytes of the whole in one chunk.
@@ -123,7 +141,7 @@ impl Header {
             let total = u16::try_from(total).unwrap_or(u16::MAX);
             v1::encode_prefix(&mut out, total, self.references, u32::try_from(chunk).unwrap_or(u32::MAX));
         } else {
-            v2::encode_prefix(&mut out, self.flags, chunk);
+            v2::encode_prefix(&mut out, self.flags, &self.extra, chunk);
         }
         let end = out.len().saturating_add(chunk);
         messages.iter().for_each(|message| self.encode_message(&mut out, message));

@@ -65,24 +65,23 @@ pub(crate) fn is_compact(links: &[Link], most: usize) -> bool {
 }
 
 /// The messages of a compact group.
-pub(crate) fn compact(links: &[Link], order: Order, sizes: Sizes) -> Vec<Message> {
-    let mut messages = vec![info_message(&order.info(), sizes), group_info()];
+pub(crate) fn compact(links: &[Link], order: Order, group: GroupInfo, sizes: Sizes) -> Vec<Message> {
+    let mut messages = vec![info_message(&order.info(), sizes), group_info(group)];
     messages
         .extend(links.iter().map(|link| Message::new(MessageType::Link, 0, |out| link.encode(out, sizes))));
     messages
 }
 
 /// The messages of a dense group whose storage is described by `info`.
-pub(crate) fn dense(info: &LinkInfo, sizes: Sizes) -> Vec<Message> {
-    vec![info_message(info, sizes), group_info()]
+pub(crate) fn dense(info: &LinkInfo, group: GroupInfo, sizes: Sizes) -> Vec<Message> {
+    vec![info_message(info, sizes), group_info(group)]
 }
 
 pub(crate) fn info_message(info: &LinkInfo, sizes: Sizes) -> Message {
     Message::new(MessageType::LinkInfo, 0, |out| info.encode(out, sizes))
 }
 
-pub(crate) fn group_info() -> Message {
-    let info = GroupInfo { phase_change: None, estimates: None };
+pub(crate) fn group_info(info: GroupInfo) -> Message {
     Message::new(MessageType::GroupInfo, CONSTANT, |out| info.encode(out))
 }
 

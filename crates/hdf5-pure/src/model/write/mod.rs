@@ -25,7 +25,7 @@ pub(crate) mod extensible_array;
 pub(crate) mod fractal_heap;
 pub(crate) mod global_heap;
 pub(crate) mod group;
-mod header;
+pub(crate) mod header;
 pub(crate) mod links;
 pub(crate) mod output;
 pub(crate) mod pages;

@@ -10,10 +10,6 @@ use crate::spec::message::small::SymbolTable;
 use crate::spec::symbol_table::{Cache, Entry, Node};
 use crate::spec::{Address, Sizes, pad8, put_padded_name};
 
-/// Half the entries of a symbol table node, and half the children of a group's tree node.
-pub(crate) const LEAF_K: u16 = 4;
-pub(crate) const INTERNAL_K: u16 = 16;
-
 /// No block of the heap is free.
 const NO_FREE_BLOCK: u64 = 1;
 
@@ -94,7 +90,7 @@ fn tree(
         Node { entries: part.to_vec() }.encode(&mut bytes, output.sizes, leaf_k);
         below.push((output.put(&bytes)?, part.last().map_or(0, |entry| entry.name)));
     }
-    let size = GroupNode::size(output.sizes, internal_k.saturating_mul(2)) as u64;
+    let size = GroupNode::size(output.sizes, u32::from(internal_k) * 2) as u64;
     let mut level = 0u8;
     loop {
         let parts: Vec<&[(Address, u64)]> = match below.is_empty() {

@@ -15,10 +15,12 @@ use super::group::{Destination, Group, Member};
 use super::header::RESERVED;
 use super::output::{Output, Target};
 use super::pages::Pages;
+use crate::model::creation::CreationProperties;
 use crate::model::edit::session::Session;
 use crate::model::edit::shared::Part;
 use crate::model::edit::space::Use;
 use crate::model::filters::Registry;
+use crate::spec::btree_v1::BtreeK;
 use crate::spec::message::datatype::Datatype;
 use crate::spec::message::file_space_info::FileSpaceInfo;
 use crate::spec::{Address, Name};
@@ -65,6 +67,15 @@ pub(crate) struct Settings {
     pub(crate) threads: usize,
     /// What the file says of its free space.
     pub(crate) file_space: Option<FileSpaceInfo>,
+    /// The sizes of nodes of version 1 B-trees in a new file.
+    pub(crate) btree_k: BtreeK,
+}
+
+impl Settings {
+    /// Whether the superblock of a new file is one of the first kind, which tells nothing of free space.
+    pub(crate) fn has_old_superblock(&self) -> bool {
+        self.bound.is_old() && self.file_space.is_none()
+    }
 }
 
 /// The file.
@@ -84,6 +95,8 @@ pub(crate) struct Object {
     pub(crate) kind: Kind,
     pub(crate) attributes: AttributeList,
     pub(crate) comment: Option<Name>,
+    /// What a new object says of itself.
+    pub(crate) properties: CreationProperties,
     /// The place of its header, if something refers to it already.
     pub(super) reserved: Option<Address>,
     /// What the file has of it.
@@ -141,7 +154,11 @@ impl Tree {
         if !user_block.is_empty() {
             output.user_block(user_block)?;
         }
-        let superblock = if settings.bound.is_old() { 96 } else { 48 };
+        let superblock = match settings.has_old_superblock() {
+            true if settings.btree_k.chunk != BtreeK::default().chunk => 100,
+            true => 96,
+            false => 48,
+        };
         output.allocate(superblock)?;
         let mut tree = Self::with(output, settings, None);
         tree.add(Kind::Group(Group::default()), None)?;
@@ -156,10 +173,13 @@ impl Tree {
     pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
         let id =
             u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
+        let Settings { bound, tracked, time, .. } = self.settings;
+        let properties = CreationProperties::of_new(bound.is_old(), tracked, time);
         self.objects.push(Object {
             kind,
             attributes: AttributeList::default(),
             comment: None,
+            properties,
             reserved: None,
             origin,
         });

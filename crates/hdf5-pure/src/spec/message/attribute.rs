@@ -14,6 +14,8 @@ use super::super::{pad8, put_padding, short, trimmed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawAttribute<'a> {
     pub(crate) name: &'a [u8],
+    /// Whether the name is said to be UTF-8.
+    pub(crate) utf8: bool,
     pub(crate) datatype: Part<'a>,
     pub(crate) dataspace: Part<'a>,
     pub(crate) data: Part<'a>,
@@ -45,7 +47,7 @@ impl<'a> RawAttribute<'a> {
         let (i, name_size) = field("name size", le_u16)(i)?;
         let (i, datatype_size) = field("datatype size", le_u16)(i)?;
         let (i, dataspace_size) = field("dataspace size", le_u16)(i)?;
-        let (i, _) = match version {
+        let (i, characters) = match version {
             3 => field("name character set encoding", byte)(i)?,
             _ => (i, 0),
         };
@@ -60,6 +62,7 @@ impl<'a> RawAttribute<'a> {
         let place = |shared, bytes: &'a [u8]| Part { shared, at: message.offset(bytes), bytes };
         let attribute = Self {
             name: trimmed(name),
+            utf8: characters == 1,
             datatype: place(flags & 1 != 0, datatype),
             dataspace: place(flags & 2 != 0, dataspace),
             data: place(false, data),
@@ -72,8 +75,10 @@ impl RawAttribute<'_> {
     /// The message with another name.
     pub(crate) fn renamed<'a>(message: &'a [u8], name: &[u8]) -> Parsed<'a, Vec<u8>> {
         let (rest, raw) = RawAttribute::parse(message)?;
+        let utf8 = raw.utf8 || !name.is_ascii();
         let new = NewAttribute {
             name,
+            utf8,
             datatype: raw.datatype.bytes,
             shared_datatype: raw.datatype.shared,
             dataspace: raw.dataspace.bytes,
@@ -91,6 +96,8 @@ impl RawAttribute<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewAttribute<'a> {
     pub(crate) name: &'a [u8],
+    /// Whether the name is said to be UTF-8.
+    pub(crate) utf8: bool,
     pub(crate) datatype: &'a [u8],
     pub(crate) shared_datatype: bool,
     pub(crate) dataspace: &'a [u8],
@@ -108,7 +115,7 @@ impl NewAttribute<'_> {
             out.extend(short(len).to_le_bytes());
         }
         if version == 3 {
-            out.push(u8::from(!self.name.is_ascii()));
+            out.push(self.utf8.into());
         }
         let name = [self.name, &[0]].concat();
         for part in [&name[..], self.datatype, self.dataspace] {

@@ -103,11 +103,26 @@ impl Pipeline {
     }
 }
 
+/// The name that the C library has for a filter of its own.
+fn standard_name(id: u16) -> Option<&'static str> {
+    Some(match id {
+        1 => "deflate",
+        2 => "shuffle",
+        3 => "fletcher32",
+        4 => "szip",
+        5 => "nbit",
+        6 => "scaleoffset",
+        _ => return None,
+    })
+}
+
 impl FilterDescription {
     fn encode(&self, out: &mut Vec<u8>, version: u8) {
         let mut name = Vec::new();
-        if let Some(text) = &self.name {
-            name.extend(text.as_bytes());
+        // The C library names the filters that it has itself in messages of version 1, and nowhere else.
+        let own = standard_name(self.id).filter(|_| version == 1).map(str::as_bytes);
+        if let Some(text) = self.name.as_ref().map(Name::as_bytes).or(own) {
+            name.extend(text);
             name.push(0);
         }
         if version == 1 {
@@ -166,9 +181,13 @@ mod tests {
             filter(32000, Some("lzf"), false, &[4, 5]),
         ];
         for version in [1, 2] {
-            let pipeline = Pipeline { filters: filters.clone() };
+            let mut pipeline = Pipeline { filters: filters.clone() };
             let mut bytes = Vec::new();
             pipeline.encode(&mut bytes, version);
+            if version == 1 {
+                pipeline.filters[0].name = Some("shuffle".into());
+                pipeline.filters[1].name = Some("deflate".into());
+            }
             assert_eq!(Pipeline::parse(&bytes).unwrap(), (&[][..], pipeline));
         }
     }

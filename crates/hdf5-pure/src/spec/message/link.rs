@@ -32,6 +32,8 @@ pub struct Link {
     pub name: Name,
     /// When it was created among the group's links, where that is tracked.
     pub creation_order: Option<i64>,
+    /// Whether its name is said to be UTF-8; ASCII otherwise.
+    pub utf8: bool,
     /// What it leads to.
     pub target: Target,
 }
@@ -74,6 +76,7 @@ pub enum Target {
 struct Head<'a> {
     kind: u8,
     creation_order: Option<i64>,
+    utf8: bool,
     name: &'a [u8],
 }
 
@@ -86,7 +89,7 @@ impl<'a> Head<'a> {
         let set = |n| bit(flags.into(), n);
         let (i, kind) = cond(set(3), field("link type", byte)).parse(i)?;
         let (i, creation_order) = cond(set(2), field("creation order", le_i64)).parse(i)?;
-        let (i, _) = cond(set(4), field("link name character set", byte)).parse(i)?;
+        let (i, characters) = cond(set(4), field("link name character set", byte)).parse(i)?;
         let width = 1usize.checked_shl(u32::from(flags & 3)).unwrap_or(1);
         let (at, len) = field("length of link name", uint(width))(i)?;
         let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -94,7 +97,7 @@ impl<'a> Head<'a> {
             return field("length of link name", |i| fail(i, FaultKind::Undefined { found: 0 }))(i);
         }
         let (i, name) = field("link name", take(len)).parse(at)?;
-        Ok((i, Self { kind: kind.unwrap_or(0), creation_order, name }))
+        Ok((i, Self { kind: kind.unwrap_or(0), creation_order, utf8: characters == Some(1), name }))
     }
 }
 
@@ -105,7 +108,7 @@ impl Link {
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
-        let (i, Head { kind, creation_order, name }) = Head::parse(i)?;
+        let (i, Head { kind, creation_order, utf8, name }) = Head::parse(i)?;
         let (i, target) = match kind {
             0 => field("address of the object header", defined(sizes)).map(Target::Hard).parse(i)?,
             1 => value(i).map(|(i, path)| (i, Target::Soft(path.into())))?,
@@ -117,7 +120,7 @@ impl Link {
             class @ 65.. => value(i).map(|(i, data)| (i, Target::User { class, data: data.to_vec() }))?,
             found => return field("link type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
         };
-        Ok((i, Self { name: name.into(), creation_order, target }))
+        Ok((i, Self { name: name.into(), creation_order, utf8, target }))
     }
 }
 
@@ -151,14 +154,14 @@ impl Link {
             0x100..=0xffff => 1,
             _ => 2,
         };
-        let bits = [(self.creation_order.is_some(), 4), (kind != 0, 8), (!name.is_ascii(), 16)];
+        let bits = [(self.creation_order.is_some(), 4), (kind != 0, 8), (self.utf8, 16)];
         out.push(1);
         out.push(bits.iter().fold(width, |flags, &(set, bit)| if set { flags | bit } else { flags }));
         if kind != 0 {
             out.push(kind);
         }
         out.extend(self.creation_order.into_iter().flat_map(i64::to_le_bytes));
-        if !name.is_ascii() {
+        if self.utf8 {
             out.push(1);
         }
         put_uint(out, name.len() as u64, 1usize.checked_shl(width.into()).unwrap_or(4));
@@ -212,7 +215,8 @@ mod tests {
         let names = ["a".to_owned(), "é".to_owned(), "x".repeat(300), "y".repeat(70_000)];
         for (target, name) in targets.iter().flat_map(|target| names.iter().map(move |name| (target, name))) {
             for creation_order in [None, Some(7)] {
-                let link = Link { name: name.as_str().into(), creation_order, target: target.clone() };
+                let utf8 = !name.is_ascii();
+                let link = Link { name: name.as_str().into(), creation_order, utf8, target: target.clone() };
                 let mut bytes = Vec::new();
                 link.encode(&mut bytes, SIZES);
                 assert_eq!(Link::parse(&bytes, SIZES).unwrap(), (&[][..], link));

@@ -79,6 +79,9 @@ fn messages<'a>(i: &'a [u8], start: usize, flags: u8, each: &mut Each<'_, 'a>) -
 /// Attribute creation order is tracked, and indexed.
 pub(crate) const TRACKED: u8 = 0x04;
 pub(crate) const INDEXED: u8 = 0x08;
+/// The prefix has phase change values, and times.
+pub(crate) const PHASE_CHANGE: u8 = 0x10;
+pub(crate) const TIMES: u8 = 0x20;
 
 /// Bytes of a message whose body has `len` bytes.
 pub(crate) fn message_size(len: usize, flags: u8) -> usize {
@@ -94,11 +97,18 @@ pub(crate) fn prefix_size(chunk_size: usize) -> (u8, usize) {
     }
 }
 
-/// Appends a prefix. `flags`: those that concern attributes.
-pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, chunk_size: usize) {
+/// Bytes that times and phase change values take in the prefix of a header with `flags`.
+pub(crate) fn extra_size(flags: u8) -> usize {
+    let size = |flag, size| if flags & flag != 0 { size } else { 0 };
+    size(TIMES, 16usize).saturating_add(size(PHASE_CHANGE, 4))
+}
+
+/// Appends a prefix. `flags`: those that concern attributes and times; `extra`: the bytes of these.
+pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, extra: &[u8], chunk_size: usize) {
     let (width, _) = prefix_size(chunk_size);
     out.extend(b"OHDR\x02");
     out.push(flags & 0x3c | width);
+    out.extend(extra);
     put_uint(out, chunk_size as u64, 1usize.checked_shl(width.into()).unwrap_or(4));
 }
 

@@ -38,7 +38,9 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
     };
     let part = Part { array: &array, selection: selection.map_err(fail)? };
     let format = args.format().unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
-    let printed = session.watched("reading", &[&file], || match format {
+    let element = array.element().size();
+    let bytes = element.and_then(|size| size.checked_mul(part.selection.slab().len()));
+    let printed = session.watched_over("reading", &[&file], bytes, || match format {
         CatFormat::Text => text::print(&part, &mut session.text(), args.all),
         CatFormat::Csv => csv::print(&part, &mut session.text()),
         CatFormat::Json => json::print(&part, &mut session.text()),

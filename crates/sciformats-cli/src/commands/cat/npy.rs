@@ -2,29 +2,28 @@
 
 use std::io::Write;
 
-use sciformats::{ElementType, npy};
+use sciformats::npy::{self, Fixed};
 
 use super::{Part, Printed};
 
 pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
-    let element = part.array.element();
-    let shape = part.selection.shape();
-    if let ElementType::Text | ElementType::Reference | ElementType::Region = element {
-        return texts(part, &shape, out);
+    // Elements that are arrays themselves are further dimensions, as NumPy has them.
+    let (element, shape) = npy::flat(part.array.element(), &part.selection.shape());
+    let mut fixed = Fixed::new(element);
+    if fixed.is_as_is() {
+        out.write_all(&npy::header(&npy::descr(element)?, &shape))?;
+        part.for_each_piece(|bytes| Ok(out.write_all(bytes)?))?;
+        return Ok(out.flush()?);
     }
-    out.write_all(&npy::header(&npy::descr(element)?, &shape))?;
-    part.for_each_piece(|bytes| Ok(out.write_all(bytes)?))?;
-    Ok(out.flush()?)
-}
-
-/// Strings become UCS-4 of one width, so they are read twice: for the longest one, and to be written.
-fn texts(part: &Part<'_>, shape: &[u64], out: &mut impl Write) -> Printed {
-    let mut longest = 0;
+    // Strings get one width, so they are read twice: for the longest one, and to be written.
+    fixed.descr()?;
+    part.for_each_piece(|bytes| Ok(fixed.look(bytes)?))?;
+    out.write_all(&npy::header(&fixed.descr()?, &shape))?;
+    let mut piece = Vec::new();
     part.for_each_piece(|bytes| {
-        longest = longest.max(npy::longest(bytes)?);
-        Ok(())
+        piece.clear();
+        fixed.encode(bytes, &mut piece)?;
+        Ok(out.write_all(&piece)?)
     })?;
-    out.write_all(&npy::header(&format!("'<U{longest}'"), shape))?;
-    part.for_each_piece(|bytes| Ok(out.write_all(&npy::ucs4(bytes, longest)?)?))?;
     Ok(out.flush()?)
 }

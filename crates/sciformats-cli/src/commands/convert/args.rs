@@ -33,11 +33,17 @@ pub(crate) struct Convert {
 pub(crate) struct Repack {
     #[command(flatten)]
     pub(super) files: Files,
+    /// Go on past what cannot be read or written, and tell what is lost
+    #[arg(long)]
+    pub(super) lossy: bool,
+    /// Bring elements that an HDF5 file has in other files and datasets into the new file
+    #[arg(long)]
+    pub(super) inline: bool,
     #[command(flatten)]
     pub(super) storage: Storage,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct Files {
     /// The file to read
     #[arg(value_name = "IN")]
@@ -51,7 +57,7 @@ pub(super) struct Files {
 }
 
 /// How elements are stored.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct Storage {
     /// The shape of chunks, such as `100,100`
     #[arg(long, value_name = "SHAPE", value_parser = parse_shape)]

@@ -6,14 +6,14 @@ mod repack;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use sciformats::convert::{Counts, Options, Plan};
-use sciformats::{Blame, Error, Format};
+use sciformats::convert::{Counts, Loss, Options, Plan};
+use sciformats::{Blame, Error, File, Format};
 
 use self::args::{Convert, Files};
 use super::json::JsonObject;
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, advice, free};
+use crate::interrupt;
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
@@ -24,33 +24,50 @@ const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
-    let target = match args.to.or_else(|| Format::expected_of(output)) {
-        Some(format) => format,
-        None => {
-            let words = Format::ALL.map(Format::word).join(", ");
-            let text =
-                format!("{}: no format has such an ending; choose one with --to: {words}", output.display());
-            return Err(Failure::Usage(text));
-        }
-    };
+    let target = target(args)?;
     if !args.dry_run {
-        free(&args.files)?;
+        free(output, args.files.force)?;
     }
-    let file = Arc::new(session.open(input)?);
+    let file = Arc::new(session.open_cut(input)?);
+    if file.format() == target && args.select.is_empty() {
+        // Nothing has to change then, unless the file holds what cannot be written in full.
+        match repack::whole(args, &file, session) {
+            Ok(Some(end)) => return same_format(args, &file, end, session),
+            Ok(None) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
     let select = args.select.iter().map(String::as_str);
-    let options = Options::default().with_select(select).with_cancel(interruptible());
-    let plan = Plan::new(&file, target, &options).map_err(|error| Failure::of(input, &error))?;
+    let options = Options::default().with_select(select).with_cancel(interrupt::asked());
+    let plan = Plan::new(&file, target, &options).map_err(|error| match error {
+        // What the file holds, and the target does not.
+        Error::Usage { argument: "file" | "array", .. } => Failure::refused(input, &error),
+        _ => Failure::of(input, &error),
+    })?;
+    let planned = plan.losses().len();
     let mut out = session.text();
-    describe(&mut out, (&plan, file.format()), &args.files, session)?;
+    let filter = args.storage.filter.as_deref();
+    describe(&mut out, (&plan, file.format(), filter), &args.files, session)?;
     let refused = !plan.losses().is_empty() && !args.lossy;
     if refused || args.dry_run {
-        conclude(&mut out, &plan, Written { file: &args.files, written: false, checked: None }, session)?;
+        conclude(
+            &mut out,
+            &plan,
+            Written { file: &args.files, written: false, checked: None, losses: planned },
+            session,
+        )?;
         return Ok(Answer::of(!refused));
     }
     let reading = session.options();
     let write = args.storage.options().with_threads(reading.threads).with_limits(reading.limits);
-    let written = session.watched("converting", &[&file], || plan.write(output, &write));
-    written.map_err(|error| broken(&args.files, error))?;
+    let written = session.watched_over("converting", &[&file], Some(plan.counts().bytes), || {
+        if args.lossy { plan.rescue(output, &write) } else { plan.write(output, &write).map(|()| Vec::new()) }
+    });
+    let lost = written.map_err(|error| match plan.unread() {
+        Some(object) if !matches!(error, Error::Io { .. }) => unread(&args.files, &object, &error),
+        _ => broken(&args.files, &error),
+    })?;
+    losses(&mut out, &lost, session)?;
     let mut checked = None;
     if args.check {
         let compared = session.watched("checking", &[plan.tree()], || plan.check(output, session.options()));
@@ -61,70 +78,121 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         }
         checked = Some(difference.is_none());
     }
-    conclude(&mut out, &plan, Written { file: &args.files, written: true, checked }, session)?;
+    let end =
+        Written { file: &args.files, written: true, checked, losses: planned.saturating_add(lost.len()) };
+    conclude(&mut out, &plan, end, session)?;
     Ok(Answer::of(checked != Some(false)))
 }
 
-/// Refuses to overwrite a file unless that is wanted.
-fn free(files: &Files) -> Outcome<()> {
-    if files.output.exists() && !files.force {
-        let text = format!("{}: is there already (--force takes its place)", files.output.display());
-        return Err(Failure::Usage(text));
-    }
-    Ok(())
+/// The format to write.
+fn target(args: &Convert) -> Outcome<Format> {
+    let output = &args.files.output;
+    args.to.or_else(|| Format::expected_of(output)).ok_or_else(|| {
+        let words = Format::ALL.map(Format::word).join(", ");
+        let output = output.display();
+        Failure::Usage(format!("{output}: no format has such an ending; choose one with --to: {words}"))
+    })
 }
 
-/// A flag that becomes true on Ctrl-C, so that nothing half done is left. A second Ctrl-C ends the program at once.
-fn interruptible() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&flag);
-    // Without a handler the program ends as it would by itself.
-    let _ = ctrlc::set_handler(move || {
-        if raised.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    flag
+/// Elements that cannot be read, where nothing may be lost.
+fn unread(files: &Files, object: &str, error: &Error) -> Failure {
+    let input = files.input.display();
+    let more = advice(&files.input, error).map(|advice| format!("; {advice}")).unwrap_or_default();
+    Failure::Input(format!("{input}: {object}: {error} (`--lossy` writes the rest{more})"))
 }
 
 /// Whose fault it is that the file was not written.
-fn broken(files: &Files, error: Error) -> Failure {
+fn broken(files: &Files, error: &Error) -> Failure {
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::Interrupted => Failure::Interrupted,
-        Error::Io { path: Some(path), source, .. } if *path != *files.input => Failure::Output(source),
-        error if error.blame() == Blame::File => Failure::of(&files.input, &error),
-        error => Failure::of(&files.output, &error),
+        Error::Io { path: Some(path), .. } if **path == *files.input => Failure::of(&files.input, error),
+        Error::Io { action: "read" | "open" | "map", path: None, .. } => Failure::of(&files.input, error),
+        Error::Io { .. } => Failure::unwritten(&files.output, error),
+        Error::Forbidden { .. } => Failure::of(&files.input, error),
+        _ if matches!(error.blame(), Blame::File | Blame::Elsewhere) => Failure::of(&files.input, error),
+        Error::Unsupported { .. } => Failure::refused(&files.input, error),
+        _ => Failure::of(&files.output, error),
     }
+}
+
+/// What a program needs beside the format's own library to read what a filter makes.
+pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
+    let (library, package, instead) = match (format, filter) {
+        (Format::Asdf, "zstd" | "lz4f") => ("asdf", "asdf-compression", "zlib and bzp2 need"),
+        (Format::Asdf, "lz4") => ("asdf", "lz4", "zlib and bzp2 need"),
+        (Format::Hdf5, "zstd" | "lz4" | "bzip2") => ("h5py", "hdf5plugin", "zlib needs"),
+        _ => return None,
+    };
+    Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} none"))
+}
+
+/// Tells of a file that was written anew in its own format.
+fn same_format(
+    args: &Convert,
+    file: &Arc<File>,
+    (written, checked): (bool, Option<bool>),
+    session: &Session,
+) -> Outcome {
+    let plan = Plan::new(file, file.format(), &Options::default().with_cancel(interrupt::asked()));
+    let plan = plan.map_err(|error| Failure::of(&args.files.input, &error))?;
+    let mut out = session.text();
+    if !session.json && !session.quiet {
+        headline(&mut out, &plan, file.format(), &args.files)?;
+    }
+    conclude(&mut out, &plan, Written { file: &args.files, written, checked, losses: 0 }, session)?;
+    Ok(Answer::of(checked != Some(false)))
+}
+
+fn headline(out: &mut impl Write, plan: &Plan, from: Format, files: &Files) -> io::Result<()> {
+    let (input, output) = (files.input.display().to_string(), files.output.display().to_string());
+    let (input, output) = (look::safe(&input), look::safe(&output));
+    let target = plan.target();
+    writeln!(out, "{TITLE}{input}{TITLE:#} {from} → {TITLE}{output}{TITLE:#} {target}")?;
+    writeln!(out, "  writes  {}", contents(plan.counts()))
 }
 
 fn describe(
     out: &mut impl Write,
-    (plan, from): (&Plan, Format),
+    (plan, from, stored): (&Plan, Format, Option<&str>),
     files: &Files,
     session: &Session,
 ) -> io::Result<()> {
+    if !session.json && !session.quiet {
+        headline(out, plan, from, files)?;
+        for (remark, count) in plan.remarks() {
+            writeln!(out, "  note    {}  {FAINT}{}{FAINT:#}", remark.text(), look::count(*count, "time"))?;
+        }
+        if let Some(note) = stored.and_then(|filter| extension(plan.target(), filter)) {
+            writeln!(out, "  note    {note}")?;
+        }
+    }
+    losses(out, plan.losses(), session)
+}
+
+/// Tells what is lost.
+fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Result<()> {
     if session.json {
-        for loss in plan.losses() {
+        for loss in losses {
             let mut line = JsonObject::new();
             line.value("path", loss.path.as_str()).value("loss", loss.what.as_str());
+            if let Some(lost) = &loss.lost {
+                if lost.chunk.is_some() {
+                    line.list("chunk", lost.chunk.as_deref());
+                }
+                line.list("first", Some(&lost.first)).value("elements", lost.elements);
+                if let Some(bytes) = lost.bytes {
+                    line.value("bytes", bytes);
+                }
+                line.value("reason", lost.reason.as_str());
+            }
             writeln!(out, "{}", line.finish())?;
         }
         return Ok(());
     }
-    if !session.quiet {
-        let (input, output) = (files.input.display().to_string(), files.output.display().to_string());
-        let (input, output) = (look::safe(&input), look::safe(&output));
-        let target = plan.target();
-        writeln!(out, "{TITLE}{input}{TITLE:#} {from} → {TITLE}{output}{TITLE:#} {target}")?;
-        writeln!(out, "  writes  {}", contents(plan.counts()))?;
-        for (remark, count) in plan.remarks() {
-            writeln!(out, "  note    {}  {FAINT}{}{FAINT:#}", remark.text(), look::count(*count, "time"))?;
-        }
-    }
-    for loss in plan.losses().iter().take(SHOWN) {
+    for loss in losses.iter().take(SHOWN) {
         writeln!(out, "  {WRONG}loses{WRONG:#}   {} {}", look::safe(&loss.path), look::safe(&loss.what))?;
     }
-    let hidden = plan.losses().len().saturating_sub(SHOWN);
+    let hidden = losses.len().saturating_sub(SHOWN);
     if hidden > 0 {
         let hidden = look::grouped(hidden as u64);
         writeln!(out, "          {FAINT}… and {hidden} more{FAINT:#}")?;
@@ -149,11 +217,13 @@ struct Written<'a> {
     file: &'a Files,
     written: bool,
     checked: Option<bool>,
+    /// What was lost, while it was written too.
+    losses: usize,
 }
 
 fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Session) -> io::Result<()> {
     let path = end.file.output.display().to_string();
-    let losses = plan.losses().len() as u64;
+    let losses = end.losses as u64;
     if session.json {
         let Counts { groups, arrays, values, links, attributes, bytes, .. } = plan.counts();
         let mut line = JsonObject::new();

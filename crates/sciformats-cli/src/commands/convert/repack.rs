@@ -1,33 +1,37 @@
 //! `repack`: the same contents in the same format, stored anew and compared with what was there.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use sciformats::File;
 use sciformats::compare::{self, compare};
+use sciformats::{File, Format};
 
-use super::args::{Files, Repack};
-use super::{broken, free, interruptible, size};
+use super::args::{Convert, Files, Repack, Storage};
+use super::{broken, size};
 use crate::commands::json::JsonObject;
-use crate::failure::{Answer, Outcome};
+use crate::failure::{Answer, Failure, Outcome, free};
+use crate::interrupt::{self, Unfinished};
 use crate::look::{self, FAINT, TITLE, WELL, WRONG};
 use crate::session::Session;
 
 pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
-    free(&args.files)?;
-    let file = Arc::new(session.open(input)?);
+    free(output, args.files.force)?;
+    let file = Arc::new(session.open_whole(input)?);
+    if args.lossy {
+        return super::run(&rescue(args, file.format()), session);
+    }
     let before = size(input);
     // The new file is read back whole and compared with the old one, and takes its place after that.
-    let Beside(new) = &Beside::of(output);
+    let unfinished = Unfinished::beside(output).map_err(|error| broken(&args.files, &error))?;
+    let new = unfinished.path();
     session.watched("repacking", &[&file], || rewrite(args, (&file, new), session))?;
-    let written = session.open(new)?;
+    let written = session.open_whole(new)?;
     let mut first = None;
     let summary = session.watched("comparing", &[&file, &written], || {
-        compare(&file, &written, &compare::Options::exact(), &mut |difference| {
+        compare(&file, &written, &storage_too(&args.storage, args.inline), &mut |difference| {
             first = Some(difference);
             ControlFlow::Break(())
         })
@@ -35,7 +39,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     drop(written);
     let after = size(new);
     if summary.is_same() {
-        put(new, output)?;
+        unfinished.finish().map_err(|error| broken(&args.files, &error))?;
     }
     let mut out = session.text();
     let path = output.display().to_string();
@@ -45,8 +49,13 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         line.value("before", before).value("after", after);
         writeln!(out, "{}", line.finish())?;
     } else if let Some(difference) = first {
-        let (path, place) = (look::safe(&path), look::safe(&difference.path));
-        writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}: it would differ at {place}")?;
+        let path = look::safe(&path);
+        writeln!(
+            out,
+            "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}: it would differ from what was read (A)"
+        )?;
+        write!(out, "  ")?;
+        crate::commands::diff::text(&mut out, &difference)?;
     } else if !session.quiet {
         let sizes = format!("{} → {}", look::size(before), look::size(after));
         writeln!(
@@ -59,39 +68,77 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     Ok(Answer::of(summary.is_same()))
 }
 
-/// A file beside the one that is wanted: what it names has to lie as it will in the end. What is left of it goes.
-struct Beside(PathBuf);
-
-impl Beside {
-    fn of(output: &Path) -> Self {
-        let name = output.file_name().unwrap_or_default().to_string_lossy();
-        Self(output.with_file_name(format!(".{}-{name}", std::process::id())))
+/// `convert` into the format that the file has: whether it was written, and whether that is what was there. Nothing, if it cannot be
+/// written in full and need not be.
+pub(super) fn whole(
+    args: &Convert,
+    file: &Arc<File>,
+    session: &Session,
+) -> Outcome<Option<(bool, Option<bool>)>> {
+    let mut write = args.storage.options();
+    (write.threads, write.limits) = (session.options().threads, session.options().limits);
+    let refused = |error: &sciformats::Error| broken(&args.files, error);
+    let unfinished = Unfinished::beside(&args.files.output).map_err(|error| refused(&error))?;
+    let new = unfinished.path();
+    let written = session.watched("converting", &[file], || {
+        sciformats::repack::rewrite(file, new, &write, Some(interrupt::asked()))
+    });
+    match written {
+        Err(error) if args.lossy && error.blame() != sciformats::Blame::Machine => return Ok(None),
+        written => written.map_err(|error| refused(&error))?,
     }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It is not there if all went well.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// Puts the new file in the place of one that may be there, which hands down who may read and write it and gives way only
-/// after the new bytes are on the device: until then its own may be the only copy there is.
-fn put(new: &Path, output: &Path) -> io::Result<()> {
-    if let Ok(metadata) = fs::metadata(output) {
-        fs::set_permissions(new, metadata.permissions())?;
-        if fs::metadata(new)?.is_file() {
-            fs::File::options().read(true).write(true).open(new)?.sync_all()?;
+    // What is copied as it is stored may be damaged: a rescue reads it.
+    let checked = match args.check || args.lossy {
+        false => None,
+        true => {
+            let new = session.open_whole(new)?;
+            let options =
+                if args.lossy { compare::Options::exact() } else { storage_too(&args.storage, false) };
+            let compared = session.watched("checking", &[file, &new], || {
+                compare(file, &new, &options, &mut |_| ControlFlow::Break(()))
+            });
+            if !compared.is_same() && args.lossy {
+                return Ok(None);
+            }
+            if !compared.is_same() {
+                let problem = "it would differ from what was read".to_owned();
+                return Err(Failure::Unwritten(args.files.output.clone(), problem));
+            }
+            args.check.then_some(true)
         }
+    };
+    if !args.dry_run {
+        unfinished.finish().map_err(|error| refused(&error))?;
     }
-    fs::rename(new, output)
+    Ok(Some((!args.dry_run, checked)))
+}
+
+/// The same as a conversion that goes on past what is lost.
+fn rescue(args: &Repack, format: Format) -> Convert {
+    Convert {
+        files: args.files.clone(),
+        to: Some(format),
+        select: Vec::new(),
+        lossy: true,
+        check: false,
+        dry_run: false,
+        storage: args.storage.clone(),
+    }
+}
+
+/// Everything that is to stay, which is how objects are stored too, unless that is to change. Chunks that were copied need not be
+/// decoded.
+fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
+    let Storage { chunks, filter, level, bound } = storage;
+    let stays = chunks.is_none() && filter.is_none() && level.is_none() && bound.is_none() && !inline;
+    compare::Options::exact().with_stored(true).with_storage(stays)
 }
 
 fn rewrite(args: &Repack, (file, new): (&Arc<File>, &Path), session: &Session) -> Outcome<()> {
     let mut write = args.storage.options();
+    write.inline = args.inline;
     write.threads = session.options().threads;
     write.limits = session.options().limits;
-    sciformats::repack::rewrite(file, new, &write, Some(interruptible()))
-        .map_err(|error| broken(&args.files, error))
+    sciformats::repack::rewrite(file, new, &write, Some(interrupt::asked()))
+        .map_err(|error| broken(&args.files, &error))
 }

@@ -37,6 +37,7 @@ fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
     let [recursive, long, attrs] = flags;
     let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs, all: false };
     let global = Global {
+        external: Vec::new(),
         json,
         threads: 1,
         limit_memory: None,

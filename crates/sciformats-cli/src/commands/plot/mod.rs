@@ -3,11 +3,14 @@
 pub(crate) mod args;
 mod json;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
+use sciformats::WriteAt;
+use sciformats::storage::{Durability, Replacement};
+
 use self::args::{Plot, Target};
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, free};
 use crate::figure::canvas::Size;
 use crate::figure::raster::Raster;
 use crate::figure::screen::Depth;
@@ -25,12 +28,8 @@ const ROWS: usize = 40;
 pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
     let path = &args.object.file;
     let target = args.target().map_err(Failure::Usage)?;
-    if let Some((output, _)) = &target
-        && output.exists()
-        && !args.force
-    {
-        let text = format!("{}: is there already (--force takes its place)", output.display());
-        return Err(Failure::Usage(text));
+    if let Some((output, _)) = &target {
+        free(output, args.force)?;
     }
     let file = session.open(path)?;
     let fail = |error| Failure::of(path, &error);
@@ -111,17 +110,12 @@ fn save(figure: &Figure, (output, target): (&Path, Target), args: &Plot, session
     Ok(())
 }
 
-fn replace(output: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file; the mask of the process takes away what it must.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.persist(output).map_err(|error| error.error)?;
-    Ok(())
+/// Puts a new file in a file's place, of which nothing is left beside it if that fails.
+fn replace(output: &Path, bytes: &[u8]) -> Outcome<()> {
+    let put = || {
+        let mut file = Replacement::create(output)?;
+        file.write_at(0, bytes)?;
+        file.finish(Durability::Process)
+    };
+    put().map_err(|error| Failure::unwritten(output, &error))
 }

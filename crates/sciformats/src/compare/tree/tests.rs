@@ -15,6 +15,7 @@ fn told(a: Memory, b: Memory, options: &Options) -> (Vec<String>, Summary) {
             What::Target(a, b) | What::Value(a, b) => format!("{a} / {b}"),
             What::Type(a, b) | What::Incomparable(a, b) => format!("{a} / {b}"),
             What::Shape(a, b) => format!("{a:?} / {b:?}"),
+            What::Storage(what, a, b) => format!("{what} {a} / {b}"),
             What::Unreadable(side, _) => format!("{side}"),
             What::Elements(found) => {
                 let first: Vec<_> =

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use asdf_core::structure::{Mask, Source as Stored};
 use asdf_core::yaml::Value as Scalar;
-use asdf_core::{Array, Asdf, ByteOrder, Datatype, External, NodeId};
+use asdf_core::{Array, Asdf, ByteOrder, Datatype, NodeId};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use super::numbers::{decimal_order, number};
@@ -47,7 +47,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
         .with_limits(options.limits)
         .with_threads(options.threads())
         .with_mapped(options.mapped)
-        .with_external(External::SameFolder);
+        .with_external(options.external.clone());
     let file = match path {
         Some(path) => Asdf::open_with(path, &read)?,
         None => Asdf::from_storage(storage, &read)?,

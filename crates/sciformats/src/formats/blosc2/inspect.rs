@@ -10,6 +10,8 @@ use crate::Result;
 use crate::model::Value;
 use crate::source::{Fact, Structure};
 
+/// What is no part of the frame.
+pub(super) const BEHIND: &str = "bytes behind the frame";
 /// Metalayers that are told by name.
 const NAMES: usize = 32;
 
@@ -108,7 +110,7 @@ pub(super) fn facts(frame: &Frame, array: Option<&Array>) -> Vec<Fact> {
     facts.extend(names(frame.vlmeta_names()).map(|names| ("variable metalayers", names)));
     let behind = frame.anatomy().behind;
     if !behind.is_empty() {
-        facts.push(("bytes behind the frame", length(&behind).into()));
+        facts.push((BEHIND, length(&behind).into()));
     }
     facts
 }
@@ -137,7 +139,7 @@ fn split(other_flags: u8) -> &'static str {
     }
 }
 
-fn special(of: Special) -> &'static str {
+pub(super) fn special(of: Special) -> &'static str {
     match of {
         Special::Zeros => "zeros",
         Special::Nan => "NaN",
@@ -358,7 +360,7 @@ pub(super) fn structures(
         let layers = names(frame.vlmeta_names()).unwrap_or(Value::List(Vec::new()));
         visit(structure("trailer", &anatomy.trailer, 0, vec![("metalayers", layers)]))?;
         if !anatomy.behind.is_empty() {
-            visit(structure("bytes behind the frame", &anatomy.behind, 0, Vec::new()))?;
+            visit(structure(BEHIND, &anatomy.behind, 0, Vec::new()))?;
         }
         ControlFlow::Continue(())
     };

@@ -10,6 +10,7 @@ mod inspect;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use sciformats_core::{Error, Limits, Slab};
 use crate::file::Storage;
 use crate::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
 use crate::options::OpenOptions;
-use crate::source::{Attributes, Fact, Finding, Members, Source, Structure};
+use crate::source::{Attributes, Fact, Finding, Members, Source, Stored, Structure};
 use crate::{Format, Result};
 
 /// Bytes that are read at once where items are apart.
@@ -51,13 +52,13 @@ fn options(options: &OpenOptions) -> cframe::OpenOptions {
 }
 
 /// Opens a contiguous frame.
-pub(super) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
+pub(in crate::formats) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
     let frame = Frame::from_storage(storage, 0, &options(with))?;
     Ok(Box::new(Adapter::new(frame, with.limits)?))
 }
 
 /// Opens the folder of a sparse frame; the answer has the bytes of its files too.
-pub(super) fn open_folder(folder: &Path, with: &OpenOptions) -> Result<(Box<dyn Source>, u64)> {
+pub(in crate::formats) fn open_folder(folder: &Path, with: &OpenOptions) -> Result<(Box<dyn Source>, u64)> {
     let frame = Frame::open_with(folder, &options(with))?;
     let io = |e| Error::io("list", e).in_file(folder, None);
     let mut size = 0u64;
@@ -151,6 +152,24 @@ impl Adapter {
     }
 }
 
+/// What a frame that is open holds.
+pub(crate) struct Parts<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) array: Option<&'a Array>,
+    /// Bytes of an item, where there is no array.
+    pub(crate) size: u64,
+}
+
+/// The frame of a source, if it is one of this module.
+pub(crate) fn parts(source: &dyn Source) -> Option<Parts<'_>> {
+    let adapter: &Adapter = source.as_any()?.downcast_ref()?;
+    let frame = adapter.frame().ok()?;
+    Some(match &adapter.content {
+        Content::Array { array, .. } => Parts { frame, array: Some(array), size: frame.typesize().into() },
+        Content::Items { size, .. } => Parts { frame, array: None, size: *size },
+    })
+}
+
 /// An attribute of bytes.
 fn bytes(name: String, data: Result<Vec<u8>>) -> Attribute {
     let value = data.map(|data| AttributeValue {
@@ -230,6 +249,33 @@ impl Source for Adapter {
                 canonical::append(dtype, &array.read_slab_bytes(slab)?, out)
             }
         }
+    }
+
+    fn storage(&self, _id: ObjectId) -> Result<Vec<(&'static str, String)>> {
+        let frame = self.frame()?;
+        let array = if let Content::Array { array, .. } = &self.content { Some(&**array) } else { None };
+        let mut facts = inspect::facts(frame, array);
+        facts.retain(|(name, _)| *name != inspect::BEHIND);
+        facts.push(("codec parameter", frame.header().codec_meta.into()));
+        Ok(facts.into_iter().map(|(name, value)| (name, value.to_string())).collect())
+    }
+
+    fn stored(&self, _array: ObjectId) -> Result<Option<Stored<'_>>> {
+        let frame = self.frame()?;
+        let shape = frame.metalayer("b2nd").or_else(|| frame.metalayer("caterva"));
+        let how = format!("{} {} {:?} {shape:?}", frame.typesize(), frame.nbytes(), frame.chunk_size());
+        let piece = |index: u64| match frame.stored_bytes(index)? {
+            Some(bytes) => Ok((vec![index], 0, bytes)),
+            None => {
+                let kind = frame.special(index)?.map_or("", inspect::special);
+                Ok((vec![index], 1, kind.as_bytes().into()))
+            }
+        };
+        Ok(Some(Stored { how, pieces: Box::new((0..frame.chunks()).map(piece)) }))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn may_be_shared(&self, _id: ObjectId) -> bool {

@@ -1,60 +1,65 @@
 //! HDF5: groups, datasets and committed datatypes as they are. The id of an object is the address of its header, so hard
 //! links to one object lead to one id.
 //!
-//! Elements that lie in other files, of virtual datasets and of external storage, are read if these files are in the
-//! folder of the opened one or below it.
+//! Elements that lie in other files, of virtual datasets and of external storage, are read if the policy of
+//! [`OpenOptions::external`] allows to open these files. Objects behind links into other files have ids of their own.
 
 pub(crate) mod describe;
+mod elsewhere;
 mod structures;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use hdf5_pure::structure::{self, Link};
-use hdf5_pure::{Address, Dataset, External, Group, Met, Node, NodeKind};
+use hdf5_pure::structure::{self, Layout, Link};
+use hdf5_pure::{Address, Dataset, File, Group, Met, MissingSources, Node, NodeKind};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
+use self::elsewhere::Elsewhere;
 use crate::file::Storage;
 use crate::model::{Attribute, AttributeValue, Kind, Name, Object, ObjectId, Target};
-use crate::options::OpenOptions;
-use crate::source::{Attributes, Fact, Finding, Member, Members, Source, Structure};
+use crate::options::{Missing, OpenOptions};
+use crate::source::{Attributes, Fact, Finding, Member, Members, Source, Stored, Structure};
 use crate::{Format, Result};
 
 struct Adapter {
-    file: hdf5_pure::File,
+    file: File,
+    /// Its bytes.
+    size: u64,
     limits: Limits,
     /// The array that was asked for last: its elements are read a piece at a time.
-    last: Mutex<Option<Dataset>>,
+    last: Mutex<Option<(ObjectId, Dataset)>>,
+    elsewhere: Elsewhere,
 }
 
 pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions) -> Result<Box<dyn Source>> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(options.limits)
-        .with_external(if path.is_some() { External::SameFolder } else { External::None })
+        .with_external(options.external.clone())
+        .with_missing(match options.missing {
+            Missing::Refused => MissingSources::Refused,
+            Missing::Filled => MissingSources::Filled,
+        })
         .with_threads(options.threads())
         .with_mapped(options.mapped);
+    let size = storage.len();
     // Parts of a file that are files of their own are found by its path.
     let file = match path {
-        Some(path) => hdf5_pure::File::open_with(path, &read)?,
-        None => hdf5_pure::File::from_storage(storage, &read)?,
+        Some(path) => File::open_with(path, &read)?,
+        None => File::from_storage(storage, &read)?,
     };
-    Ok(Box::new(Adapter { file, limits: options.limits, last: Mutex::default() }))
+    Ok(Box::new(Adapter {
+        file,
+        size,
+        limits: options.limits,
+        last: Mutex::default(),
+        elsewhere: Elsewhere::default(),
+    }))
 }
 
 fn name(of: &hdf5_pure::Name) -> Name {
     Name::from(of.as_bytes())
-}
-
-fn target(link: structure::Target) -> Target {
-    match link {
-        structure::Target::Hard(Address(address)) => Target::Object(ObjectId(address)),
-        structure::Target::Soft(path) => Target::Soft(name(&path)),
-        structure::Target::External { file, path } => {
-            Target::External { file: name(&file), target: name(&path) }
-        }
-        structure::Target::User { class, .. } => Target::User(class.into()),
-    }
 }
 
 fn attribute(of: &hdf5_pure::Attribute) -> Result<Attribute> {
@@ -75,29 +80,65 @@ fn attribute(of: &hdf5_pure::Attribute) -> Result<Attribute> {
 }
 
 impl Adapter {
-    fn group(&self, ObjectId(address): ObjectId) -> Result<Group> {
-        match self.file.object_at(Address(address))? {
+    /// The file that an object is in, and its address there.
+    fn place(&self, id: ObjectId) -> Result<(File, Address)> {
+        match self.elsewhere.place(id) {
+            None => Ok((self.file.clone(), Address(id.0))),
+            Some(place) => place,
+        }
+    }
+
+    fn group(&self, id: ObjectId) -> Result<Group> {
+        let (file, address) = self.place(id)?;
+        match file.object_at(address)? {
             Node::Group(group) => Ok(group),
             _ => Err(Error::usage("object", "is not a group")),
         }
     }
 
-    fn dataset(&self, ObjectId(address): ObjectId) -> Result<Dataset> {
+    /// What a link of a group leads to, by ids of this source.
+    fn target(&self, group: ObjectId, link: structure::Target) -> Target {
+        match link {
+            structure::Target::Hard(address) => Target::Object(self.elsewhere.beside(group, address)),
+            structure::Target::Soft(path) => Target::Soft(name(&path)),
+            structure::Target::External { file, path } => {
+                Target::External { file: name(&file), target: name(&path) }
+            }
+            structure::Target::User { class, .. } => Target::User(class.into()),
+        }
+    }
+
+    /// The member of a group in another file: paths of soft links are those of that file.
+    fn member_elsewhere(&self, id: ObjectId, group: &Group, text: &str) -> Result<Option<Target>> {
+        let Some(link) = group.link(text)? else { return Ok(None) };
+        match link.target {
+            structure::Target::Soft(_) => match group.object(text) {
+                Ok(node) => Ok(Some(Target::Object(self.elsewhere.add(&node)))),
+                Err(Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error),
+            },
+            other => Ok(Some(self.target(id, other))),
+        }
+    }
+
+    fn dataset(&self, id: ObjectId) -> Result<Dataset> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(dataset) = last.filter(|dataset| dataset.address() == Address(address)) {
+        if let Some((_, dataset)) = last.filter(|(last, _)| *last == id) {
             return Ok(dataset);
         }
-        let dataset = self.file.dataset_at(Address(address))?;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(dataset.clone());
+        let (file, address) = self.place(id)?;
+        let dataset = file.dataset_at(address)?;
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, dataset.clone()));
         Ok(dataset)
     }
 
-    fn read_object(&self, ObjectId(address): ObjectId) -> Result<Object> {
-        match self.file.object_at(Address(address))? {
+    fn read_object(&self, id: ObjectId) -> Result<Object> {
+        let (file, address) = self.place(id)?;
+        match file.object_at(address)? {
             Node::Group(_) => Ok(Object::Group),
             Node::Dataset(dataset) => {
-                let info = describe::array(&self.file, &dataset)?;
-                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(dataset);
+                let info = describe::array(&file, &dataset)?;
+                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, dataset));
                 Ok(Object::Array(Box::new(info)))
             }
             Node::Datatype(datatype) => {
@@ -110,8 +151,8 @@ impl Adapter {
     fn check_file(&self, visit: &mut dyn FnMut(Finding)) {
         let mut tell = |error| visit(Finding { path: None, error });
         if self.file.is_truncated() {
-            let fault = Fault::new("end of file address", FaultKind::Truncated);
-            tell(fault.at("superblock", self.file.base()));
+            let (found, whole) = (self.size, self.file.superblock().end_of_file);
+            tell(Fault::from(FaultKind::Cut { found, whole }).at("file", found));
         }
         if let Err(error) = self.file.free_space() {
             tell(error);
@@ -151,7 +192,8 @@ impl Source for Adapter {
     }
 
     fn object(&self, id: ObjectId) -> Result<Object> {
-        Ok(self.read_object(id).unwrap_or_else(|error| match self.file.kind_at(Address(id.0)) {
+        let kind = || self.place(id).and_then(|(file, address)| file.kind_at(address));
+        Ok(self.read_object(id).unwrap_or_else(|error| match kind() {
             Ok(NodeKind::Group) => Object::Damaged { kind: Kind::Group, error },
             Ok(NodeKind::Dataset) => Object::Damaged { kind: Kind::Array, error },
             Ok(NodeKind::Datatype) => Object::Damaged { kind: Kind::Datatype, error },
@@ -165,7 +207,7 @@ impl Source for Adapter {
         for link in self.group(group)?.links()? {
             match link {
                 Ok(Link { name, target, .. }) => {
-                    members.push(Member { name: self::name(&name), target: self::target(target) });
+                    members.push(Member { name: self::name(&name), target: self.target(group, target) });
                 }
                 Err(broken) => match broken.name {
                     Some(found) => {
@@ -181,14 +223,19 @@ impl Source for Adapter {
 
     fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>> {
         if let Ok(text) = std::str::from_utf8(name.as_bytes()) {
-            return Ok(self.group(group)?.link(text)?.map(|link| target(link.target)));
+            let found = self.group(group)?;
+            if Elsewhere::has(group) {
+                return self.member_elsewhere(group, &found, text);
+            }
+            return Ok(found.link(text)?.map(|link| self.target(group, link.target)));
         }
         let mut members = self.members(group)?.filter_map(Result::ok);
         Ok(members.find(|member| member.name == *name).map(|member| member.target))
     }
 
-    fn attributes(&self, ObjectId(address): ObjectId) -> Result<Attributes<'_>> {
-        let attributes = self.file.attributes_at(Address(address))?;
+    fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
+        let (file, address) = self.place(id)?;
+        let attributes = file.attributes_at(address)?;
         Ok(Box::new(attributes.into_iter().map(|found| attribute(&found))))
     }
 
@@ -204,14 +251,73 @@ impl Source for Adapter {
         dataset.read_raw_into(slab, super::grow(out, size)?)
     }
 
+    fn storage(&self, id: ObjectId) -> Result<Vec<(&'static str, String)>> {
+        let (file, address) = self.place(id)?;
+        describe::storage(&file, address)
+    }
+
+    fn stored(&self, array: ObjectId) -> Result<Option<Stored<'_>>> {
+        let dataset = self.dataset(array)?;
+        let external = dataset.external_files()?;
+        let (shape, fill) = (dataset.shape(), &dataset.fill_value()?.value);
+        if !external.is_empty() {
+            let how = format!("{external:?} {shape:?} {:?}", dataset.datatype());
+            return Ok(Some(Stored { how, pieces: Box::new(std::iter::empty()) }));
+        }
+        match dataset.layout()? {
+            Layout::Virtual(_) => {
+                let how = format!("{:?} {shape:?} {fill:?} {:?}", dataset.mappings()?, dataset.datatype());
+                Ok(Some(Stored { how, pieces: Box::new(std::iter::empty()) }))
+            }
+            Layout::Chunked(chunked) if !describe::leads_elsewhere(dataset.datatype()) => {
+                let filters =
+                    dataset.filters()?.filters.iter().map(|filter| (filter.id, filter.values.clone()));
+                let filters: Vec<_> = filters.collect();
+                let (chunk, edges) = (&chunked.dimensions, chunked.unfiltered_edges);
+                let class = &dataset.datatype().class;
+                let how = format!("{chunk:?} {edges} {shape:?} {filters:?} {fill:?} {class:?}");
+                let mut chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
+                chunks.sort_by(|a, b| a.scaled.cmp(&b.scaled));
+                let piece = move |chunk: hdf5_pure::StoredChunk| {
+                    let bytes = dataset.chunk_raw(&chunk)?.into_owned();
+                    Ok((chunk.scaled, chunk.filter_mask, bytes.into()))
+                };
+                Ok(Some(Stored { how, pieces: Box::new(chunks.into_iter().map(piece)) }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn follow(&self, from: ObjectId, file: &Name, target: &Name) -> Result<ObjectId> {
+        self.elsewhere.follow((from, &self.place(from)?.0), file, target)
+    }
+
+    fn fill(&self, array: ObjectId) -> Option<Vec<u8>> {
+        describe::fill(&self.dataset(array).ok()?)
+    }
+
+    fn cut_short(&self) -> Option<u64> {
+        self.file.is_truncated().then(|| self.file.superblock().end_of_file)
+    }
+
+    fn take_missing(&self) -> Vec<Error> {
+        // Of the files that were opened on its behalf, too.
+        self.file.take_missing()
+    }
+
     fn check(&self, visit: &mut dyn FnMut(Finding)) {
         self.check_file(visit);
+        let mut sound = true;
         for visited in self.file.walk() {
             let Met::Object(address) = visited.what else { continue };
             if let Err(error) = self.file.object_info(address) {
+                sound = false;
                 let path = Name::from(visited.path).shown().into_owned();
                 visit(Finding { path: Some(path), error });
             }
+        }
+        if sound && let Err(error) = self.file.check_space() {
+            visit(Finding { path: None, error });
         }
     }
 

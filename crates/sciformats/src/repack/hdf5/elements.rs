@@ -1,15 +1,18 @@
 //! Elements as they are stored: bytes as they are, but for what leads to other places of the file.
 
-use hdf5_pure::structure::{Member, ReferenceKind, VariableLength};
-use hdf5_pure::{Class, Datatype, Encoder, Reference, RegionReference, StandardReference, Store, Value};
+use hdf5_pure::structure::{CharacterSet, Member, ReferenceKind, VariableLength};
+use hdf5_pure::{
+    Class, Datatype, Encoder, ObjectId, Reference, RegionReference, StandardReference, Store, Value,
+};
 
-use crate::formats::hdf5_describe::{element, is_canonical};
+use crate::formats::hdf5_describe::{element, is_canonical, leads_elsewhere};
 use crate::model::{ElementType, skip};
 use crate::sink::hdf5_encode::{self as canonical, References};
 use crate::{Error, Result};
 
 /// A type as it will be stored, and how its elements get there.
 pub(super) struct Stored {
+    source: hdf5_pure::File,
     datatype: Datatype,
     /// What its canonical bytes are, unless the stored ones are all that is needed.
     element: Option<ElementType>,
@@ -19,13 +22,18 @@ pub(super) struct Stored {
 
 impl Stored {
     pub(super) fn new(source: &hdf5_pure::File, datatype: &Datatype) -> Result<Self> {
-        if !is_indirect(datatype) {
-            return Ok(Self { datatype: datatype.clone(), element: None, alike: true });
+        if !leads_elsewhere(datatype) {
+            return Ok(Self {
+                source: source.clone(),
+                datatype: datatype.clone(),
+                element: None,
+                alike: true,
+            });
         }
         let element = element(&datatype.element_type()?);
         let alike = source.superblock().sizes.offsets == 8;
-        let datatype = if alike { restated(datatype)? } else { canonical::datatype(&element)? };
-        Ok(Self { datatype, element: Some(element), alike })
+        let datatype = if alike { datatype.clone() } else { canonical::datatype(&element)? };
+        Ok(Self { source: source.clone(), datatype, element: Some(element), alike })
     }
 
     pub(super) fn datatype(&self) -> &Datatype {
@@ -56,66 +64,44 @@ impl Stored {
         if !self.alike {
             return canonical::encode(element, canonical, references, to);
         }
-        let mut writing = Writing { rest: canonical, references, to };
+        let mut writing = Writing { source: &self.source, rest: canonical, references, to };
         let size = usize::try_from(self.datatype.size).unwrap_or(usize::MAX).max(1);
         raw.chunks_exact(size).try_for_each(|raw| writing.one((&self.datatype, element), raw))
     }
-
-    /// An attribute of elements of this type.
-    pub(super) fn attribute<'a>(
-        &'a self,
-        shape: Vec<u64>,
-        bytes: (&'a [u8], &'a [u8]),
-        references: &'a References,
-    ) -> impl Value + 'a {
-        Attribute { stored: self, shape, bytes, references }
-    }
 }
 
-struct Attribute<'a> {
-    stored: &'a Stored,
-    shape: Vec<u64>,
-    bytes: (&'a [u8], &'a [u8]),
-    references: &'a References,
+/// An attribute that is written as it is stored.
+pub(super) struct Kept<'a> {
+    pub(super) stored: &'a Stored,
+    /// Nothing for an attribute without elements.
+    pub(super) shape: Option<Vec<u64>>,
+    /// Stored bytes, and canonical ones where those are needed.
+    pub(super) bytes: (&'a [u8], &'a [u8]),
+    pub(super) references: &'a References,
+    pub(super) committed: Option<ObjectId>,
+    pub(super) characters: CharacterSet,
 }
 
-impl Value for Attribute<'_> {
+impl Value for Kept<'_> {
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
-        self.stored.encode(self.bytes, self.references, to)?;
-        Ok((self.stored.datatype.clone(), Some(self.shape)))
-    }
-}
-
-/// Whether elements lead to other places of the file.
-fn is_indirect(datatype: &Datatype) -> bool {
-    match &datatype.class {
-        Class::VariableLength(_) | Class::Reference(_) => true,
-        Class::Compound(members) => members.iter().any(|member| is_indirect(&member.datatype)),
-        Class::Array { base, .. } => is_indirect(base),
-        _ => false,
-    }
-}
-
-/// The type with sequences of packed, little-endian elements: those are known in that form alone.
-fn restated(datatype: &Datatype) -> Result<Datatype> {
-    let mut datatype = datatype.clone();
-    match &mut datatype.class {
-        Class::Compound(members) => {
-            for Member { datatype, .. } in members {
-                *datatype = restated(datatype)?;
-            }
+        if self.shape.is_some() {
+            self.stored.encode(self.bytes, self.references, to)?;
         }
-        Class::Array { base, .. } => **base = restated(base)?,
-        Class::VariableLength(VariableLength::Sequence(base)) if !is_canonical(base) => {
-            **base = canonical::datatype(&element(&base.element_type()?))?;
-        }
-        _ => {}
+        Ok((self.stored.datatype.clone(), self.shape))
     }
-    Ok(datatype)
+
+    fn committed(&self) -> Option<ObjectId> {
+        self.committed
+    }
+
+    fn character_set(&self) -> Option<CharacterSet> {
+        Some(self.characters)
+    }
 }
 
 /// Elements on their way: what is left of their canonical bytes, and where they go.
 struct Writing<'a, 'e, 'o> {
+    source: &'a hdf5_pure::File,
     rest: &'a [u8],
     references: &'a References,
     to: &'e mut Encoder<'o>,
@@ -123,7 +109,7 @@ struct Writing<'a, 'e, 'o> {
 
 impl Writing<'_, '_, '_> {
     fn one(&mut self, (datatype, element): (&Datatype, &ElementType), raw: &[u8]) -> Result<()> {
-        if !is_indirect(datatype) {
+        if !leads_elsewhere(datatype) {
             self.to.bytes(raw);
             return skip(element, &mut self.rest);
         }
@@ -132,6 +118,24 @@ impl Writing<'_, '_, '_> {
             (Class::Array { base, .. }, ElementType::Array { element, .. }) => {
                 let size = usize::try_from(base.size).unwrap_or(usize::MAX).max(1);
                 raw.chunks_exact(size).try_for_each(|raw| self.one((base, element), raw))
+            }
+            // Numbers in sequences are known in one form otherwise.
+            (Class::VariableLength(VariableLength::Sequence(base)), ElementType::Vlen(element))
+                if !is_canonical(base) =>
+            {
+                let size = usize::try_from(base.size).unwrap_or(usize::MAX).max(1);
+                let bytes = self.source.sequence_bytes(raw, size)?;
+                let count = crate::model::length(&mut self.rest)?;
+                if bytes.len() as u64 != count.saturating_mul(size as u64) {
+                    return Err(Error::usage("sequence", "has changed while it was read"));
+                }
+                let Self { source, rest, references, to } = self;
+                to.sequence_of(bytes.len() / size, |to| {
+                    let mut inner = Writing { source, rest, references, to };
+                    bytes.chunks_exact(size).try_for_each(|raw| inner.one((base, element), raw))?;
+                    *rest = inner.rest;
+                    Ok(())
+                })
             }
             (Class::Reference(ReferenceKind::Standard), _) => {
                 let text = String::from_utf8_lossy(crate::model::text(&mut self.rest)?);

@@ -2,10 +2,11 @@
 //!
 //! | stays | changes |
 //! |---|---|
-//! | types as they are stored, byte order, padding and all | sequences hold little-endian, packed elements |
-//! | fill values, what dimensions may grow to, chunks, filters with their parameters | elements in other files come into this one |
-//! | links of every class, their order and that of attributes | objects that share a committed datatype get types of their own |
-//! | comments, the user block, the way in which free space is managed | times |
+//! | types as they are stored, byte order, padding and all; who shares a committed one | numbers of links and attributes are counted anew |
+//! | fill values, when space is made and filled, what dimensions may grow to | messages that objects shared are their own |
+//! | chunks and filters with their parameters, elements in other files and datasets | other sizes of addresses become 8 bytes |
+//! | links of every class, their order and that of attributes, thresholds, character sets | |
+//! | comments, times, versions of headers, the user block, sizes of nodes, the way in which free space is managed | |
 
 mod elements;
 mod storage;
@@ -16,13 +17,14 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hdf5_pure::structure::{Dataspace, FileSpaceInfo, Link, Target};
+use hdf5_pure::structure::{
+    CharacterSet, CreationOrder, Dataspace, FileSpaceInfo, Link, LinkProperties, Target,
+};
 use hdf5_pure::{
-    Address, Attribute, Bound, CreateOptions, Dataset, Empty, External, FileSpace, Node, ObjectId, Raw,
-    Writer,
+    Address, Attribute, Bound, CreateOptions, Dataset, FileSpace, MissingSources, Node, ObjectId, Writer,
 };
 
-use self::elements::Stored;
+use self::elements::{Kept, Stored};
 use crate::options::Unfolding;
 use crate::sink::WriteOptions;
 use crate::sink::hdf5_encode::References;
@@ -36,17 +38,22 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
-        .with_external(External::SameFolder)
+        .with_external(file.options().external.clone())
+        // Nothing that is missing becomes values of the new file.
+        .with_missing(MissingSources::Refused)
+        .with_mapped(file.options().mapped)
         .with_threads(file.options().threads());
     let source = hdf5_pure::File::open_with(input, &read)?;
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;
-    let version = source.superblock().version;
-    let bound = wanted.unwrap_or(match version {
+    let old = source.object_info(source.root()?.address())?.header_version == 1;
+    let bound = wanted.unwrap_or(match source.superblock().version {
         0 | 1 => Bound::Earliest,
+        2 if old => Bound::Earliest,
         2 => Bound::V18,
-        _ => Bound::LATEST,
+        _ => Bound::V110,
     });
-    let job = || Job { file, source: &source, options, cancel, unfolding: file.unfolding() };
+    let moved = is_moved(input, output);
+    let job = || Job { file, source: &source, options, wanted, moved, cancel, unfolding: file.unfolding() };
     match job().run(input, output, bound) {
         // A file of an old kind may hold newer things, each of them in its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
@@ -61,6 +68,10 @@ struct Job<'a> {
     file: &'a File,
     source: &'a hdf5_pure::File,
     options: &'a WriteOptions,
+    /// The bound that is asked for.
+    wanted: Option<Bound>,
+    /// Whether the new file lies in another folder.
+    moved: bool,
     cancel: Option<&'a AtomicBool>,
     unfolding: Unfolding,
 }
@@ -69,22 +80,13 @@ impl Job<'_> {
     fn run(&self, input: &Path, output: &Path, bound: Bound) -> Result<()> {
         let create = CreateOptions::default()
             .with_bound(bound)
-            .with_track_order(self.is_ordered()?)
             .with_user_block(user_block(input, self.source.base())?)
             .with_threads(self.options.threads)
+            .with_btree_k(self.source.btree_k())
             .with_file_space(self.source.file_space().map_or(FileSpace::Forgotten, file_space));
         let writer = Writer::create_with(output, &create)?;
         let (objects, arrays, attributes) = (HashMap::new(), Vec::new(), Vec::new());
         Copy { job: self, writer, objects, arrays, attributes }.all()
-    }
-
-    /// Whether the file knows in which order links or attributes were made. As its root is, so are most.
-    fn is_ordered(&self) -> Result<bool> {
-        let root = self.source.root()?;
-        let mut links = root.links()?.into_iter().flatten();
-        let first = links.next().map(|link| link.creation_order.is_some());
-        let attributes = || Ok(root.attributes()?.iter().any(|one| one.creation_order().is_some()));
-        first.map_or_else(attributes, Ok)
     }
 
     fn interrupted(&self) -> Result<()> {
@@ -93,6 +95,15 @@ impl Job<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// Whether names that are told from the folder of `input` mean something else in that of `output`.
+fn is_moved(input: &Path, output: &Path) -> bool {
+    let folder = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::canonicalize(folder).ok()
+    };
+    folder(input) != folder(output)
 }
 
 fn user_block(input: &Path, len: u64) -> Result<Vec<u8>> {
@@ -129,6 +140,7 @@ impl Copy<'_> {
         let root = self.job.source.root()?.address();
         let id = self.writer.root().id();
         self.objects.insert(root, id);
+        self.properties(root, id)?;
         self.belongings(root, id)?;
         let mut groups = VecDeque::from([(root, String::new())]);
         while let Some((address, path)) = groups.pop_front() {
@@ -136,11 +148,16 @@ impl Copy<'_> {
             let links: std::result::Result<Vec<Link>, _> = group.links()?.into_iter().collect();
             let mut links = links.map_err(|broken| broken.error)?;
             links.sort_by_key(|link| link.creation_order);
-            for Link { name, target, .. } in links {
+            for Link { name, target, utf8, .. } in links {
                 self.job.interrupted()?;
-                let path = format!("{path}/{}", text(&name)?);
+                let (parent, name) = (path.as_str(), text(&name)?);
+                let path = format!("{path}/{name}");
                 if let Some(group) = self.link(&path, target)? {
-                    groups.push_back((group, path));
+                    groups.push_back((group, path.clone()));
+                }
+                if utf8 == name.is_ascii() {
+                    let said = if utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
+                    self.writer.group(parent)?.link_character_set(name, said)?;
                 }
             }
         }
@@ -167,16 +184,49 @@ impl Copy<'_> {
                 let id = match node {
                     Node::Group(_) => self.writer.group(path)?.id(),
                     Node::Dataset(dataset) => self.dataset(path, &dataset)?,
-                    Node::Datatype(committed) => {
-                        let stored = Stored::new(self.job.source, &committed.datatype()?)?;
-                        root.commit(path, stored.datatype())?
+                    Node::Datatype(_) => {
+                        let id = self.committed(address)?;
+                        self.writer.root().hard_link(path, id)?;
+                        return Ok(None);
                     }
                 };
                 self.objects.insert(address, id);
+                self.properties(address, id)?;
                 self.belongings(address, id)?;
                 Ok(group.then_some(address))
             }
         }
+    }
+
+    /// What became of a committed datatype, which many objects may have.
+    fn committed(&mut self, address: Address) -> Result<ObjectId> {
+        if let Some(&id) = self.objects.get(&address) {
+            return Ok(id);
+        }
+        let Node::Datatype(committed) = self.job.source.object_at(address)? else {
+            return Err(Error::unsupported("the datatype of an object that is none"));
+        };
+        let stored = Stored::new(self.job.source, &committed.datatype()?)?;
+        let id = self.writer.commit_unlinked(stored.datatype())?;
+        self.objects.insert(address, id);
+        self.properties(address, id)?;
+        self.belongings(address, id)?;
+        Ok(id)
+    }
+
+    /// Times, orders, thresholds and versions of an object.
+    fn properties(&mut self, address: Address, id: ObjectId) -> Result<()> {
+        let mut properties = self.job.source.creation_properties(address)?;
+        if let Some(bound) = self.job.wanted {
+            // The versions are those of the bound; what only the newer ones can say stays nevertheless.
+            let ordered = properties.attribute_order != CreationOrder::Unknown;
+            let links = properties.links.take();
+            let said = links.as_ref().is_some_and(|links| *links != LinkProperties::default());
+            properties.header_version = if bound == Bound::Earliest && !ordered { 1 } else { 2 };
+            let new = bound > Bound::Earliest || said;
+            properties.links = new.then(|| links.unwrap_or_default());
+        }
+        self.writer.creation_properties(id, &properties)
     }
 
     /// Attributes and comment of an object.
@@ -201,26 +251,35 @@ impl Copy<'_> {
         let name = text(attribute.name().ok_or_else(unnamed)?)?;
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
         let shape = match attribute.dataspace()? {
-            Dataspace::Null => return self.writer.attribute(id, name, Empty(stored.datatype().clone())),
-            other => other.shape().unwrap_or_default().to_vec(),
+            Dataspace::Null => None,
+            other => Some(other.shape().unwrap_or_default().to_vec()),
         };
-        let bytes = attribute.raw()?;
-        if stored.is_direct() {
-            let datatype = stored.datatype().clone();
-            return self.writer.attribute(id, name, Raw { datatype, shape, bytes });
-        }
-        let canonical = attribute.canonical()?;
-        self.writer.attribute(id, name, stored.attribute(shape, (bytes, &canonical), references))
+        let raw = attribute.raw()?;
+        let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
+        let committed = attribute.committed()?.map(|address| self.committed(address)).transpose()?;
+        let characters = attribute.character_set()?;
+        let bytes = (raw, &canonical[..]);
+        let kept = Kept { stored: &stored, shape, bytes, references, committed, characters };
+        self.writer.attribute(id, name, kept)
     }
 
     fn dataset(&mut self, path: &str, dataset: &Dataset) -> Result<ObjectId> {
         let stored = Stored::new(self.job.source, dataset.datatype())?;
+        let committed = dataset.committed()?.map(|address| self.committed(address)).transpose()?;
         let builder = self.writer.dataset(path).datatype(stored.datatype().clone());
+        let builder = match committed {
+            Some(id) => builder.committed(id),
+            None => builder,
+        };
+        let builder = storage::filled(builder, dataset, &stored, self.job.options)?;
         if *dataset.dataspace() == Dataspace::Null {
             return builder.write_null();
         }
-        let builder = storage::filled(builder, dataset, &stored)?;
-        let builder = storage::placed(builder, (path, dataset), self.job.options)?;
+        let elsewhere = storage::elsewhere(builder, (path, dataset), self.job)?;
+        let builder = match elsewhere {
+            Ok(kept) => return Ok(kept.create_encoded()?.id()),
+            Err(builder) => storage::placed(builder, dataset, self.job.options)?,
+        };
         let id = builder.create_encoded()?.id();
         if stored.refers() {
             self.arrays.push((id, dataset.clone()));

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
-use hdf5_pure::{Dataset, DatasetBuilder, Filters, ObjectId};
+use hdf5_pure::{Dataset, DatasetBuilder, Filters, Name, ObjectId};
 use sciformats_core::{Range, Slab};
 
-use super::Copy;
 use super::elements::Stored;
+use super::{Copy, Job};
 use crate::formats::{grow, hdf5_describe};
 use crate::model::{ArrayInfo, ElementType};
 use crate::pieces::{self, Pieces};
@@ -15,28 +15,66 @@ use crate::sink::hdf5_encode::References;
 use crate::sink::{WriteOptions, hdf5_filters};
 use crate::{Error, Result};
 
-/// The same fill value.
+/// The same fill value, and the same times of allocation and filling where the elements are stored in the same way.
 pub(super) fn filled<'w>(
     builder: DatasetBuilder<'w>,
     dataset: &Dataset,
     stored: &Stored,
+    options: &WriteOptions,
 ) -> Result<DatasetBuilder<'w>> {
-    Ok(match &dataset.fill_value()?.value {
+    let fill = dataset.fill_value()?;
+    let same = options.chunks.is_none() && options.filter.is_none() && !options.inline;
+    let builder = match same && fill.allocation_time != 0 {
+        true => builder.storage_times(fill.allocation_time, fill.write_time),
+        false => builder,
+    };
+    Ok(match &fill.value {
+        // A file that says nothing of it, or in the oldest way, is one without a value for the library.
+        Fill::Default if fill.allocation_time == 0 => builder.fill_undefined(),
         Fill::Default => builder,
         Fill::Undefined => builder.fill_undefined(),
         Fill::Value(element) if stored.is_direct() => builder.fill_raw(element),
-        // Nothing, whatever the type.
-        Fill::Value(element) if element.iter().all(|&byte| byte == 0) => builder,
-        Fill::Value(_) => {
-            return Err(Error::unsupported("writing fill values that are sequences or references"));
+        Fill::Value(raw) => {
+            let canonical = dataset.fill_canonical()?.unwrap_or_default();
+            builder.fill_encoded(|to| stored.encode((raw, &canonical), &References::new(), to))
         }
     })
+}
+
+/// A dataset whose elements stay in other files or datasets; the builder as it was, if they are not to.
+pub(super) fn elsewhere<'w>(
+    mut builder: DatasetBuilder<'w>,
+    (path, dataset): (&str, &Dataset),
+    job: &Job<'_>,
+) -> Result<Result<DatasetBuilder<'w>, DatasetBuilder<'w>>> {
+    let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else { return Ok(Err(builder)) };
+    let (files, mappings) = (dataset.external_files()?, dataset.mappings()?);
+    let is_virtual = matches!(dataset.layout()?, Layout::Virtual(_));
+    if job.options.inline || files.is_empty() && !is_virtual {
+        return Ok(Err(builder));
+    }
+    let names = files.iter().map(|(name, ..)| name).chain(mappings.iter().map(|mapping| &mapping.file));
+    let relative = |name: &&Name| name.as_bytes() != b"." && !name.as_bytes().starts_with(b"/");
+    if let (true, Some(name)) = (job.moved, names.into_iter().find(relative)) {
+        let problem = format!(
+            "is needed: elements of {path} are in {}, beside the old file; or write the new file in the same folder",
+            name.to_text()
+        );
+        return Err(Error::usage("--inline", problem));
+    }
+    builder = builder.shape(dimensions.clone()).max_shape(maximum.clone());
+    if !files.is_empty() {
+        let files = files.iter().map(|(name, offset, size)| Ok((super::text(name)?, *offset, *size)));
+        return Ok(Ok(builder.external(files.collect::<Result<Vec<_>>>()?)));
+    }
+    builder = if job.wanted.is_none() { builder.virtual_layout() } else { builder };
+    Ok(Ok(mappings.into_iter().fold(builder, DatasetBuilder::map_selection)))
 }
 
 /// Shape, chunks and filters: those of the source where `options` name no others.
 pub(super) fn placed<'w>(
     mut builder: DatasetBuilder<'w>,
-    (path, dataset): (&str, &Dataset),
+    dataset: &Dataset,
     options: &WriteOptions,
 ) -> Result<DatasetBuilder<'w>> {
     let layout = dataset.layout()?;
@@ -47,7 +85,7 @@ pub(super) fn placed<'w>(
     if dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length)) {
         builder = builder.max_shape(maximum.clone());
     }
-    let chunks = chunks((path, dataset), options)?;
+    let chunks = chunks(dataset, options)?;
     if matches!(layout, Layout::Compact(_)) && chunks.is_none() {
         return Ok(builder.compact());
     }
@@ -76,15 +114,12 @@ pub(super) fn placed<'w>(
     Ok(builder.filters(filters))
 }
 
-/// The shape of chunks: the one that is asked for, cut to the dataset, or that of the source.
-fn chunks((path, dataset): (&str, &Dataset), options: &WriteOptions) -> Result<Option<Vec<u64>>> {
+/// The shape of chunks: the one that is asked for, cut to the dataset, or that of the source. Datasets with fewer dimensions
+/// keep theirs.
+fn chunks(dataset: &Dataset, options: &WriteOptions) -> Result<Option<Vec<u64>>> {
     let shape = dataset.shape().unwrap_or_default();
     match (&options.chunks, dataset.layout()?) {
-        (Some(chunks), _) if chunks.len() > shape.len() => {
-            let problem = format!("have more dimensions than {path}, which has {}", shape.len());
-            Err(Error::usage("chunks", problem))
-        }
-        (Some(chunks), _) if !shape.contains(&0) => {
+        (Some(chunks), _) if chunks.len() <= shape.len() && !shape.contains(&0) => {
             let whole = std::iter::repeat(&u64::MAX);
             let cut = chunks.iter().chain(whole).zip(shape);
             Ok(Some(cut.map(|(&chunk, &length)| chunk.clamp(1, length)).collect()))
@@ -167,7 +202,7 @@ impl Copy<'_> {
             return Ok(());
         }
         let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
-        info.chunks = chunks(("", dataset), job.options)?;
+        info.chunks = chunks(dataset, job.options)?;
         job.unfolding.add(info.elements().unwrap_or(u64::MAX), &info)?;
         let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);
         pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)
@@ -181,7 +216,7 @@ fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Resul
         pipeline.filters.iter().map(|filter| (filter.id, filter.values.clone())).collect()
     };
     let same = words(filters) == words(dataset.filters()?) && !stored.unfiltered_edges;
-    Ok(same && chunks(("", dataset), options)?.as_ref() == Some(&stored.dimensions))
+    Ok(same && chunks(dataset, options)?.as_ref() == Some(&stored.dimensions))
 }
 
 /// The chunks that are stored, if there are others: those stay out of the file.

@@ -2,86 +2,44 @@
 //! UCS-4.
 
 use asdf_core::Datatype;
-use sciformats_core::Error;
 
 use super::refused;
-use crate::model::{ElementType, take, text};
+use crate::model::ElementType;
+use crate::model::parts::{Part, each};
 use crate::{Format, Result};
 
 /// Elements in canonical bytes as such elements, and their type.
 pub(super) fn fixed(element: &ElementType, bytes: &[u8]) -> Result<(Datatype, Vec<u8>)> {
+    let is_text = |element: &ElementType| *element == ElementType::Text;
     let mut widths = Vec::new();
-    each(element, bytes, &mut |part, at| {
+    each(element, bytes, &is_text, &mut |part, at| {
         if at == widths.len() {
             widths.push(1);
         }
         if let (Part::Text(text), Some(width)) = (part, widths.get_mut(at)) {
-            *width = text.chars().count().max(*width);
+            *width = unicode(text)?.chars().count().max(*width);
         }
+        Ok(())
     })?;
     let mut out = Vec::new();
-    each(element, bytes, &mut |part, at| match part {
-        Part::Bytes(bytes) => out.extend_from_slice(bytes),
-        Part::Text(text) => {
-            let start = out.len();
-            out.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
-            let width = widths.get(at).copied().unwrap_or(1).saturating_mul(4);
-            out.resize(start.saturating_add(width), 0);
+    each(element, bytes, &is_text, &mut |part, at| {
+        match part {
+            Part::Bytes(bytes) => out.extend_from_slice(bytes),
+            Part::Text(text) => {
+                let start = out.len();
+                out.extend(unicode(text)?.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+                let width = widths.get(at).copied().unwrap_or(1).saturating_mul(4);
+                out.resize(start.saturating_add(width), 0);
+            }
         }
+        Ok(())
     })?;
     let datatype = super::datatype(element, &mut widths.iter().map(|&width| width as u64))?;
     Ok((datatype, out))
 }
 
-/// A part of an element.
-enum Part<'a> {
-    Bytes(&'a [u8]),
-    Text(&'a str),
-}
-
-/// Goes through the parts of all elements. The number is that of a text in its element; bytes have that of the next text.
-fn each(element: &ElementType, bytes: &[u8], visit: &mut dyn FnMut(Part<'_>, usize)) -> Result<()> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let before = rest.len();
-        one(element, &mut rest, &mut 0, visit)?;
-        if rest.len() == before {
-            return Err(Error::usage("elements", "without bytes have no end"));
-        }
-    }
-    Ok(())
-}
-
-fn one(
-    element: &ElementType,
-    rest: &mut &[u8],
-    at: &mut usize,
-    visit: &mut dyn FnMut(Part<'_>, usize),
-) -> Result<()> {
-    if let Some(size) = element.size() {
-        visit(Part::Bytes(take(rest, size)?), *at);
-        return Ok(());
-    }
-    match element {
-        ElementType::Compound(fields) => fields.iter().try_for_each(|(_, field)| one(field, rest, at, visit)),
-        // The texts of one place have one width.
-        ElementType::Array { element, shape } => {
-            let first = *at;
-            for _ in 0..sciformats_core::slab::elements(shape).unwrap_or(u64::MAX) {
-                *at = first;
-                one(element, rest, at, visit)?;
-            }
-            Ok(())
-        }
-        ElementType::Text => {
-            let text = std::str::from_utf8(text(rest)?);
-            let text = text.map_err(|_| refused(Format::Asdf, "text that is not UTF-8"))?;
-            visit(Part::Text(text), *at);
-            *at = at.saturating_add(1);
-            Ok(())
-        }
-        other => Err(refused(Format::Asdf, format!("elements of type {other}"))),
-    }
+fn unicode(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| refused(Format::Asdf, "text that is not UTF-8"))
 }
 
 #[cfg(test)]

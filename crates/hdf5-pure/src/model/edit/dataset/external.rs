@@ -32,7 +32,7 @@ impl Outer {
     /// Finds the files.
     ///
     /// # Errors
-    /// [`Error::Usage`] if they may not be opened, [`Error::NotFound`] if one is not there.
+    /// [`Error::Forbidden`] if they may not be opened, [`Error::Missing`] if one is not there.
     pub(super) fn open(opened: &Opened, files: &ExternalFiles) -> Result<Self> {
         let names = Names::open(&opened.context, files.heap)?;
         let mut parts = Vec::new();
@@ -40,8 +40,11 @@ impl Outer {
         for slot in &files.slots {
             let name = names.get(slot.name)?;
             let path = external::find(opened, name)?;
-            let path =
-                path.ok_or_else(|| Error::not_found("external file", String::from_utf8_lossy(name)))?;
+            let path = path.ok_or_else(|| Error::Missing {
+                what: "external file",
+                name: String::from_utf8_lossy(name).into(),
+                problem: "is not there".into(),
+            })?;
             let end = slot.size.map_or(u64::MAX, |size| start.saturating_add(size));
             parts.push(Part { start, end, offset: slot.offset, path });
             start = end;

@@ -70,10 +70,12 @@ impl Extents<'_> {
         if level.is_some_and(|level| level != prefix.level) {
             return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
         }
-        let len = ChunkNode::size(sizes, prefix.entries, rank) as u64;
+        let len = ChunkNode::size(sizes, prefix.entries.into(), rank) as u64;
         let node = context.parse(NODE, at, len, |i| ChunkNode::parse(i, sizes, rank))?;
-        let whole = ChunkNode::size(sizes, self.k.chunk.saturating_mul(2), rank) as u64;
-        self.add(NODE, at, whole.max(len), Use::Metadata)?;
+        let most = u32::from(self.k.chunk) * 2;
+        self.full(NODE, at, prefix.entries, most)?;
+        let whole = ChunkNode::size(sizes, most, rank) as u64;
+        self.add(NODE, at, whole, Use::Metadata)?;
         let Some(below) = prefix.level.checked_sub(1) else { return Ok(()) };
         node.children.into_iter().flatten().try_for_each(|child| self.chunk_tree(child, Some(below), rank))
     }

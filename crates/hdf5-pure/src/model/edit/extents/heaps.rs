@@ -35,16 +35,18 @@ impl Extents<'_> {
         if level.is_some_and(|level| level != prefix.level) {
             return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
         }
-        let len = GroupNode::size(sizes, prefix.entries) as u64;
+        let len = GroupNode::size(sizes, prefix.entries.into()) as u64;
         let node = context.parse(NODE, at, len, |i| GroupNode::parse(i, sizes))?;
-        let whole = GroupNode::size(sizes, self.k.group_internal.saturating_mul(2)) as u64;
-        self.add(NODE, at, whole.max(len), Use::Metadata)?;
+        let most = u32::from(self.k.group_internal) * 2;
+        self.full(NODE, at, prefix.entries, most)?;
+        self.add(NODE, at, GroupNode::size(sizes, most) as u64, Use::Metadata)?;
         for child in node.children {
             match prefix.level.checked_sub(1) {
                 Some(below) => self.group_tree(child, Some(below))?,
                 None => {
                     const LEAF: &str = "symbol table node";
-                    context.parse(LEAF, child, Node::PREFIX as u64, Node::count)?;
+                    let symbols = context.parse(LEAF, child, Node::PREFIX as u64, Node::count)?;
+                    self.full(LEAF, child, symbols, u32::from(self.k.group_leaf) * 2)?;
                     self.add(LEAF, child, Node::size(sizes, self.k.group_leaf) as u64, Use::Metadata)?;
                 }
             }

@@ -4,7 +4,7 @@ mod chunks;
 mod heaps;
 
 use sciformats_core::Result;
-use sciformats_core::fault::FaultKind;
+use sciformats_core::fault::{Fault, FaultKind};
 
 use super::header::Header;
 use super::space::Use;
@@ -64,6 +64,15 @@ impl<'a> Extents<'a> {
             self.found.push(Extent { at, len, usage });
         }
         Ok(())
+    }
+
+    /// Fails if a node has more entries than the file's K values allow, which the C library refuses to read.
+    fn full(&self, structure: &'static str, at: Address, entries: u16, most: u32) -> Result<()> {
+        if u32::from(entries) <= most {
+            return Ok(());
+        }
+        let kind = FaultKind::OutOfBounds { found: entries.into(), end: u64::from(most) + 1 };
+        Err(self.context.fault(structure, at, Fault::new("entries used", kind)))
     }
 
     /// Everything that the object at `address` has to itself, its header included. Elements of variable length stay:

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use sciformats_core::commit::Session as Held;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::check_range;
 use sciformats_core::{Error, ReadAt, Result};
@@ -73,7 +74,9 @@ pub enum Flush {
 pub(crate) struct Space(RwLock<State>);
 
 struct State {
-    storage: Box<dyn Storage>,
+    session: Held<Box<dyn Storage>>,
+    /// Bytes of the superblock.
+    superblock: u64,
     /// Absolute offset of the superblock; addresses count from it.
     base: u64,
     /// Bytes of a page, where space is managed in pages.
@@ -138,7 +141,8 @@ impl Space {
     /// behind `most`.
     pub(crate) fn new(storage: Box<dyn Storage>, base: u64, end: u64, most: u64) -> Self {
         Self(RwLock::new(State {
-            storage,
+            session: Held::over(storage),
+            superblock: 0,
             base,
             page: None,
             most,
@@ -150,6 +154,16 @@ impl Space {
             patches: BTreeMap::new(),
             broken: false,
         }))
+    }
+
+    /// Says that the superblock has so many bytes: a commit is refused if somebody else has changed one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn watch_superblock(&self, len: u64) -> Result<()> {
+        let mut state = self.change();
+        state.superblock = len;
+        state.watch(0, len)
     }
 
     /// Says that space is managed in pages of so many bytes.
@@ -215,10 +229,10 @@ impl Space {
         let mut state = self.change();
         // What is behind the end of the storage will be zeros anyway.
         let mut offset = state.base.saturating_add(at.0);
-        let end = offset.saturating_add(len).min(state.storage.len());
+        let end = offset.saturating_add(len).min(state.session.storage().len());
         while offset < end {
             let piece = end.saturating_sub(offset).min(PIECE);
-            state.storage.write_at(offset, &vec![0; usize::try_from(piece).unwrap_or(0)])?;
+            state.session.write_fresh(offset, &vec![0; usize::try_from(piece).unwrap_or(0)])?;
             offset = offset.saturating_add(piece);
         }
         Ok(at)
@@ -267,14 +281,14 @@ impl Space {
             let bytes = bytes.get(part(start)..part(end)).unwrap_or_default();
             if fresh {
                 let offset = state.base.saturating_add(start);
-                state.storage.write_at(offset, bytes)?;
+                state.session.write_fresh(offset, bytes)?;
             } else if end > state.live_end
                 || state.free.touches(start, end)
                 || state.freed.touches(start, end)
             {
                 return Err(state.twice(Address(start)));
             } else {
-                state.patch(start, bytes);
+                state.patch(start, bytes)?;
             }
         }
         Ok(())
@@ -319,16 +333,18 @@ impl Space {
     /// Puts everything that is pending in place.
     ///
     /// # Errors
-    /// `Io`. The file is as the last commit left it, or, if the device failed while the patches were put in place, so
-    /// that the next opening completes the commit; [`Space`] then refuses everything else.
+    /// [`Error::Conflict`] if the file is not the one that was read: nothing is written then. `Io`: the file is as the last
+    /// commit left it, or, if the device failed while the patches were put in place, so that the next opening completes the
+    /// commit; [`Space`] then refuses everything else.
     pub(crate) fn commit(&self, flush: Flush) -> Result<()> {
         let mut state = self.change();
         if state.broken {
             return Err(Error::usage("file", "has to be opened again: a commit failed half way"));
         }
         let new_end = state.trimmed_end();
-        let plan = state.plan(new_end)?;
-        state.apply(plan, flush)?;
+        if let Some(plan) = state.plan(new_end)? {
+            state.apply(plan, flush)?;
+        }
         let freed = std::mem::take(&mut state.freed);
         for (usage, ranges) in [(Use::Metadata, freed.metadata), (Use::Data, freed.data)] {
             for (start, end) in ranges.iter() {
@@ -421,7 +437,7 @@ impl State {
         }
     }
 
-    fn patch(&mut self, start: u64, bytes: &[u8]) {
+    fn patch(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
         let end = start.saturating_add(bytes.len() as u64);
         // Patches that were written before stay in one piece where the new one lies inside of them.
         let around = self.patches.range_mut(..=start).next_back();
@@ -429,11 +445,13 @@ impl State {
             let from = usize::try_from(start.saturating_sub(*at)).unwrap_or(usize::MAX);
             if let Some(to) = old.get_mut(from..from.saturating_add(bytes.len())) {
                 to.copy_from_slice(bytes);
-                return;
+                return Ok(());
             }
         }
+        self.watch(start, bytes.len() as u64)?;
         self.unpatch(start, end);
         self.patches.insert(start, bytes.to_vec());
+        Ok(())
     }
 
     fn trimmed_end(&self) -> u64 {
@@ -468,10 +486,10 @@ impl ReadAt for Space {
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let state = self.read();
         let end = check_range(state.base.saturating_add(state.end), offset, out.len() as u64)?;
-        let stored = state.storage.len().clamp(offset, end).saturating_sub(offset);
+        let stored = state.session.storage().len().clamp(offset, end).saturating_sub(offset);
         let (below, beyond) = out.split_at_mut(usize::try_from(stored).unwrap_or(0).min(out.len()));
         if !below.is_empty() {
-            state.storage.read_into(offset, below)?;
+            state.session.storage().read_into(offset, below)?;
         }
         // Space that was taken and not written yet.
         beyond.fill(0);

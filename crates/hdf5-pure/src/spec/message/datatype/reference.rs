@@ -28,7 +28,8 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     let kind = match (bits(head.bits, 0, 4), head.version) {
         (0, _) => ReferenceKind::Object,
         (1, _) => ReferenceKind::Region,
-        (2..=4, 4..) => ReferenceKind::Standard,
+        // Libraries on the way to 1.12 wrote these with the versions of older types.
+        (2..=4, _) => ReferenceKind::Standard,
         (found, _) => {
             return field("reference type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i);
         }

@@ -8,8 +8,8 @@ use sciformats::asdf_core::{Document, Tree, Update};
 use sciformats::{Blame, Error};
 use tempfile::NamedTempFile;
 
-use super::explode::{open, written};
-use crate::args::Edit;
+use super::args::Edit;
+use crate::commands::explode::open;
 use crate::failure::{Answer, Failure, Outcome, complain};
 use crate::look;
 use crate::session::Session;
@@ -19,6 +19,7 @@ pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
     let before = document.tree().to_text().map_err(|error| Failure::of(&args.file, &error))?;
     let file = tempfile::Builder::new().prefix("sciformats-").suffix(".yaml").tempfile()?;
     std::fs::write(file.path(), &before)?;
+    let unused = document.unused_blocks();
     loop {
         edited(file.path())?;
         let after = std::fs::read_to_string(file.path())?;
@@ -26,13 +27,17 @@ pub(super) fn run(args: &Edit, session: &Session) -> Outcome {
             return told(Update::Unchanged, session);
         }
         match checked(&mut document, &after) {
-            Ok(()) => break,
-            Err(error) => again(file.path(), &after, &error)?,
+            Ok(()) if args.drop_blocks => break,
+            Ok(()) => match document.unused_blocks().difference(&unused).count() as u64 {
+                0 => break,
+                lost => again(file.path(), &left(lost, &document))?,
+            },
+            Err(error) => again(file.path(), &placed(&after, &error))?,
         }
     }
     match document.update() {
         Ok(update) => told(update, session),
-        Err(error) => Err(kept(file, written(&args.file, error))),
+        Err(error) => Err(kept(file, Failure::unwritten(&args.file, &error))),
     }
 }
 
@@ -46,7 +51,8 @@ fn edited(path: &Path) -> Outcome<()> {
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
     let failed = |why: String| Failure::Usage(format!("the editor `{editor}` {why}; $EDITOR names another"));
-    match command.args(words).arg(path).status() {
+    // Ctrl-C is the editor's.
+    match crate::interrupt::left_to_another(|| command.args(words).arg(path).status()) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("ended with {status}"))),
         Err(error) => Err(failed(format!("cannot be started: {error}"))),
@@ -60,15 +66,27 @@ fn checked(document: &mut Document, text: &str) -> sciformats::Result<()> {
     document.check_arrays()
 }
 
-/// Tells what is wrong, and asks whether to try again. Where nobody can be asked, what was written is kept.
-fn again(path: &Path, text: &str, error: &Error) -> Outcome<()> {
+/// Why a tree is not taken that leaves arrays behind.
+fn left(lost: u64, document: &Document) -> String {
+    let (lost, all) = (look::grouped(lost), look::count(document.block_count() as u64, "block"));
+    format!(
+        "the edited tree no longer names {lost} of {all}, whose arrays would be lost (--drop-blocks saves it all the same)"
+    )
+}
+
+/// What is wrong with the text, and in which line.
+fn placed(text: &str, error: &Error) -> String {
     let line = error.offset().filter(|_| error.blame() == Blame::File).and_then(|offset| {
         let before = text.get(..usize::try_from(offset).ok()?)?;
         Some(format!("line {}: ", 1 + before.matches('\n').count()))
     });
-    let problem = format!("{}{error}", line.unwrap_or_default());
+    format!("{}{error}", line.unwrap_or_default())
+}
+
+/// Tells what is wrong, and asks whether to try again. Where nobody can be asked, what was written is kept.
+fn again(path: &Path, problem: &str) -> Outcome<()> {
     if std::io::stdin().is_terminal() {
-        complain(&problem);
+        complain(problem);
         let mut err = anstream::stderr();
         write!(err, "Edit again? [Y/n] ")?;
         err.flush()?;

@@ -1,0 +1,113 @@
+//! Chunks as they are stored, whatever they pass through.
+
+use std::borrow::Cow;
+
+use sciformats_core::Result;
+use sciformats_core::fault::{Fault, FaultKind};
+
+use super::{FRAME_HEADER, Frame};
+use crate::model::chunk::read_header;
+use crate::model::source::Source;
+use crate::spec::chunk_header::{ChunkHeader, Special};
+use crate::spec::offset::Offset;
+
+/// What is stored for a chunk.
+pub(crate) enum StoredChunk<'a> {
+    /// Nothing but its kind.
+    Nothing(Special),
+    /// Its bytes, and the entry of the offsets that leads to them.
+    Bytes { offset: u64, source: Source<'a>, header: ChunkHeader },
+}
+
+impl StoredChunk<'_> {
+    pub(crate) fn special(&self) -> Option<Special> {
+        match self {
+            Self::Nothing(kind) => Some(*kind),
+            Self::Bytes { header, .. } => header.special(),
+        }
+    }
+
+    /// The bytes that are repeated all over the chunk, if it is one of a kind.
+    pub(crate) fn uniform(&self) -> Result<Option<(Special, Vec<u8>)>> {
+        let value = |source: &Source<'_>, header: &ChunkHeader| -> Result<Vec<u8>> {
+            let size = u64::from(header.size());
+            Ok(source.read(size, source.len().saturating_sub(size))?.into_owned())
+        };
+        Ok(match (self.special(), self) {
+            (Some(Special::Value), Self::Bytes { source, header, .. }) => {
+                Some((Special::Value, value(source, header)?))
+            }
+            (kind, _) => kind.map(|kind| (kind, Vec::new())),
+        })
+    }
+}
+
+impl Frame {
+    /// A chunk as it is stored: nobody needs its codec or its filters.
+    pub(crate) fn stored(&self, index: u64) -> Result<StoredChunk<'_>> {
+        let offset = match self.offset(index)? {
+            Offset::Special(kind) => return Ok(StoredChunk::Nothing(kind)),
+            Offset::At(offset) => offset,
+        };
+        let source = self.source(offset)?;
+        let header = read_header(&source)?;
+        let fault = |name, kind, at| {
+            let at = source.base().saturating_add(at);
+            Err(Fault::new(name, kind).at("chunk header", at))
+        };
+        let (cbytes, nbytes) = (u64::from(header.cbytes), u64::from(header.nbytes));
+        if cbytes > source.len() || cbytes < u64::from(header.size()) {
+            return fault(
+                "cbytes",
+                FaultKind::OutOfBounds { found: cbytes, end: source.len().saturating_add(1) },
+                12,
+            );
+        }
+        let range = self.chunk_range(index)?;
+        let expected = range.end.saturating_sub(range.start);
+        if nbytes != expected {
+            return fault("nbytes", FaultKind::Mismatch { expected, found: nbytes }, 4);
+        }
+        Ok(StoredChunk::Bytes { offset, source: source.cut(cbytes), header })
+    }
+
+    /// The bytes of a chunk as they are stored, `None` if it is nothing but its [kind](Self::special). Nobody needs its codec
+    /// or its filters.
+    ///
+    /// ```
+    /// use cframe::{Frame, Params, SChunk, Special};
+    ///
+    /// let mut schunk = SChunk::new(Params::new(4));
+    /// schunk.append(&[21; 4000])?;
+    /// schunk.append_special(Special::Nan, &[], 4000)?;
+    /// let frame = Frame::from_bytes(schunk.to_bytes()?)?;
+    /// let bytes = frame.stored_bytes(0)?.unwrap_or_default();
+    /// assert_eq!(cframe::decompress(&bytes)?, [21; 4000]);
+    /// assert!(frame.stored_bytes(1)?.is_none());
+    /// # Ok::<(), cframe::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Usage` past the last chunk; `Malformed` if the chunk is not where the offsets say, or is cut; `LimitExceeded`; `Io`.
+    pub fn stored_bytes(&self, index: u64) -> Result<Option<Cow<'_, [u8]>>> {
+        match self.stored(index)? {
+            StoredChunk::Nothing(_) => Ok(None),
+            StoredChunk::Bytes { source, .. } => {
+                self.limits().memory("bytes of the stored chunk", source.len())?;
+                source.into_bytes().map(Some)
+            }
+        }
+    }
+
+    /// Checks that chunks of `stored` bytes in all can be in the frame without lying over each other.
+    pub(crate) fn check_stored(&self, stored: u64) -> Result<()> {
+        match stored > self.cbytes() && !self.is_sparse() {
+            true => Err(Fault::new(
+                "compressed size",
+                FaultKind::Mismatch { expected: stored, found: self.cbytes() },
+            )
+            .at(FRAME_HEADER, 39)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The lock file of other writers: `FILE.b2lock` beside a file, `.b2lock` in a folder.
+//!
+//! C-Blosc2 locks it (from 3.2 on, where it is asked to): shared while it reads, exclusively while it changes something. It
+//! counts the changes. It is taken here wherever it exists, and made where `BLOSC_LOCKING` asks for it.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt};
+
+use crate::spec::lock_file::LockFile;
+
+/// The environment variable by which the C library is told to lock.
+const VARIABLE: &str = "BLOSC_LOCKING";
+/// How long another's lock, which is held for single operations, is waited for.
+const MOMENTS: u32 = 500;
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// The lock file, locked.
+#[derive(Debug)]
+pub(super) struct Sidecar(FileStorage);
+
+fn path_for(home: &Path) -> PathBuf {
+    if home.is_dir() {
+        return home.join(".b2lock");
+    }
+    let mut name = home.as_os_str().to_owned();
+    name.push(".b2lock");
+    name.into()
+}
+
+impl Sidecar {
+    /// Locks it, if there is one, for reading the frame at `home` or, with `exclusive`, for changing it.
+    pub(super) fn hold(home: &Path, exclusive: bool) -> Result<Option<Self>> {
+        let path = path_for(home);
+        let asked = std::env::var(VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
+        let open = if exclusive { FileStorage::edit(&path) } else { FileStorage::open(&path) };
+        let mut file = match open {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                if !(asked && exclusive) {
+                    return Ok(None);
+                }
+                FileStorage::create_new(&path).or_else(|_| FileStorage::edit(&path))?
+            }
+            opened => opened?,
+        };
+        for _ in 0..MOMENTS {
+            let locked = if exclusive { file.try_lock() } else { file.try_lock_shared() };
+            match locked {
+                Err(Error::Conflict { .. }) => std::thread::sleep(MOMENT),
+                locked => {
+                    locked?;
+                    file.refresh()?;
+                    return Ok(Some(Self(file)));
+                }
+            }
+        }
+        Err(Error::conflict(Clash::Held).in_file(home, None))
+    }
+
+    /// How many changes there have been.
+    pub(super) fn count(&self) -> Result<u64> {
+        let len = usize::try_from(self.0.len()).unwrap_or(usize::MAX).min(LockFile::SIZE);
+        Ok(LockFile::of(&self.0.read_at(0, len)?).changes)
+    }
+
+    /// Counts one more: others read the frame again.
+    pub(super) fn advance(&mut self) -> Result<()> {
+        let mut bytes = Vec::new();
+        LockFile { changes: self.count()?.wrapping_add(1) }.encode(&mut bytes);
+        self.0.write_at(0, &bytes)
+    }
+}

@@ -1,0 +1,264 @@
+//! A frame that is written from its chunks as they come: none of them stays in memory.
+
+use std::path::{Path, PathBuf};
+
+use sciformats_core::storage::{Durability, FileStorage, Replacement};
+use sciformats_core::{Result, WriteAt};
+
+use super::commit::{chunk_files, folder_error, put, sync_names};
+use super::home::{Hold, Home};
+use crate::model::frame::{SPARSE_INDEX, chunk_file};
+use crate::model::layout;
+use crate::model::source::Source;
+use crate::spec::chunk_header::Special;
+use crate::spec::frame_header::FrameHeader;
+use crate::spec::offset::Offset;
+use crate::spec::trailer::Trailer;
+
+/// Bytes that are read, and written, at once.
+const PIECE: u64 = 1 << 20;
+
+/// A frame on its way to where it shall live, in place of what may be there. Dropped unfinished it leaves the old one.
+pub(crate) struct Stream {
+    hold: Option<Hold>,
+    header: FrameHeader,
+    trailer: Trailer,
+    out: Out,
+    offsets: Vec<Offset>,
+}
+
+enum Out {
+    File(Contiguous),
+    Folder(Folder),
+}
+
+impl Stream {
+    /// Begins a frame of `chunks` chunks. `header` says what they have in common, how large they are, and how many bytes
+    /// all of them hold.
+    pub(crate) fn begin(
+        target: &Path,
+        sparse: bool,
+        (header, trailer): (FrameHeader, Trailer),
+        chunks: usize,
+    ) -> Result<Self> {
+        let home = if sparse { Home::Folder(target.into()) } else { Home::File(target.into()) };
+        let hold = home.hold_if_there()?;
+        let kind = u8::from(sparse);
+        let header = FrameHeader {
+            frame_type: (header.frame_type & 0xf0) | kind,
+            has_vlmeta: !trailer.layers.is_empty(),
+            ..header
+        };
+        let out = if sparse {
+            Out::Folder(Folder::begin(target)?)
+        } else {
+            let start = header.encode().len() as u64;
+            Out::File(Contiguous {
+                file: Replacement::of_held(target)?,
+                start,
+                end: start,
+                waiting: Vec::new(),
+            })
+        };
+        Ok(Self { hold, header, trailer, out, offsets: vec![Offset::Special(Special::Zeros); chunks] })
+    }
+
+    pub(crate) fn header(&self) -> &FrameHeader {
+        &self.header
+    }
+
+    /// The chunk `index` is nothing but its kind.
+    pub(crate) fn kind(&mut self, index: u64, kind: Special) {
+        self.place(index, Offset::Special(kind));
+    }
+
+    /// The chunk `index` is the same as another one.
+    pub(crate) fn place(&mut self, index: u64, offset: Offset) {
+        let entry = usize::try_from(index).ok().and_then(|index| self.offsets.get_mut(index));
+        if let Some(entry) = entry {
+            *entry = offset;
+        }
+    }
+
+    /// The chunk `index` is what `source` holds. `go_on` is asked before each piece of it.
+    pub(crate) fn chunk(
+        &mut self,
+        index: u64,
+        source: &Source<'_>,
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<Offset> {
+        let offset = self.out.begin_chunk()?;
+        let mut at = 0;
+        while at < source.len() {
+            go_on()?;
+            let len = source.len().saturating_sub(at).min(PIECE);
+            self.out.append(at, &source.read(at, len)?)?;
+            at = at.saturating_add(len);
+        }
+        self.place(index, offset);
+        Ok(offset)
+    }
+
+    /// Writes what says where everything is, and puts the frame in its place.
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { hold, mut header, trailer, out, offsets, .. } = self;
+        let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
+        index.extend(trailer.encode());
+        let index_len = index.len() as u64;
+        let hold = match out {
+            Out::File(mut out) => {
+                // A frame without bytes has no chunks.
+                header.cbytes = if header.nbytes == 0 { 0 } else { out.end.saturating_sub(out.start) };
+                header.frame_len = out.start.saturating_add(header.cbytes).saturating_add(index_len);
+                out.flush()?;
+                out.file.write_at(out.start.saturating_add(header.cbytes), &index)?;
+                out.file.write_at(0, &header.encode())?;
+                put(out.file, Durability::Process, hold)?
+            }
+            Out::Folder(out) => {
+                header.cbytes = out.stored;
+                let mut bytes = header.encode();
+                header.frame_len = (bytes.len() as u64).saturating_add(index_len);
+                bytes = header.encode();
+                bytes.extend(index);
+                out.finish(&bytes, hold)?
+            }
+        };
+        let mut hold = hold;
+        hold.advance()
+    }
+}
+
+impl Out {
+    fn begin_chunk(&mut self) -> Result<Offset> {
+        match self {
+            Self::File(out) => Ok(Offset::At(out.end.saturating_sub(out.start))),
+            Self::Folder(out) => out.begin_chunk().map(Offset::At),
+        }
+    }
+
+    fn append(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::File(out) => out.append(bytes),
+            Self::Folder(out) => out.append(at, bytes),
+        }
+    }
+}
+
+/// Chunks in the file of the frame, one behind the other.
+struct Contiguous {
+    file: Replacement,
+    /// Where the chunks begin.
+    start: u64,
+    end: u64,
+    /// The last bytes before `end`, which are not written yet.
+    waiting: Vec<u8>,
+}
+
+impl Contiguous {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if (self.waiting.len().saturating_add(bytes.len())) as u64 > PIECE {
+            self.flush()?;
+        }
+        if bytes.len() as u64 >= PIECE {
+            self.file.write_at(self.end, bytes)?;
+        } else {
+            self.waiting.extend_from_slice(bytes);
+        }
+        self.end = self.end.saturating_add(bytes.len() as u64);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let at = self.end.saturating_sub(self.waiting.len() as u64);
+        self.file.write_at(at, &self.waiting)?;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+/// Chunks in files of a folder, whose numbers are free.
+struct Folder {
+    path: PathBuf,
+    next: u64,
+    /// Numbers that the frame had that was there.
+    old: Vec<u64>,
+    replaces: bool,
+    file: Option<FileStorage>,
+    stored: u64,
+    created: Created,
+}
+
+/// What goes again unless the frame is finished. What cannot be removed is named by nobody.
+#[derive(Default)]
+struct Created {
+    files: Vec<PathBuf>,
+    folder: Option<PathBuf>,
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        self.files.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Folder {
+    fn begin(path: &Path) -> Result<Self> {
+        let is_new = !path.exists();
+        std::fs::create_dir_all(path).map_err(|e| folder_error("create", e, path))?;
+        let created = Created { files: Vec::new(), folder: is_new.then(|| path.into()) };
+        let old = chunk_files(path).map_err(|e| folder_error("list", e, path))?;
+        Ok(Self {
+            path: path.into(),
+            next: old.iter().max().map_or(0, |last| last.saturating_add(1)),
+            old,
+            replaces: path.join(SPARSE_INDEX).exists(),
+            file: None,
+            stored: 0,
+            created,
+        })
+    }
+
+    fn begin_chunk(&mut self) -> Result<u64> {
+        self.complete()?;
+        let number = self.next;
+        let path = self.path.join(chunk_file(number));
+        self.file = Some(FileStorage::create_new(&path)?);
+        self.created.files.push(path);
+        self.next = self.next.saturating_add(1);
+        Ok(number)
+    }
+
+    fn append(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.stored = self.stored.saturating_add(bytes.len() as u64);
+        self.file.as_mut().map_or(Ok(()), |file| file.write_at(at, bytes))
+    }
+
+    /// Ends the file of a chunk. Where there is a frame to lose it reaches the device before the new index does.
+    fn complete(&mut self) -> Result<()> {
+        match self.file.take() {
+            Some(mut file) if self.replaces => file.sync(),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(mut self, index: &[u8], hold: Option<Hold>) -> Result<Hold> {
+        self.complete()?;
+        if self.replaces {
+            sync_names(&self.path).map_err(|e| folder_error("sync", e, &self.path))?;
+        }
+        let mut file = Replacement::of_held(self.path.join(SPARSE_INDEX))?;
+        file.write_at(0, index)?;
+        let hold = put(file, if self.replaces { Durability::Power } else { Durability::Process }, hold)?;
+        self.created.files.clear();
+        self.created.folder = None;
+        for number in &self.old {
+            let removed = std::fs::remove_file(self.path.join(chunk_file(*number)));
+            removed.map_err(|e| folder_error("remove a chunk from", e, &self.path))?;
+        }
+        Ok(hold)
+    }
+}

@@ -1,0 +1,179 @@
+//! Arrays in chunks and blocks of another shape.
+
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Range, Result, Slab, slab::elements};
+
+use super::job::Job;
+use crate::array::{Array, fill, position_of, unfit};
+use crate::array_params::ArrayParams;
+use crate::model::chunk::Context;
+use crate::model::grid::Grid;
+use crate::model::params::Params;
+use crate::model::schunk::stream::Stream;
+use crate::spec::b2nd::B2nd;
+use crate::spec::chunk_header::{MAX_NBYTES, Special};
+use crate::spec::frame_header::FrameHeader;
+
+/// Bytes that are read at once, so that the blocks of the old chunks serve several new ones.
+const GROUP: u64 = 96 << 20;
+
+impl Job<'_> {
+    /// The shapes of chunks and blocks that the array is to have.
+    pub(super) fn shapes(&self, array: &Array) -> Result<B2nd> {
+        let old = array.b2nd();
+        let chunks = self.options.chunks.as_ref().unwrap_or(&old.chunks).clone();
+        let cut = || old.blocks.iter().zip(&chunks).map(|(&block, &chunk)| block.min(chunk)).collect();
+        let blocks = match &self.options.blocks {
+            Some(blocks) => blocks.clone(),
+            None if old.blocks.len() == chunks.len() && old.blocks != old.chunks => cut(),
+            None => {
+                let params = Params { blocksize: 0, ..self.params()? };
+                let spec = ArrayParams::raw(&old.shape, "", array.typesize()).with_params(params);
+                spec.with_chunks(&chunks).b2nd()?.blocks
+            }
+        };
+        let spec = ArrayParams::raw(&old.shape, "", array.typesize());
+        // Checks the number of dimensions.
+        spec.with_chunks(&chunks).with_blocks(&blocks).b2nd()?;
+        Ok(B2nd { chunks, blocks, ..old.clone() })
+    }
+
+    /// The array in chunks and blocks of these shapes.
+    pub(super) fn lay(&self, array: &Array, b2nd: &B2nd) -> Result<()> {
+        let new = Grid::new(b2nd).ok_or_else(unfit)?;
+        let limits = self.from.limits();
+        let bytes = |elements: Option<u64>| {
+            let bytes = elements.and_then(|n| n.checked_mul(self.from.typesize().into()))?;
+            u32::try_from(bytes).ok().filter(|&n| n <= MAX_NBYTES)
+        };
+        let chunk_bytes = bytes(new.chunk_elements()).ok_or_else(unfit)?;
+        let blocksize = bytes(new.block_elements()).ok_or_else(unfit)?;
+        let counts = new.chunks();
+        let count = elements(&counts).ok_or_else(unfit)?;
+        limits.items("chunks", count)?;
+        limits.items("blocks of a chunk", elements(&new.blocks()).ok_or_else(unfit)?)?;
+        let params = Params { blocksize, ..self.params()? };
+        let header = self.cut_header(&params, (chunk_bytes, count.saturating_mul(chunk_bytes.into())));
+        let out = self.begin(with_shape(header, b2nd), count)?;
+
+        let sides = self.group(array.grid(), &new);
+        let groups: Vec<u64> =
+            counts.iter().zip(&sides).map(|(&count, &side)| count.div_ceil(side.max(1))).collect();
+        let context = Context { block_shape: b2nd.blocks.clone(), ..self.from.context().clone() };
+        let chunk = zeroed(limits.memory("bytes of a chunk", chunk_bytes.into())?)?;
+        let mut laying = Laying { job: self, array, new, params, context, out, chunk, data: Vec::new() };
+        for number in 0..elements(&groups).filter(|_| count > 0).unwrap_or(0) {
+            let place = position_of(number, &groups);
+            let corner: Vec<u64> =
+                place.iter().zip(&sides).map(|(at, side)| at.saturating_mul(*side)).collect();
+            let left = counts.iter().zip(&corner).map(|(count, at)| count.saturating_sub(*at));
+            let extent: Vec<u64> = left.zip(&sides).map(|(left, side)| left.min(*side)).collect();
+            laying.group(&corner, &extent)?;
+        }
+        laying.out.finish()
+    }
+
+    /// What the elements of a new chunk are, if the old chunks that hold them are all of one kind.
+    fn kind_at(&self, array: &Array, new: &Grid, position: &[u64]) -> Result<Option<(Special, Vec<u8>)>> {
+        let single = vec![1; position.len()];
+        let slab = Slab::new(&new.shape, ranges(new, position, &single))?;
+        let grid = array.grid();
+        let chunks = grid.touched_chunks(&slab);
+        self.uniform(chunks.iter().map(|position| grid.chunk_number(position)))
+    }
+
+    /// How many new chunks along each dimension are made from what is read at once: as many as have elements in one old
+    /// chunk, as far as memory goes, from the last dimension to the first.
+    fn group(&self, old: &Grid, new: &Grid) -> Vec<u64> {
+        let size = u64::from(self.from.typesize());
+        let most = GROUP.min(self.from.limits().memory);
+        let cut = |(&side, &n): (&u64, &u64)| side.min(n).max(1);
+        let one = new.chunk.iter().zip(&new.shape).map(cut).fold(size, u64::saturating_mul);
+        let mut bytes = one.max(1);
+        let mut sides = Vec::new();
+        for ((&old, &new), &count) in old.chunk.iter().zip(&new.chunk).zip(&new.chunks()).rev() {
+            let wanted = old.div_ceil(new.max(1)).clamp(1, count.max(1));
+            let side = wanted.min(most.checked_div(bytes).unwrap_or(1)).max(1);
+            bytes = bytes.saturating_mul(side);
+            sides.push(side);
+        }
+        sides.reverse();
+        sides
+    }
+}
+
+/// An array on its way into other chunks.
+struct Laying<'a> {
+    job: &'a Job<'a>,
+    array: &'a Array,
+    new: Grid,
+    params: Params,
+    context: Context,
+    out: Stream,
+    /// The new chunk.
+    chunk: Vec<u8>,
+    /// The elements of all chunks of the group.
+    data: Vec<u8>,
+}
+
+impl Laying<'_> {
+    /// Makes `extent` chunks from that at `corner` on.
+    fn group(&mut self, corner: &[u64], extent: &[u64]) -> Result<()> {
+        let slab = Slab::new(&self.new.shape, ranges(&self.new, corner, extent))?;
+        let mut read = false;
+        for inner in 0..elements(extent).unwrap_or(0) {
+            self.job.go_on()?;
+            let place = position_of(inner, extent);
+            let position: Vec<u64> =
+                place.iter().zip(corner).map(|(inner, corner)| inner.saturating_add(*corner)).collect();
+            let index = self.new.chunk_number(&position);
+            if let Some(kind) = self.job.kind_at(self.array, &self.new, &position)? {
+                let nbytes = u32::try_from(self.chunk.len()).unwrap_or(u32::MAX);
+                self.job.alike(&mut self.out, index, &kind, nbytes)?;
+                continue;
+            }
+            if !read {
+                self.read(&slab)?;
+                read = true;
+            }
+            self.chunk.fill(0);
+            let touched = self.new.touched_blocks(&slab, &position);
+            let size = usize::try_from(self.array.typesize()).unwrap_or(usize::MAX);
+            fill((&self.new, size), &touched, (&self.data, &slab.shape()), &mut self.chunk);
+            self.job.compressed(&mut self.out, index, &self.chunk, (&self.params, &self.context))?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, slab: &Slab) -> Result<()> {
+        let len = slab.len().saturating_mul(self.array.typesize().into());
+        let len = self.job.from.limits().memory("bytes of the chunks", len)?;
+        if self.data.len() != len {
+            drop(std::mem::take(&mut self.data));
+            self.data = zeroed(len)?;
+        }
+        self.array.read_slab_bytes_into(slab, &mut self.data)
+    }
+}
+
+/// The indices of the elements in `extent` chunks from the chunk at `corner` on.
+fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Vec<Range> {
+    let sides = grid.shape.iter().zip(&grid.chunk);
+    let boxes = sides.zip(corner.iter().zip(extent));
+    boxes
+        .map(|((&n, &side), (&at, &count))| {
+            let start = at.saturating_mul(side);
+            Range::new(start, count.saturating_mul(side).min(n.saturating_sub(start)))
+        })
+        .collect()
+}
+
+/// The header with other shapes in the metalayer that says them.
+fn with_shape(mut header: FrameHeader, b2nd: &B2nd) -> FrameHeader {
+    let known = header.layers.iter().position(|layer| layer.name == "b2nd");
+    let known = known.or_else(|| header.layers.iter().position(|layer| layer.name == "caterva"));
+    if let Some(layer) = known.and_then(|at| header.layers.get_mut(at)) {
+        layer.content = b2nd.encode();
+    }
+    header
+}

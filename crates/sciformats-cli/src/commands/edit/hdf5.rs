@@ -1,0 +1,151 @@
+//! Changes of HDF5 files.
+
+use sciformats::Error;
+use sciformats::hdf5_pure::{EditOptions, Editor, Node, OpenOptions};
+
+use super::args::{Change, Edit};
+use super::draft::Draft;
+use super::value::{Existing, Typed};
+use super::{Done, failed, json_text};
+use crate::failure::{Failure, Outcome};
+use crate::session::Session;
+
+/// Makes a change, and commits it unless it is only to be looked at.
+pub(super) fn change(args: &Edit, change: &Change, session: &Session) -> Outcome<Done> {
+    let reading = OpenOptions::default()
+        .with_limits(session.options().limits)
+        .with_threads(session.options().threads)
+        .with_mapped(false)
+        .with_external(session.options().external.clone());
+    let fail = |stop: Stop| match stop {
+        Stop::Error(error) => named(args, &error, session),
+        Stop::Refused(problem) => Failure::Usage(format!("{}: {problem}", args.file.display())),
+    };
+    let options = EditOptions::default().with_reading(reading);
+    let opened = match args.dry_run {
+        // An editor may write where nothing is yet, before it commits.
+        true => Draft::of(&args.file).and_then(|draft| Editor::in_storage(Box::new(draft), &options)),
+        false => Editor::open_with(&args.file, &options),
+    };
+    let mut editor = opened.map_err(|error| fail(error.into()))?;
+    let done = apply(&mut editor, change).map_err(fail)?;
+    // What only the commit finds wrong is found in a draft, too.
+    editor.close().map_err(|error| fail(error.into()))?;
+    Ok(done)
+}
+
+/// Why a change is not made.
+enum Stop {
+    /// The file does not allow it.
+    Error(Error),
+    /// It is not what the user can have meant.
+    Refused(String),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+fn apply(editor: &mut Editor, change: &Change) -> Result<Done, Stop> {
+    let done = |path: &str, facts, text| Ok(Done { path: path.to_owned(), facts, text });
+    match change {
+        Change::Set { path, name, value, kind } => {
+            let existing = existing(editor, path, name)?;
+            let typed = Typed::parse(value, *kind, existing.as_ref())
+                .map_err(|problem| Stop::Refused(format!("{path}@{name}: {problem}")))?;
+            let (word, shown) = (typed.word(), typed.shown());
+            editor.object(path)?.attribute(name, typed)?;
+            let text = format!("{name} = {shown} ({word})");
+            done(path, vec![("name", json_text(name)), ("type", json_text(&word)), ("value", shown)], text)
+        }
+        Change::Unset { path, name } => {
+            editor.object(path)?.remove_attribute(name)?;
+            done(path, vec![("name", json_text(name))], format!("loses {name}"))
+        }
+        Change::Rename { path, name, to } => {
+            editor.object(path)?.rename_attribute(name, to)?;
+            done(path, vec![("name", json_text(name)), ("to", json_text(to))], format!("{name} is now {to}"))
+        }
+        Change::Move { path, to } => {
+            editor.move_link(path, to)?;
+            done(path, vec![("to", json_text(to))], format!("is now {to}"))
+        }
+        Change::Delete { path, recursive } => {
+            let count = if *recursive { None } else { members(editor, path)? };
+            if let Some(count) = count {
+                let members = crate::look::count(count, "member");
+                let problem = format!("{path} is a group with {members} (--recursive deletes them too)");
+                return Err(Stop::Refused(problem));
+            }
+            editor.unlink(path)?;
+            done(path, Vec::new(), "is deleted".into())
+        }
+        Change::Link { path, target, soft, other } => {
+            let (kind, text) = link(editor, path, (target, *soft, other.as_deref()))?;
+            let mut facts = vec![("kind", json_text(kind)), ("target", json_text(target))];
+            facts.extend(other.as_deref().map(|file| ("in", json_text(file))));
+            done(path, facts, text)
+        }
+    }
+}
+
+/// Why it failed; of a path that leads nowhere, the one that may have been meant.
+fn named(args: &Edit, error: &Error, session: &Session) -> Failure {
+    if matches!(error, Error::NotFound { what: "object", .. })
+        && let Ok(file) = session.try_open(&args.file)
+    {
+        return Failure::within(&args.file, &file, error);
+    }
+    failed(&args.file, error)
+}
+
+/// Makes a link; the answer is its kind, and what there is to say of it.
+fn link(
+    editor: &mut Editor,
+    path: &str,
+    (target, soft, external): (&str, bool, Option<&str>),
+) -> Result<(&'static str, String), Error> {
+    match external {
+        Some(file) => {
+            editor.root().external_link(path, file, target)?;
+            Ok(("extlink", format!("leads to {target} in {file}")))
+        }
+        None if soft => {
+            editor.root().soft_link(path, target)?;
+            Ok(("softlink", format!("leads to {target}")))
+        }
+        None => {
+            let id = editor.id(target)?;
+            editor.root().hard_link(path, id)?;
+            Ok(("hardlink", format!("is {target}")))
+        }
+    }
+}
+
+/// The type of an attribute that is there.
+fn existing(editor: &mut Editor, path: &str, name: &str) -> Result<Option<Existing>, Error> {
+    let file = editor.file()?;
+    let node = file.object(path)?;
+    let attributes = node.file().attributes_at(node.address())?;
+    let found =
+        attributes.iter().find(|one| one.name().is_some_and(|found| found.as_bytes() == name.as_bytes()));
+    found.map(|attribute| Ok(Existing::of(attribute.datatype()?))).transpose()
+}
+
+/// The number of members of a group that a hard link leads to, if it has any.
+fn members(editor: &mut Editor, path: &str) -> Result<Option<u64>, Error> {
+    use sciformats::hdf5_pure::structure::Target;
+    let file = editor.file()?;
+    let (parent, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
+    let Some(link) = file.group(if parent.is_empty() { "/" } else { parent })?.link(name)? else {
+        return Err(Error::not_found("object", path));
+    };
+    let Target::Hard(address) = link.target else { return Ok(None) };
+    match file.object_at(address) {
+        Ok(Node::Group(group)) => Ok(Some(group.links()?.len() as u64).filter(|&count| count > 0)),
+        // Damaged or not, it can be deleted.
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,428 @@
+//! Values of attributes as they are written on a command line: JSON, or text, and a type.
+
+use clap::ValueEnum;
+use sciformats::hdf5_pure::structure::FloatOrder;
+use sciformats::hdf5_pure::{ByteOrder, Class, Datatype, ElementType, Empty, Encoder, Store, Value};
+use sciformats::{Error, Result};
+use serde_json::Value as Json;
+
+/// Lists in lists that are followed.
+const MAX_DEPTH: usize = 32;
+
+/// A type of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// Integers of 1 byte
+    Int8,
+    /// … of 2 bytes
+    Int16,
+    /// … of 4 bytes
+    Int32,
+    /// … of 8 bytes
+    Int64,
+    /// Integers without sign, of 1 byte
+    Uint8,
+    /// … of 2 bytes
+    Uint16,
+    /// … of 4 bytes
+    Uint32,
+    /// … of 8 bytes
+    Uint64,
+    /// Numbers of 4 bytes
+    Float32,
+    /// Numbers of 8 bytes
+    Float64,
+    /// Truth values
+    Bool,
+    /// Text of any length
+    Text,
+    /// Text with a fixed number of bytes
+    Fixed,
+}
+
+impl Kind {
+    fn word(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Bytes and sign of an integer.
+    fn integer(self) -> Option<(u32, bool)> {
+        match self {
+            Self::Int8 => Some((1, true)),
+            Self::Int16 => Some((2, true)),
+            Self::Int32 => Some((4, true)),
+            Self::Int64 => Some((8, true)),
+            Self::Uint8 => Some((1, false)),
+            Self::Uint16 => Some((2, false)),
+            Self::Uint32 => Some((4, false)),
+            Self::Uint64 => Some((8, false)),
+            _ => None,
+        }
+    }
+}
+
+/// The type of an attribute that is there.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Existing {
+    /// One of those that values can be given of, and whether its bytes are in big-endian order.
+    Known(Kind, bool),
+    /// Another.
+    Other(String),
+}
+
+impl Existing {
+    pub(super) fn of(datatype: &Datatype) -> Self {
+        let element = datatype.element_type();
+        let big = match &datatype.class {
+            Class::FixedPoint(fixed) => fixed.order == ByteOrder::Big,
+            Class::FloatingPoint(float) => float.order == FloatOrder::Big,
+            _ => false,
+        };
+        let kind = match (&element, &datatype.class) {
+            (Ok(ElementType::Integer { signed, size }), _) => [
+                Kind::Int8,
+                Kind::Int16,
+                Kind::Int32,
+                Kind::Int64,
+                Kind::Uint8,
+                Kind::Uint16,
+                Kind::Uint32,
+                Kind::Uint64,
+            ]
+            .into_iter()
+            .find(|kind| {
+                kind.integer().is_some_and(|of| (u64::from(of.0), of.1) == (u64::from(*size), *signed))
+            }),
+            (Ok(ElementType::Float(4)), _) => Some(Kind::Float32),
+            (Ok(ElementType::Float(8)), _) => Some(Kind::Float64),
+            (Ok(ElementType::String), Class::String { .. }) => Some(Kind::Fixed),
+            (Ok(ElementType::String), _) => Some(Kind::Text),
+            _ if *datatype == bool::datatype() => Some(Kind::Bool),
+            _ => None,
+        };
+        match (kind, element) {
+            (Some(kind), _) => Self::Known(kind, big),
+            (None, Ok(other)) => Self::Other(format!("{other:?}")),
+            (None, Err(error)) => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    kind: Kind,
+    big: bool,
+    /// None for no elements at all, only a type.
+    shape: Option<Vec<u64>>,
+    elements: Elements,
+    shown: String,
+}
+
+#[derive(Clone, Debug)]
+enum Elements {
+    /// As they are stored, but for the byte order.
+    Numbers(Vec<u8>),
+    Truths(Vec<bool>),
+    Texts(Vec<String>),
+}
+
+impl Typed {
+    /// The value that `text` means: of a type that is named, or of the one that the attribute has, or of the one that fits.
+    pub(super) fn parse(
+        text: &str,
+        named: Option<Kind>,
+        existing: Option<&Existing>,
+    ) -> Result<Self, String> {
+        let kept = match (named, existing) {
+            (Some(kind), _) => Some((kind, false)),
+            (None, Some(Existing::Known(kind, big))) => Some((*kind, *big)),
+            (None, Some(Existing::Other(other))) => {
+                return Err(format!(
+                    "it has a type of its own, {other}: --type says which one it gets instead"
+                ));
+            }
+            (None, None) => None,
+        };
+        // What is to be text is not looked into, unless it is a list.
+        let textual = matches!(kept, Some((Kind::Text | Kind::Fixed, _)));
+        let json = match serde_json::from_str::<Json>(text) {
+            Ok(json) if !textual || json.is_array() || json.is_string() || json.is_null() => json,
+            _ => Json::from(text),
+        };
+        let (mut leaves, mut shape) = (Vec::new(), Vec::new());
+        flatten(&json, 0, &mut shape, &mut leaves)?;
+        let (kind, big) = match kept {
+            Some(kept) => kept,
+            None => (fitting(&leaves)?, false),
+        };
+        let shape = if json.is_null() { None } else { Some(shape) };
+        let leaves = if shape.is_none() { &[] } else { &leaves[..] };
+        let elements = elements(kind, leaves, named.is_none() && existing.is_some())?;
+        Ok(Self { kind, big, shape, elements, shown: json.to_string() })
+    }
+
+    /// Its type, in a word.
+    pub(super) fn word(&self) -> String {
+        let order = if self.big { ", big-endian" } else { "" };
+        format!("{}{order}", self.kind.word())
+    }
+
+    /// The value as JSON.
+    pub(super) fn shown(&self) -> String {
+        self.shown.clone()
+    }
+}
+
+/// The elements of lists in lists, row by row, and their shape.
+fn flatten<'j>(
+    json: &'j Json,
+    depth: usize,
+    shape: &mut Vec<u64>,
+    leaves: &mut Vec<&'j Json>,
+) -> Result<(), String> {
+    let Json::Array(list) = json else {
+        if shape.len() != depth {
+            return Err("the lists in it are not of one shape".into());
+        }
+        leaves.push(json);
+        return Ok(());
+    };
+    if depth >= MAX_DEPTH {
+        return Err(format!("it has more than {MAX_DEPTH} dimensions"));
+    }
+    let len = list.len() as u64;
+    match shape.get(depth) {
+        Some(&known) if known != len => return Err("the lists in it are not of one length".into()),
+        Some(_) => {}
+        None if !leaves.is_empty() => return Err("the lists in it are not of one shape".into()),
+        None => shape.push(len),
+    }
+    list.iter().try_for_each(|part| flatten(part, depth + 1, shape, leaves))
+}
+
+/// The type that fits all elements.
+fn fitting(leaves: &[&Json]) -> Result<Kind, String> {
+    const TYPE: &str = "--type says what it is";
+    let all = |fits: fn(&Json) -> bool| leaves.iter().all(|leaf| fits(leaf));
+    match () {
+        () if leaves.is_empty() => Err(format!("it has no elements to tell a type from: {TYPE}")),
+        () if all(Json::is_boolean) => Ok(Kind::Bool),
+        () if all(Json::is_string) => Ok(Kind::Text),
+        () if all(Json::is_i64) => Ok(Kind::Int64),
+        () if all(Json::is_u64) => Ok(Kind::Uint64),
+        () if all(Json::is_number) => {
+            let lossy = leaves.iter().find(|leaf| {
+                leaf.as_f64()
+                    .is_some_and(|number| number.abs() > 9_007_199_254_740_992.0 && number.fract() == 0.0)
+            });
+            match lossy {
+                Some(number) => Err(format!("{number} may be more exact than float64 can hold: {TYPE}")),
+                None => Ok(Kind::Float64),
+            }
+        }
+        () if all(Json::is_null) => Err(format!("null is no elements of some type: {TYPE}")),
+        () => {
+            Err(format!("its elements are neither all numbers, nor all text, nor all true or false: {TYPE}"))
+        }
+    }
+}
+
+/// The elements in a type. `kept`: the type is that of the attribute that is there.
+fn elements(kind: Kind, leaves: &[&Json], kept: bool) -> Result<Elements, String> {
+    let wrong = |leaf: &Json| {
+        let hint = if kept { ", which the attribute has now (--type gives it another)" } else { "" };
+        format!("{leaf} is no {}{hint}", kind.word())
+    };
+    if let Kind::Text | Kind::Fixed = kind {
+        let texts = leaves.iter().map(|leaf| leaf.as_str().map(str::to_owned).ok_or_else(|| wrong(leaf)));
+        return texts.collect::<Result<_, _>>().map(Elements::Texts);
+    }
+    if kind == Kind::Bool {
+        let truths = leaves.iter().map(|leaf| leaf.as_bool().ok_or_else(|| wrong(leaf)));
+        return truths.collect::<Result<_, _>>().map(Elements::Truths);
+    }
+    let mut bytes = Vec::new();
+    for leaf in leaves {
+        match kind.integer() {
+            Some((size, signed)) => {
+                let number =
+                    whole(leaf).filter(|&number| fits(number, size, signed)).ok_or_else(|| wrong(leaf))?;
+                bytes.extend(number.to_le_bytes().iter().take(size as usize));
+            }
+            None => {
+                let number = real(leaf).ok_or_else(|| wrong(leaf))?;
+                if kind == Kind::Float64 {
+                    bytes.extend(number.to_le_bytes());
+                    continue;
+                }
+                #[allow(clippy::cast_possible_truncation, reason = "a number is rounded, as its text is")]
+                let short = number as f32;
+                if short.is_infinite() && number.is_finite() {
+                    return Err(wrong(leaf));
+                }
+                bytes.extend(short.to_le_bytes());
+            }
+        }
+    }
+    Ok(Elements::Numbers(bytes))
+}
+
+/// An integer, however it is written.
+fn whole(leaf: &Json) -> Option<i128> {
+    let exact = leaf.as_i64().map(i128::from).or_else(|| leaf.as_u64().map(i128::from));
+    let written =
+        || leaf.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0);
+    #[allow(clippy::cast_possible_truncation, reason = "it has no fraction, and fits")]
+    exact.or_else(|| written().map(|number| number as i128))
+}
+
+fn fits(number: i128, size: u32, signed: bool) -> bool {
+    let bits = size * 8;
+    let (low, high) = if signed { (-(1 << (bits - 1)), 1 << (bits - 1)) } else { (0, 1 << bits) };
+    (low..high).contains(&number)
+}
+
+/// A number, or one of those that JSON has no numbers for.
+fn real(leaf: &Json) -> Option<f64> {
+    match leaf.as_str() {
+        Some("NaN" | "nan") => Some(f64::NAN),
+        Some("Infinity" | "inf") => Some(f64::INFINITY),
+        Some("-Infinity" | "-inf") => Some(f64::NEG_INFINITY),
+        Some(_) => None,
+        None => leaf.as_f64(),
+    }
+}
+
+impl Value for Typed {
+    fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+        let longest = match &self.elements {
+            Elements::Texts(texts) => texts.iter().map(String::len).max().unwrap_or(0).max(1),
+            _ => 1,
+        };
+        let fixed = u32::try_from(longest).map_err(|_| Error::usage("text", "has 2^32 bytes or more"))?;
+        let datatype = match (self.kind, self.kind.integer()) {
+            (_, Some((size, signed))) => Datatype::integer(signed, size),
+            (Kind::Float32, _) => Datatype::float32(),
+            (Kind::Bool, _) => bool::datatype(),
+            (Kind::Text, _) => Datatype::string(),
+            (Kind::Fixed, _) => Datatype::fixed_string(fixed),
+            _ => Datatype::float64(),
+        };
+        let datatype = if self.big { datatype.big_endian() } else { datatype };
+        if self.shape.is_none() {
+            return Empty(datatype).store(to);
+        }
+        match self.elements {
+            Elements::Truths(truths) => bool::encode(&truths, to)?,
+            Elements::Texts(texts) if self.kind == Kind::Text => String::encode(&texts, to)?,
+            Elements::Texts(texts) => {
+                for text in texts {
+                    if text.contains('\0') {
+                        return Err(Error::usage("text", "holds a NUL"));
+                    }
+                    let mut bytes = text.into_bytes();
+                    bytes.resize(longest, 0);
+                    to.bytes(&bytes);
+                }
+            }
+            Elements::Numbers(bytes) if self.big => {
+                let size = usize::try_from(datatype.size).unwrap_or(1).max(1);
+                bytes.chunks(size).for_each(|number| {
+                    to.bytes(&number.iter().rev().copied().collect::<Vec<u8>>());
+                });
+            }
+            Elements::Numbers(bytes) => to.bytes(&bytes),
+        }
+        Ok((datatype, self.shape))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(
+        text: &str,
+        named: Option<Kind>,
+        existing: Option<&Existing>,
+    ) -> Result<(Kind, Option<Vec<u64>>), String> {
+        Typed::parse(text, named, existing).map(|typed| (typed.kind, typed.shape))
+    }
+
+    #[test]
+    fn a_value_says_its_type() {
+        for (text, kind, shape) in [
+            ("7", Kind::Int64, &[][..]),
+            ("-7", Kind::Int64, &[]),
+            ("18446744073709551615", Kind::Uint64, &[]),
+            ("1.5", Kind::Float64, &[]),
+            ("[1, 2.5]", Kind::Float64, &[2]),
+            ("[[1, 2, 3], [4, 5, 6]]", Kind::Int64, &[2, 3]),
+            ("true", Kind::Bool, &[]),
+            ("\"7\"", Kind::Text, &[]),
+            ("a week in May", Kind::Text, &[]),
+            ("2024-05-01", Kind::Text, &[]),
+            ("[\"a\", \"b\"]", Kind::Text, &[2]),
+        ] {
+            assert_eq!(parsed(text, None, None), Ok((kind, Some(shape.to_vec()))), "{text}");
+        }
+        for text in [
+            "[1, \"a\"]",
+            "[]",
+            "null",
+            "[[1], 2]",
+            "[1, [2]]",
+            "[[1, 2], [3]]",
+            "18446744073709551616",
+            "{}",
+        ] {
+            assert!(parsed(text, None, None).is_err(), "{text}");
+        }
+        assert_eq!(parsed("null", Some(Kind::Float32), None), Ok((Kind::Float32, None)));
+        assert_eq!(parsed("[]", Some(Kind::Int8), None), Ok((Kind::Int8, Some(vec![0]))));
+        assert_eq!(parsed("7", Some(Kind::Text), None), Ok((Kind::Text, Some(vec![]))));
+    }
+
+    #[test]
+    fn numbers_fit_or_are_refused() {
+        for (text, kind) in
+            [("127", Kind::Int8), ("-128", Kind::Int8), ("255", Kind::Uint8), ("3.0", Kind::Int16)]
+        {
+            assert!(parsed(text, Some(kind), None).is_ok(), "{text}");
+        }
+        for (text, kind) in [
+            ("128", Kind::Int8),
+            ("-1", Kind::Uint64),
+            ("1.5", Kind::Int32),
+            ("1e300", Kind::Float32),
+            ("x", Kind::Float64),
+            ("true", Kind::Int8),
+            ("1", Kind::Bool),
+            ("9223372036854775808", Kind::Int64),
+        ] {
+            assert!(parsed(text, Some(kind), None).is_err(), "{text}");
+        }
+        assert!(parsed("[\"NaN\", 1, \"-Infinity\"]", Some(Kind::Float32), None).is_ok());
+    }
+
+    #[test]
+    fn an_attribute_keeps_its_type() {
+        let short = Existing::Known(Kind::Int16, true);
+        assert_eq!(parsed("7", None, Some(&short)), Ok((Kind::Int16, Some(vec![]))));
+        assert!(parsed("70000", None, Some(&short)).unwrap_err().contains("--type"));
+        assert!(
+            parsed("7", None, Some(&Existing::Other("Reference".into()))).unwrap_err().contains("--type")
+        );
+        assert_eq!(
+            parsed("2024", None, Some(&Existing::Known(Kind::Fixed, false))),
+            Ok((Kind::Fixed, Some(vec![])))
+        );
+        let datatype = Datatype::integer(true, 2).big_endian();
+        assert_eq!(Existing::of(&datatype), Existing::Known(Kind::Int16, true));
+        assert_eq!(Existing::of(&bool::datatype()), Existing::Known(Kind::Bool, false));
+        assert_eq!(Existing::of(&Datatype::fixed_string(3)), Existing::Known(Kind::Fixed, false));
+        assert_eq!(Existing::of(&Datatype::string()), Existing::Known(Kind::Text, false));
+        assert!(matches!(Existing::of(&Datatype::opaque(3, "")), Existing::Other(_)));
+    }
+}

@@ -1,0 +1,87 @@
+//! Ctrl-C: a command that writes is asked to stop, and made to if it does not at once; others end as any program does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use sciformats::storage::{Durability, Scratch};
+
+/// How long a command may take to stop by itself.
+const GRACE: Duration = Duration::from_millis(150);
+
+/// What shells report of a program that Ctrl-C ended.
+pub(crate) const STATUS: u8 = 130;
+
+static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// Whether another program, which was started, deals with Ctrl-C.
+static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+/// Temporary files that are to go whatever happens.
+static LEFT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn left() -> MutexGuard<'static, Vec<PathBuf>> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A flag that becomes true on Ctrl-C. Where that does not end the program soon, it is ended: nothing that was there
+/// before is touched until a new file is complete, and files that are changed in place are whole at any time.
+pub(crate) fn asked() -> Arc<AtomicBool> {
+    let flag = ASKED.get_or_init(|| {
+        // Without a handler the program ends as it would by itself.
+        let _ = ctrlc::set_handler(stop);
+        Arc::default()
+    });
+    Arc::clone(flag)
+}
+
+fn stop() {
+    if ELSEWHERE.load(Ordering::SeqCst) {
+        return;
+    }
+    if let Some(flag) = ASKED.get()
+        && !flag.swap(true, Ordering::SeqCst)
+    {
+        std::thread::sleep(GRACE);
+    }
+    for path in left().iter() {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+    crate::failure::complain(&crate::failure::Failure::Interrupted.to_string());
+    std::process::exit(STATUS.into());
+}
+
+/// Runs `work`, in which another program has the terminal.
+pub(crate) fn left_to_another<T>(work: impl FnOnce() -> T) -> T {
+    let _ = asked();
+    ELSEWHERE.store(true, Ordering::SeqCst);
+    let done = work();
+    ELSEWHERE.store(false, Ordering::SeqCst);
+    done
+}
+
+/// The place of a new file that is not complete yet, which is removed when Ctrl-C ends the program.
+#[derive(Debug)]
+pub(crate) struct Unfinished(Scratch);
+
+impl Unfinished {
+    /// A place in the folder of `output`.
+    pub(crate) fn beside(output: &Path) -> sciformats::Result<Self> {
+        let _ = asked();
+        let scratch = Scratch::sibling(output)?;
+        left().extend(scratch.leavings().map(Path::to_path_buf));
+        Ok(Self(scratch))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Puts the file in its place.
+    pub(crate) fn finish(self) -> sciformats::Result<()> {
+        let leavings = self.0.leavings().map(Path::to_path_buf);
+        let done = self.0.finish(Durability::Process);
+        left().retain(|path| !leavings.contains(path));
+        done
+    }
+}

@@ -1,0 +1,189 @@
+//! Files that other files name: followed below the file's folder, refused elsewhere, and never turned into values unasked.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::Program;
+use sciformats::Slab;
+use sciformats::hdf5_pure::Writer;
+use serde_json::Value as Json;
+
+const VALUES: [i32; 6] = [1, 2, 3, 4, 5, 6];
+
+/// A file that others are sources of.
+fn source(path: &Path) {
+    let mut file = Writer::create(path).unwrap();
+    file.dataset("d").write(&VALUES).unwrap();
+    file.dataset("g/x").write(&[0.5, 1.5]).unwrap();
+    file.root().soft_link("g/soft", "/d").unwrap();
+    file.root().external_link("g/up", "../../other/s.h5", "/d").unwrap();
+    file.root().external_link("jump", "deep/s.h5", "/d").unwrap();
+    file.finish().unwrap();
+}
+
+/// `main/m.h5`, and what it names: beside it, elsewhere, and nowhere.
+fn made(place: &Path) {
+    for folder in ["main/sub/deep", "other"] {
+        fs::create_dir_all(place.join(folder)).unwrap();
+    }
+    for path in ["other/s.h5", "main/sub/s.h5", "main/sub/deep/s.h5"] {
+        source(&place.join(path));
+    }
+    fs::write(place.join("main/raw.bin"), VALUES.map(i32::to_le_bytes).concat()).unwrap();
+    fs::write(place.join("main/short.bin"), [1i32, 2, 3].map(i32::to_le_bytes).concat()).unwrap();
+    fs::write(place.join("other/raw.bin"), VALUES.map(i32::to_le_bytes).concat()).unwrap();
+    let mut file = Writer::create(place.join("main/m.h5")).unwrap();
+    let up = place.join("other/raw.bin").display().to_string();
+    for (name, raw) in [("raw", "raw.bin"), ("short", "short.bin"), ("gone", "gone.bin"), ("raw_up", &up)] {
+        let parts = [(raw, 0, Some(24))];
+        file.dataset(name).shape([6]).fill(7).external(parts).create::<i32>().unwrap();
+    }
+    let all = Slab::all(&[6]).unwrap();
+    let absolute = place.join("other/s.h5").display().to_string();
+    for (name, from, dataset) in [
+        ("v_in", "sub/s.h5", "/d"),
+        ("v_jump", "sub/s.h5", "/jump"),
+        ("v_up", "../other/s.h5", "/d"),
+        ("v_abs", &absolute, "/d"),
+        ("v_gone", "gone.h5", "/d"),
+        ("v_none", "sub/s.h5", "/none"),
+    ] {
+        file.dataset(name).shape([6]).fill(-1).map(from, dataset, &all, &all).create::<i32>().unwrap();
+    }
+    for (name, other, path) in [
+        ("e_in", "sub/s.h5", "/g"),
+        ("e_up", "../other/s.h5", "/d"),
+        ("e_gone", "gone.h5", "/d"),
+        ("e_none", "sub/s.h5", "/none"),
+    ] {
+        file.root().external_link(name, other, path).unwrap();
+    }
+    file.finish().unwrap();
+}
+
+const NUMBERS: &str = "[1 2 3 4 5 6]\n";
+
+#[test]
+fn what_lies_below_the_folder_is_followed() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path());
+    for path in ["/raw", "/v_in", "/v_jump", "/e_in/soft"] {
+        let output = program.run(&["cat", "main/m.h5", path]);
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), NUMBERS, "{path}");
+        assert!(output.stderr.is_empty(), "{path}");
+    }
+    assert_eq!(program.stdout(0, &["cat", "main/m.h5", "/e_in/x", "-s", "1"]), "1.5\n");
+    assert!(program.stdout(0, &["ls", "main/m.h5", "/e_in"]).contains("soft → /d"));
+    // The policy is that of the file that was opened, wherever the way leads.
+    assert!(program.stderr(3, &["cat", "main/m.h5", "/e_in/up"]).contains("which may not be opened"));
+    for path in ["/raw", "/v_in", "/e_in/x"] {
+        let error = program.stderr(3, &["cat", "main/m.h5", path, "--external", "none"]);
+        assert!(error.contains("which may not be opened (`--external`"), "{error}");
+    }
+}
+
+#[test]
+fn what_lies_elsewhere_is_an_error_that_names_the_option() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path().join("main"));
+    let other = place.path().canonicalize().unwrap().join("other");
+    for path in ["/v_up", "/v_abs", "/e_up", "/e_in/up", "/raw_up"] {
+        let error = program.stderr(3, &["cat", "m.h5", path]);
+        assert!(error.contains(&format!("(`--external {}` allows it)", other.display())), "{path}: {error}");
+        for allowed in ["../other", "..", "/", other.to_str().unwrap()] {
+            assert_eq!(program.stdout(0, &["cat", "m.h5", path, "--external", allowed]), NUMBERS, "{path}");
+        }
+        for command in ["plot", "attrs"] {
+            let args = [command, "m.h5", path];
+            if command == "plot" || path.starts_with("/e") {
+                program.stderr(3, &args);
+            }
+        }
+    }
+    assert!(program.stderr(2, &["cat", "m.h5", "--external", "no/such"]).contains("a folder that is there"));
+    program.stderr(2, &["cat", "m.h5", "/raw", "--external", "none", "--external", ".."]);
+    assert_eq!(
+        program.stdout(0, &["cat", "m.h5", "/v_in", "--external", "beside", "--external", ".."]),
+        NUMBERS
+    );
+}
+
+#[test]
+fn what_is_missing_never_becomes_values_unasked() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path().join("main"));
+    let lacking = [
+        ("/v_gone", "[-1 -1 -1 -1 -1 -1]\n", "source of a virtual dataset \"/d in gone.h5\" is not there"),
+        (
+            "/v_none",
+            "[-1 -1 -1 -1 -1 -1]\n",
+            "source of a virtual dataset \"/none in sub/s.h5\" is not there",
+        ),
+        ("/short", "[1 2 3 0 0 0]\n", "external file \"short.bin\" is cut short: it has 12 bytes"),
+    ];
+    for (path, shown, why) in lacking {
+        let output = program.run(&["cat", "m.h5", path]);
+        assert_eq!(
+            (output.status.code(), String::from_utf8(output.stdout).unwrap().as_str()),
+            (Some(0), shown)
+        );
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(why) && error.contains("shown as fill values or zeros"), "{error}");
+        // Only what is wanted has to be there.
+        let part = program.run(&["cat", "m.h5", path, "-s", ":0"]);
+        assert!(part.status.success() && part.stderr.is_empty(), "{path}");
+        let error = program.stderr(3, &["convert", "m.h5", "o.asdf", "--select", path]);
+        assert!(error.contains(why), "{error}");
+    }
+    let error = program.stderr(3, &["cat", "m.h5", "/gone"]);
+    assert!(error.contains("external file \"gone.bin\" is not there"), "{error}");
+    program.stderr(3, &["convert", "m.h5", "o.asdf", "--select", "/gone"]);
+    let error = program.stderr(3, &["cat", "m.h5", "/e_gone"]);
+    assert!(error.contains("file of an external link \"gone.h5\" is not there"), "{error}");
+    let error = program.stderr(3, &["cat", "m.h5", "/e_none"]);
+    assert!(error.contains("target of a link \"/none in sub/s.h5\" is not there"), "{error}");
+    assert!(!place.path().join("main/o.asdf").exists());
+    program.stdout(0, &["convert", "m.h5", "o.asdf", "--select", "/v_in", "--select", "/raw"]);
+    assert_eq!(program.stdout(0, &["cat", "o.asdf", "/v_in"]), NUMBERS);
+}
+
+#[test]
+fn verify_tells_what_is_missing_from_damage() {
+    let place = tempfile::tempdir().unwrap();
+    made(place.path());
+    let program = Program::at(place.path().join("main"));
+    let text = program.stdout(1, &["verify", "m.h5"]);
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("m.h5: sound, but 7 sources elsewhere not read"), "{text}");
+    assert!(last.ends_with("3 links into other files lead nowhere"), "{text}");
+    for path in ["short", "gone", "raw_up", "v_up", "v_abs", "v_gone", "v_none", "e_up", "e_gone", "e_none"] {
+        assert!(text.lines().any(|line| line.starts_with(&format!("m.h5 /{path}: "))), "{path}: {text}");
+    }
+    let json = program.stdout(1, &["verify", "--json", "m.h5"]);
+    let lines: Vec<Json> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (last, told) = lines.split_last().unwrap();
+    assert_eq!(last["findings"], 0);
+    assert_eq!(
+        (last["missing"].as_u64(), last["links"].as_u64(), last["ok"].as_bool()),
+        (Some(7), Some(3), Some(false))
+    );
+    let blame = |path: &str| told.iter().find(|line| line["path"] == path).unwrap()["blame"].clone();
+    assert_eq!(
+        (blame("/gone"), blame("/v_gone"), blame("/v_up")),
+        ("missing".into(), "missing".into(), "limit".into())
+    );
+
+    // Links alone are no reason to say no: they are in place, wherever they lead.
+    let mut file = Writer::create(place.path().join("links.h5")).unwrap();
+    file.root().external_link("e", "gone.h5", "/d").unwrap();
+    file.finish().unwrap();
+    let text = program.stdout(0, &["verify", "../links.h5"]);
+    assert!(text.contains("sound") && text.contains("1 link into other files leads nowhere"), "{text}");
+}

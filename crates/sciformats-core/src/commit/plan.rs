@@ -1,0 +1,148 @@
+//! A commit as data: what can be taken back, and what decides.
+
+use std::borrow::Cow;
+
+use super::{SECTOR, Step, journal};
+use crate::error::{Error, Result};
+use crate::storage::Patch;
+
+/// Bytes and where they go.
+///
+/// ```
+/// use sciformats_core::commit::Write;
+///
+/// let write = Write::new(16, b"record".as_slice());
+/// assert_eq!(write.end(), Some(22));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write<'a> {
+    /// Absolute byte offset.
+    pub offset: u64,
+    /// What to write.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Write<'a> {
+    /// A write of `bytes` from `offset` on.
+    pub fn new(offset: u64, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        Self { offset, bytes: bytes.into() }
+    }
+
+    /// Where it ends, if that can be said in 64 bits.
+    pub fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.bytes.len() as u64)
+    }
+
+    fn into_step(self) -> Step<'a> {
+        Step::Write { offset: self.offset, bytes: self.bytes }
+    }
+
+    fn is_in_one_sector(&self) -> bool {
+        let last = self.end().and_then(|end| end.checked_sub(1)).unwrap_or(self.offset);
+        self.offset.checked_div(SECTOR) == last.checked_div(SECTOR)
+    }
+}
+
+/// What makes a commit count.
+///
+/// ```
+/// use sciformats_core::commit::{Decisive, Plan, Write};
+///
+/// // A record behind its count: once the count is written, the record is part of the file.
+/// let decisive = Decisive::OneSector(Write::new(0, [1].as_slice()));
+/// let plan = Plan { fresh: vec![Write::new(8, b"record".as_slice())], decisive, old_len: 8, new_len: 14 };
+/// let steps = plan.steps(8)?;
+/// assert_eq!((steps.reversible.len(), steps.decisive.len()), (2, 1)); // the record, a sync; the count
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decisive<'a> {
+    /// One write inside one sector, which arrives whole or not at all.
+    OneSector(Write<'a>),
+    /// Writes inside one sector each, of which every selection leaves the old state or the new one.
+    Sectors(Vec<Write<'a>>),
+    /// Overwrites, kept in a [`journal`] until all are in place.
+    Journal(Vec<Patch>),
+}
+
+/// A planned commit. Everything in `fresh` can be taken back until `decisive` is done.
+///
+/// A plan is computed purely; a [`Session`](super::Session) applies it, and crash tests cut it wherever a crash could.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan<'a> {
+    /// Writes to space that nothing in use refers to, or that change nothing in its meaning.
+    pub fresh: Vec<Write<'a>>,
+    /// What makes them part of the file.
+    pub decisive: Decisive<'a>,
+    /// Where the file in use ends before.
+    pub old_len: u64,
+    /// Where it ends afterwards.
+    pub new_len: u64,
+}
+
+/// The steps of a commit, told apart by what each does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps<'a> {
+    /// A failure among these leaves the old state; what they wrote can be taken back.
+    pub reversible: Vec<Step<'a>>,
+    /// Once these are done the new state counts.
+    pub decisive: Vec<Step<'a>>,
+    /// What makes that durable, and the file a plain one.
+    pub completion: Vec<Step<'a>>,
+}
+
+impl<'a> Steps<'a> {
+    /// All of them in their order.
+    pub fn into_list(self) -> Vec<Step<'a>> {
+        [self.reversible, self.decisive, self.completion].concat()
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// The steps that carry the plan out in a storage of `stored` bytes: as many as `old_len`, or more if fresh bytes were
+    /// written before.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a decisive write does not lie in one sector, or a write of a journalled commit outside of its
+    /// part of the file.
+    pub fn steps(self, stored: u64) -> Result<Steps<'a>> {
+        let Self { fresh, decisive, old_len, new_len } = self;
+        let size = old_len.max(new_len);
+        let mut fresh: Vec<_> = fresh.into_iter().map(Write::into_step).collect();
+        let writes = match decisive {
+            Decisive::OneSector(write) => vec![write],
+            Decisive::Sectors(writes) => writes,
+            Decisive::Journal(patches) => {
+                let mut steps = journal::parts(old_len, new_len, fresh, &patches)?;
+                if stored > size {
+                    // The journal has to be the end of the file.
+                    steps.reversible.insert(0, Step::SetSize { size });
+                }
+                return Ok(steps);
+            }
+        };
+        if writes.iter().any(|write| !write.is_in_one_sector()) {
+            return Err(Error::usage("plan", "has a decisive write that lies in two sectors"));
+        }
+        let end = fresh.iter().filter_map(end_of).fold(stored, u64::max);
+        let mut completion = vec![Step::Sync];
+        if end < size {
+            fresh.push(Step::SetSize { size });
+        }
+        if end.max(size) > new_len {
+            completion.extend([Step::SetSize { size: new_len }, Step::Sync]);
+        }
+        if !fresh.is_empty() {
+            fresh.push(Step::Sync);
+        }
+        let decisive = writes.into_iter().map(Write::into_step).collect();
+        Ok(Steps { reversible: fresh, decisive, completion })
+    }
+}
+
+fn end_of(step: &Step<'_>) -> Option<u64> {
+    match step {
+        Step::Write { offset, bytes } => offset.checked_add(bytes.len() as u64),
+        Step::Sync | Step::SetSize { .. } => None,
+    }
+}

@@ -1,0 +1,689 @@
+//! One editing of a file: from the lock to the last commit.
+//!
+//! | step | what a session does |
+//! |---|---|
+//! | [open](Session::open) | takes the lock of a writer, and makes sure that it is the lock of the file at that path |
+//! | [recover](Session::recover) | finishes a commit that was cut, or takes it back |
+//! | [watch](Session::watch) | remembers the bytes that commits build upon: the generation of the file |
+//! | [write_fresh](Session::write_fresh) | writes to space that nothing refers to, remembering what was there |
+//! | [commit](Session::commit) | checks that the file still is the one that was read; then everything is written, or nothing |
+//! | [roll_back](Session::roll_back) | takes back what was written since the last commit |
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::plan::{Plan, Steps};
+use super::{Step, apply, journal};
+use crate::error::{Clash, Error, Result};
+use crate::storage::{Durability, FileStorage, Patch, ReadAt, Replacement, Seen, WriteAt};
+
+/// How often a file may be replaced between its opening and its locking before that is given up.
+const REPLACED: usize = 64;
+
+/// How often, and how long each time, another's lock is waited for where it is held for moments only.
+const MOMENTS: u32 = 200;
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// How far a commit goes before it returns. Whatever it is, the end of the process leaves the state before or the one after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Syncs {
+    /// The device is not waited for: a loss of power may damage what has not been written back.
+    None,
+    /// Steps reach the device in their order: a loss of power leaves this state or an earlier one.
+    #[default]
+    Ordered,
+    /// A loss of power after the call leaves this state.
+    Durable,
+}
+
+/// What is known of the file after a commit has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Fate {
+    /// It is as the last commit left it.
+    #[default]
+    Kept,
+    /// The device failed so that the new state may count or the old one; the next opening finds out.
+    Unknown,
+}
+
+/// One writer's hold of a file, or of bytes in memory, which need no lock.
+///
+/// ```
+/// use sciformats_core::commit::{Decisive, Plan, Session, Syncs, Write};
+/// use sciformats_core::Error;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("count.bin");
+/// std::fs::write(&path, [0; 8]).unwrap();
+/// let mut session = Session::open(&path)?;
+/// assert!(matches!(Session::open(&path), Err(Error::Conflict { .. }))); // one at a time
+/// session.watch(0, 8)?;
+///
+/// let record = || Plan {
+///     fresh: vec![Write::new(8, b"record".as_slice())],
+///     decisive: Decisive::OneSector(Write::new(0, [1].as_slice())),
+///     old_len: 8,
+///     new_len: 14,
+/// };
+/// std::fs::write(&path, [7; 8]).unwrap(); // by somebody who asks for no lock
+/// assert!(matches!(session.commit(record(), Syncs::Durable), Err(Error::Conflict { .. })));
+/// assert_eq!(std::fs::read(&path).unwrap(), [7; 8]);
+///
+/// session.renew()?; // what is there now has been looked at
+/// session.watch(0, 8)?;
+/// session.commit(record(), Syncs::Durable)?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"\x01\x07\x07\x07\x07\x07\x07\x07record");
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Session<S> {
+    storage: S,
+    /// What errors call the file.
+    path: Option<PathBuf>,
+    /// Length of the storage as the last commit left it.
+    kept_len: u64,
+    /// What was written over since then, in the order of writing.
+    undo: Vec<Patch>,
+    /// Fresh bytes were written that no sync has followed.
+    unsynced: bool,
+    watched: Vec<Watched>,
+    fate: Fate,
+    lost: bool,
+}
+
+/// Bytes that a commit builds upon, as they were when a file was read: for who takes its lock later.
+///
+/// ```
+/// use sciformats_core::commit::{Generation, Session};
+/// use sciformats_core::Error;
+///
+/// let read = b"version 7, and more".to_vec();
+/// let generation = Generation::of(&read, [(8, 1)])?;
+/// let mut session = Session::over(b"version 8, and more".to_vec());
+/// session.expect(&generation);
+/// assert!(matches!(session.verify(), Err(Error::Conflict { .. })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Generation(Vec<Watched>);
+
+impl Generation {
+    /// What `storage` holds in these ranges, each an offset and a length.
+    ///
+    /// # Errors
+    /// As [`ReadAt::read_at`].
+    pub fn of(
+        storage: &(impl ReadAt + ?Sized),
+        ranges: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<Self> {
+        let watched = ranges.into_iter().map(|(offset, len)| Watched::of(storage, offset, len));
+        watched.collect::<Result<_>>().map(Self)
+    }
+}
+
+/// Bytes that a commit builds upon.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    offset: u64,
+    len: usize,
+    hash: u64,
+}
+
+impl Watched {
+    fn of(storage: &(impl ReadAt + ?Sized), offset: u64, len: u64) -> Result<Self> {
+        let len = usize::try_from(len)
+            .map_err(|_| Error::usage("watched range", "is longer than this machine can address"))?;
+        let hash = journal::checksum(&storage.read_at(offset, len)?);
+        Ok(Self { offset, len, hash })
+    }
+}
+
+impl Session<FileStorage> {
+    /// Opens the file at `path` and takes the lock of a writer, which is held until the session is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if another writer holds the file; `Io`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, FileStorage::try_lock)
+    }
+
+    /// Creates the file at `path`, which must not exist yet, and takes the lock of a writer.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `Io` if the file exists.
+    pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
+        let storage = FileStorage::create_new(path.as_ref())?;
+        storage.try_lock()?;
+        Ok(Self { path: Some(path.as_ref().into()), ..Self::over(storage) })
+    }
+
+    /// As [`open`](Self::open), for who has read the file before: it must be the one that `seen` was taken of. Waits a moment
+    /// for others who are reading it under [`while_reading`](Self::while_reading).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`Error::Conflict`] if another file has taken its place.
+    pub fn open_seen(path: impl AsRef<Path>, seen: &Seen) -> Result<Self> {
+        let path = path.as_ref();
+        let mut session = Self::open(path);
+        // Those who read the file to change it hold it for a moment.
+        for _ in 0..MOMENTS {
+            if !matches!(session, Err(Error::Conflict { clash: Clash::Held, .. })) {
+                break;
+            }
+            std::thread::sleep(MOMENT);
+            session = Self::open(path);
+        }
+        let session = session?;
+        if seen.is_same_file(&Seen::of(path)?) { Ok(session) } else { Err(session.conflict(Clash::Replaced)) }
+    }
+
+    /// Reads the file at `path` while no writer has it, so that it can be changed later: what `read` gives, and what the
+    /// file was. Nothing of the latter if a writer keeps the file for longer than a moment: then it can be read, but not
+    /// changed by who has seen a state in between.
+    ///
+    /// ```
+    /// use sciformats_core::commit::{Generation, Session};
+    /// use sciformats_core::{Error, ReadAt};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("run.bin");
+    /// std::fs::write(&path, b"first").unwrap();
+    /// let read = || std::fs::read(&path).map_err(|e| Error::io("read", e));
+    /// let (bytes, seen) = Session::while_reading(&path, read)?;
+    /// let seen = seen.ok_or(Error::conflict(sciformats_core::Clash::Held))?;
+    /// let mut session = Session::open_seen(&path, &seen)?; // with the lock of a writer
+    /// session.expect(&Generation::of(&bytes, [(0, 5)])?);
+    /// session.verify()?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`; those of `read`.
+    pub fn while_reading<T>(
+        path: impl AsRef<Path>,
+        read: impl Fn() -> Result<T>,
+    ) -> Result<(T, Option<Seen>)> {
+        let path = path.as_ref();
+        for _ in 0..MOMENTS {
+            let before = Seen::of(path)?;
+            let file = FileStorage::open(path)?;
+            // Who finds no locks knows of no writers.
+            if matches!(file.try_lock_shared(), Err(Error::Conflict { .. })) {
+                std::thread::sleep(MOMENT);
+                continue;
+            }
+            let result = read();
+            if Seen::of(path).ok().is_some_and(|after| after == before) {
+                return Ok((result?, Some(before)));
+            }
+        }
+        read().map(|read| (read, None))
+    }
+
+    /// As [`open`](Self::open), with the lock that the format asks for.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and those of `lock`.
+    pub fn open_with(path: impl AsRef<Path>, lock: impl Fn(&FileStorage) -> Result<()>) -> Result<Self> {
+        let path = path.as_ref();
+        for _ in 0..REPLACED {
+            let mut storage = FileStorage::edit(path)?;
+            lock(&storage)?;
+            // Another writer may have changed the file, or put a new one in its place, before the lock was taken.
+            storage.refresh()?;
+            if storage.displaced()?.is_none() {
+                return Ok(Self { path: Some(path.into()), ..Self::over(storage) });
+            }
+        }
+        Err(Error::conflict(Clash::Replaced).in_file(path, None))
+    }
+
+    /// Puts a new file, begun with [`Replacement::of_held`], in the place of the one that is edited, and goes on with it. Nobody
+    /// can take its lock in between.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn replace(&mut self, new: Replacement, durability: Durability) -> Result<()> {
+        self.verify()?;
+        self.storage = new.finish_open(durability)?;
+        self.watched.clear();
+        self.keep();
+        Ok(())
+    }
+
+    /// Takes the file as it is now for the one that is edited, and watches nothing of it. For who has read it again.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if another file is at its path; `Io`.
+    pub fn renew(&mut self) -> Result<()> {
+        if let Some(clash) = self.storage.displaced()? {
+            return Err(self.conflict(clash));
+        }
+        self.storage.refresh()?;
+        self.watched.clear();
+        self.keep();
+        Ok(())
+    }
+}
+
+impl<S: ReadAt + WriteAt> Session<S> {
+    /// A session over a storage that is locked already, or that nobody else can reach.
+    pub fn over(storage: S) -> Self {
+        Self {
+            kept_len: storage.len(),
+            storage,
+            path: None,
+            undo: Vec::new(),
+            unsynced: false,
+            watched: Vec::new(),
+            fate: Fate::Kept,
+            lost: false,
+        }
+    }
+
+    /// What is edited.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// Ends the session and gives back what was edited. The lock of a file lasts as long as its storage.
+    pub fn into_storage(self) -> S {
+        self.storage
+    }
+
+    /// What is known of the file after a commit has failed.
+    pub fn fate(&self) -> Fate {
+        self.fate
+    }
+
+    /// Whether the device has ever failed to sync: it may have dropped what it could not write, and would not tell again.
+    pub fn has_lost_bytes(&self) -> bool {
+        self.lost
+    }
+
+    /// The length that the last commit left, or the opening.
+    pub fn kept_len(&self) -> u64 {
+        self.kept_len
+    }
+
+    /// Finishes a commit that was cut, or takes it back, as the journal at the end of the file says.
+    ///
+    /// # Errors
+    /// `Io`; [`Error::Malformed`] if the journal is damaged.
+    pub fn recover(&mut self) -> Result<()> {
+        let steps = journal::recover(&self.storage)?;
+        if !steps.is_empty() {
+            apply(&steps, &mut self.storage)?;
+            self.keep();
+        }
+        Ok(())
+    }
+
+    /// After a commit whose [`fate`](Self::fate) is unknown: finishes it if it counts, and takes it back otherwise, with
+    /// everything since the commit before.
+    ///
+    /// # Errors
+    /// As [`recover`](Self::recover).
+    pub fn settle(&mut self) -> Result<()> {
+        if self.fate == Fate::Kept {
+            return Ok(());
+        }
+        if journal::is_interrupted(&self.storage)? {
+            return self.recover();
+        }
+        take_back(&self.undo, self.kept_len, &mut self.storage)?;
+        self.keep();
+        Ok(())
+    }
+
+    /// Remembers `len` bytes from `offset` on: a commit is refused if they are others by then.
+    ///
+    /// # Errors
+    /// As [`ReadAt::read_at`].
+    pub fn watch(&mut self, offset: u64, len: u64) -> Result<()> {
+        self.watched.push(Watched::of(&self.storage, offset, len)?);
+        Ok(())
+    }
+
+    /// As [`watch`](Self::watch), of bytes as they were when the file was read, before the session began.
+    pub fn expect(&mut self, generation: &Generation) {
+        self.watched.extend(&generation.0);
+    }
+
+    /// What has been written fresh is part of the file from now on: it cannot be taken back any more. For formats in which
+    /// what stands at the end counts by standing there.
+    pub fn accept(&mut self) {
+        self.keep();
+    }
+
+    /// Forgets what was watched, for a new generation.
+    pub fn unwatch(&mut self) {
+        self.watched.clear();
+    }
+
+    /// Checks that the file is the one that was read: its path leads to it, it has the length that it was left at, and
+    /// what is watched is as it was.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] that says what has changed; `Io`.
+    pub fn verify(&self) -> Result<()> {
+        self.storage.check_unchanged()?;
+        for watched in &self.watched {
+            let Watched { offset, len, hash } = *watched;
+            let end = offset.saturating_add(len as u64);
+            if end > self.storage.len() || journal::checksum(&self.storage.read_at(offset, len)?) != hash {
+                return Err(self.conflict(Clash::Changed { offset }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes to space that nothing in use refers to. What was there is remembered, and put back if no commit follows.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if somebody else has replaced, cut or extended the file, so that the space may be in use by now;
+    /// `Io`. Nothing is written then.
+    pub fn write_fresh(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.storage.check_unchanged()?;
+        let before = self.storage.len();
+        let noted = self.undo.len();
+        save(&self.storage, self.kept_len, offset, bytes.len(), &mut self.undo)?;
+        self.unsynced = true;
+        self.storage.write_at(offset, bytes).inspect_err(|_| {
+            // What arrived of it goes; if that fails, too, it lies where nothing refers to.
+            let undo = self.undo.split_off(noted);
+            let _ = take_back(&undo, before, &mut self.storage);
+        })
+    }
+
+    /// Returns when everything written before will survive a loss of power.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn sync(&mut self) -> Result<()> {
+        self.run(&[Step::Sync])
+    }
+
+    /// Makes room: the storage has at least `size` bytes then.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn extend_to(&mut self, size: u64) -> Result<()> {
+        if size > self.storage.len() { self.storage.set_size(size) } else { Ok(()) }
+    }
+
+    /// Carries a plan out. After an error everything is as it was before the call, unless [`fate`](Self::fate) says that
+    /// the device does not let us know.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the file is not the one that was read; `Io`; [`Error::Usage`] if the plan is none.
+    pub fn commit(&mut self, plan: Plan<'_>, syncs: Syncs) -> Result<()> {
+        self.verify()?;
+        let before = self.storage.len();
+        let Steps { mut reversible, decisive, mut completion } = plan.steps(before)?;
+        if self.unsynced && !reversible.contains(&Step::Sync) {
+            reversible.push(Step::Sync);
+        }
+        match syncs {
+            Syncs::None => {
+                reversible.retain(|step| *step != Step::Sync);
+                completion.retain(|step| *step != Step::Sync);
+            }
+            Syncs::Ordered => drop(completion.pop_if(|step| *step == Step::Sync)),
+            Syncs::Durable => {}
+        }
+        // If the first sync after the decisive writes fails, they are taken back, too.
+        let rest = completion.split_off(usize::from(completion.first() == Some(&Step::Sync)));
+        let mut undo = Vec::new();
+        if let Err(error) = self.reversibly(&[reversible, decisive, completion], &mut undo) {
+            if take_back(&undo, before, &mut self.storage).is_err() {
+                self.fate = Fate::Unknown;
+                self.undo.extend(undo);
+            }
+            return Err(error);
+        }
+        self.watched.clear();
+        // The new state counts. What is not in its place yet, the journal holds.
+        if let Err(error) = self.run(&rest) {
+            let again = journal::recover(&self.storage).and_then(|steps| self.run(&steps));
+            if again.is_err() {
+                self.fate = Fate::Unknown;
+                return Err(error);
+            }
+        }
+        self.keep();
+        Ok(())
+    }
+
+    /// Takes back everything since the last commit, as far as nobody else has written meanwhile: what was written over is
+    /// as it was, and so is the length.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if somebody else has changed the file, which then stays as it is; `Io`.
+    pub fn roll_back(&mut self) -> Result<()> {
+        if self.fate == Fate::Unknown || self.undo.is_empty() && self.storage.len() == self.kept_len {
+            return Ok(());
+        }
+        self.verify()?;
+        let undo = std::mem::take(&mut self.undo);
+        self.unsynced = false;
+        take_back(&undo, self.kept_len, &mut self.storage)
+    }
+
+    fn conflict(&self, clash: Clash) -> Error {
+        let error = Error::conflict(clash);
+        self.path.iter().fold(error, |error, path| error.in_file(path, None))
+    }
+
+    /// What is in the storage now is what the next commit starts from.
+    fn keep(&mut self) {
+        self.kept_len = self.storage.len();
+        self.undo.clear();
+        self.unsynced = false;
+        self.fate = Fate::Kept;
+    }
+
+    /// Does steps, and notes what was there before.
+    fn reversibly(&mut self, steps: &[Vec<Step<'_>>], undo: &mut Vec<Patch>) -> Result<()> {
+        for step in steps.iter().flatten() {
+            let here = self.storage.len();
+            match step {
+                Step::Write { offset, bytes } => save(&self.storage, here, *offset, bytes.len(), undo)?,
+                Step::SetSize { size } => {
+                    // What is behind that was written since the last commit, and given back.
+                    let end = here.min(self.kept_len);
+                    let cut = usize::try_from(end.saturating_sub(*size));
+                    let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
+                    save(&self.storage, end, *size, cut, undo)?;
+                }
+                Step::Sync => {}
+            }
+            self.run(std::slice::from_ref(step))?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, steps: &[Step<'_>]) -> Result<()> {
+        for step in steps {
+            let lost = *step == Step::Sync;
+            apply(std::slice::from_ref(step), &mut self.storage).inspect_err(|_| self.lost |= lost)?;
+        }
+        Ok(())
+    }
+}
+
+/// Notes the bytes below `end` that a write is going to replace.
+fn save(
+    storage: &(impl ReadAt + ?Sized),
+    end: u64,
+    offset: u64,
+    len: usize,
+    undo: &mut Vec<Patch>,
+) -> Result<()> {
+    let len = end.saturating_sub(offset).min(len as u64);
+    if len > 0 {
+        let len = usize::try_from(len).map_err(|_| Error::usage("write", "is too long"))?;
+        undo.push(Patch { offset, bytes: storage.read_at(offset, len)?.into_owned() });
+    }
+    Ok(())
+}
+
+/// Puts back what was there, the last first.
+fn take_back(undo: &[Patch], len: u64, storage: &mut (impl ReadAt + WriteAt)) -> Result<()> {
+    let restored = undo.iter().rev().try_for_each(|patch| storage.write_at(patch.offset, &patch.bytes));
+    // Bytes behind the end go, whatever became of the others.
+    let cut = if storage.len() == len { Ok(()) } else { storage.set_size(len) };
+    restored.and(cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commit::replay::{FlakyDisk, every_cut_of};
+    use crate::commit::{Decisive, Write};
+
+    const OLD: &[u8] = &[1; 1500];
+
+    /// Plans of all kinds for a file that holds [`OLD`].
+    fn plans() -> Vec<Plan<'static>> {
+        let fresh = || vec![Write::new(1500, vec![2; 700]), Write::new(600, vec![3; 100])];
+        let patches = |end: u64| {
+            vec![Patch { offset: 0, bytes: vec![4; 10] }, Patch { offset: end - 10, bytes: vec![5; 10] }]
+        };
+        let plan = |fresh, decisive, new_len| Plan { fresh, decisive, old_len: 1500, new_len };
+        vec![
+            plan(fresh(), Decisive::OneSector(Write::new(8, vec![6; 8])), 2200),
+            plan(Vec::new(), Decisive::OneSector(Write::new(8, vec![6; 8])), 1500),
+            plan(Vec::new(), Decisive::OneSector(Write::new(8, vec![6; 8])), 1000),
+            plan(
+                fresh(),
+                Decisive::Sectors(vec![Write::new(8, vec![6; 8]), Write::new(512, vec![7; 8])]),
+                2200,
+            ),
+            plan(fresh()[..1].to_vec(), Decisive::Journal(patches(1500)), 2200),
+            plan(Vec::new(), Decisive::Journal(patches(900)), 900),
+        ]
+    }
+
+    #[test]
+    fn an_operation_that_fails_leaves_everything_as_it_was() {
+        let (mut refused, mut done) = (0, 0);
+        for plan in plans() {
+            for syncs in [Syncs::None, Syncs::Ordered, Syncs::Durable] {
+                let mut new = Session::over(OLD.to_vec());
+                new.commit(plan.clone(), syncs).unwrap();
+                let new = new.into_storage();
+                for failing in 0.. {
+                    let disk = FlakyDisk { bytes: OLD.to_vec(), failing };
+                    let mut session = Session::over(disk);
+                    let result = session.commit(plan.clone(), syncs);
+                    let left = &session.storage().bytes;
+                    match result {
+                        Err(_) => assert!(left == OLD, "{plan:?}, operation {failing}"),
+                        Ok(()) => assert!(left.starts_with(&new), "{plan:?}, operation {failing}"),
+                    }
+                    refused += usize::from(result.is_err());
+                    done += usize::from(result.is_ok());
+                    if failing > 20 {
+                        break;
+                    }
+                }
+            }
+        }
+        assert!(refused > 50 && done > 50, "{refused} {done}");
+    }
+
+    #[test]
+    fn every_cut_of_a_plan_is_old_or_new() {
+        for plan in plans() {
+            let mut new = Session::over(OLD.to_vec());
+            new.commit(plan.clone(), Syncs::Durable).unwrap();
+            let (new, sectors) = (new.into_storage(), matches!(plan.decisive, Decisive::Sectors(_)));
+            let cuts = every_cut_of(OLD, plan, |cut, left| {
+                let seen = journal::view(left.to_vec()).unwrap();
+                let seen = seen.read_at(0, usize::try_from(seen.len()).unwrap()).unwrap();
+                // Fresh space does not count, nor does what is behind the end.
+                let part = |of: &[u8]| [of[..600].to_vec(), of[700..900].to_vec()].concat();
+                let (seen, old, new) = (part(&seen), part(OLD), part(&new));
+                assert!(sectors || seen == old || seen == new, "{cut:?}");
+            });
+            assert!(cuts.unwrap().prefixes > 1);
+        }
+    }
+
+    #[test]
+    fn what_was_written_before_a_commit_can_be_taken_back() {
+        let mut session = Session::over(OLD.to_vec());
+        session.write_fresh(100, &[9; 50]).unwrap();
+        session.write_fresh(120, &[8; 50]).unwrap();
+        session.write_fresh(1490, &[7; 50]).unwrap();
+        session.extend_to(5000).unwrap();
+        session.roll_back().unwrap();
+        assert_eq!(session.storage(), OLD);
+        session.write_fresh(1500, &[7; 50]).unwrap();
+        let decisive = Decisive::OneSector(Write::new(0, vec![6; 8]));
+        session
+            .commit(Plan { fresh: Vec::new(), decisive, old_len: 1500, new_len: 1550 }, Syncs::None)
+            .unwrap();
+        session.roll_back().unwrap();
+        assert_eq!((session.storage().len(), session.storage()[0]), (1550, 6));
+    }
+
+    #[test]
+    fn a_file_that_is_another_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let commit = |session: &mut Session<FileStorage>| session.commit(plans().swap_remove(0), Syncs::None);
+        type Case = (fn(&Path), fn(Clash) -> bool);
+        let changes: [Case; 5] = [
+            (|path| std::fs::remove_file(path).unwrap(), |clash| clash == Clash::Gone),
+            (
+                |path| {
+                    std::fs::write(path.with_extension("new"), OLD).unwrap();
+                    std::fs::rename(path.with_extension("new"), path).unwrap();
+                },
+                |clash| clash == Clash::Replaced || cfg!(not(unix)),
+            ),
+            (
+                |path| std::fs::write(path, [1; 1600]).unwrap(),
+                |clash| clash == Clash::Resized { known: 1500, found: 1600 },
+            ),
+            (
+                |path| std::fs::write(path, [1; 10]).unwrap(),
+                |clash| clash == Clash::Resized { known: 1500, found: 10 },
+            ),
+            (
+                |path| FileStorage::edit(path).unwrap().write_at(9, b"x").unwrap(),
+                |clash| clash == Clash::Changed { offset: 8 },
+            ),
+        ];
+        for (change, expected) in changes {
+            std::fs::write(&path, OLD).unwrap();
+            let mut session = Session::open(&path).unwrap();
+            session.watch(8, 8).unwrap();
+            change(&path);
+            let there = std::fs::read(&path).ok();
+            match commit(&mut session) {
+                Err(Error::Conflict { clash, .. }) => assert!(expected(clash), "{clash:?}"),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(std::fs::read(&path).ok(), there);
+        }
+    }
+
+    #[test]
+    fn a_replaced_file_is_edited_further_under_its_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, OLD).unwrap();
+        let mut session = Session::open(&path).unwrap();
+        let mut new = Replacement::of_held(&path).unwrap();
+        new.write_at(0, OLD).unwrap();
+        session.replace(new, Durability::Process).unwrap();
+        assert!(matches!(Session::open(&path), Err(Error::Conflict { clash: Clash::Held, .. })));
+        session.commit(plans().swap_remove(0), Syncs::None).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap().len(), 2200);
+        drop(session);
+        Session::open(&path).unwrap();
+    }
+}

@@ -1,0 +1,58 @@
+//! What a file looked like from outside when it was read.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::error::{Error, Result};
+
+/// Which file a path led to, how long it was and when it was changed last. Two that were taken before and after some reading
+/// and are equal say that nobody wrote to the file meanwhile.
+///
+/// ```
+/// use sciformats_core::storage::Seen;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.bin");
+/// std::fs::write(&path, b"first").unwrap();
+/// let before = Seen::of(&path)?;
+/// std::fs::write(&path, b"longer").unwrap();
+/// let after = Seen::of(&path)?;
+/// assert!(before != after && before.is_same_file(&after));
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Device and inode, where the system has them.
+    identity: Option<(u64, u64)>,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Seen {
+    /// Of the file at `path`.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let metadata = std::fs::metadata(path).map_err(|e| Error::io("find", e).in_file(path, None))?;
+        let modified = metadata.modified().ok();
+        Ok(Self { identity: identity(&metadata), len: metadata.len(), modified })
+    }
+
+    /// Whether both are of one file, which may have been changed in between.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &std::fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &std::fs::Metadata) -> Option<(u64, u64)> {
+    None
+}

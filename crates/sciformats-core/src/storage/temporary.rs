@@ -1,0 +1,221 @@
+//! Temporary files beside the one that they are to become.
+//!
+//! Where the system has files without a name, a temporary file has none until it is complete, so that whatever ends the
+//! process leaves nothing. Elsewhere it has a hidden name, `.NAME.0.partial` and so on, and its owner holds its lock: one
+//! that nobody holds was left by a process that was killed, and is removed by the next that writes the same file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::FileStorage;
+use crate::error::{Error, Result};
+
+/// So many at once have names that are looked at again.
+const SLOTS: u32 = 16;
+/// And so many more may be tried by those who find all of these in use.
+const MORE: u32 = 100_000;
+
+/// A hidden name beside `target`.
+pub(super) fn name(target: &Path, slot: u32) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.{slot}.partial"))
+}
+
+/// A hidden name beside `target` for what the owner of the hidden folder of that slot writes outside of it.
+fn sibling(target: &Path, slot: u32) -> PathBuf {
+    target.with_file_name(format!(".{slot}-{}", target.file_name().unwrap_or_default().to_string_lossy()))
+}
+
+/// The name beside `target` that belongs to its hidden folder `folder`, which [`first_free`] has made.
+pub(super) fn sibling_of(target: &Path, folder: &Path) -> PathBuf {
+    let slot = (0..MORE).find(|&slot| name(target, slot) == folder);
+    sibling(target, slot.unwrap_or(MORE))
+}
+
+/// Removes a file or a folder; what cannot be removed now can be the next time.
+pub(super) fn remove(path: &Path) {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+/// Removes what killed processes have left of `target`.
+pub(super) fn clean(target: &Path) {
+    for slot in 0..SLOTS {
+        let path = name(target, slot);
+        // A folder's file `lock` is the one that its owner holds.
+        let lock = if path.is_dir() { path.join(LOCK) } else { path.clone() };
+        let open = OpenOptions::new().read(true).write(true).open(&lock);
+        let left = match open {
+            Ok(file) => file.try_lock().is_ok() && leads_to(&lock, &file),
+            // Its owner was killed before there was a lock, or makes it now: who makes it first has the folder.
+            Err(e) if e.kind() == ErrorKind::NotFound && lock != path => {
+                locked_in(&path).is_ok_and(|lock| lock.is_some())
+            }
+            Err(_) => false,
+        };
+        if left {
+            if lock != path {
+                let beside = sibling(target, slot);
+                clean(&beside);
+                remove(&beside);
+            }
+            remove(&path);
+        }
+    }
+}
+
+/// The file whose lock is that of a temporary folder.
+pub(super) const LOCK: &str = "lock";
+
+/// Makes something under the first hidden name that is not taken, by `make`.
+pub(super) fn first_free<T>(
+    target: &Path,
+    mut make: impl FnMut(&Path) -> io::Result<Option<T>>,
+) -> Result<(T, PathBuf)> {
+    for slot in 0..MORE {
+        let path = name(target, slot);
+        match make(&path) {
+            Ok(Some(made)) => return Ok((made, path)),
+            Ok(None) => {}
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(Error::io("create a temporary file for", e).in_file(target, None)),
+        }
+    }
+    let all = io::Error::from(ErrorKind::AlreadyExists);
+    Err(Error::io("create a temporary file for", all).in_file(target, None))
+}
+
+/// A new locked file at `path`; nothing if another process took it for one that was left, and removed it.
+pub(super) fn locked(path: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(leads_to(path, &file).then_some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        // Without locks nobody takes it for abandoned either.
+        Err(fs::TryLockError::Error(_)) => Ok(Some(file)),
+    }
+}
+
+/// The lock of the new folder `folder`; nothing if another process has it.
+pub(super) fn locked_in(folder: &Path) -> io::Result<Option<File>> {
+    match locked(&folder.join(LOCK)) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        lock => lock,
+    }
+}
+
+#[cfg(unix)]
+fn leads_to(path: &Path, file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |of: io::Result<fs::Metadata>| of.ok().map(|of| (of.dev(), of.ino()));
+    let there = id(fs::metadata(path));
+    there.is_some() && there == id(file.metadata())
+}
+
+#[cfg(not(unix))]
+fn leads_to(path: &Path, _: &File) -> bool {
+    path.exists()
+}
+
+/// A temporary file.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    pub(super) storage: FileStorage,
+    /// Its name, if it has one.
+    path: Option<PathBuf>,
+}
+
+impl Temporary {
+    /// A new one that is to be at `target`.
+    pub(super) fn beside(target: &Path) -> Result<Self> {
+        clean(target);
+        if let Some(file) = unnamed::create(target) {
+            return Ok(Self { storage: FileStorage::made(file, target), path: None });
+        }
+        Self::named(target)
+    }
+
+    /// A new one with a hidden name.
+    pub(super) fn named(target: &Path) -> Result<Self> {
+        let (file, path) = first_free(target, locked)?;
+        Ok(Self { storage: FileStorage::made(file, target), path: Some(path) })
+    }
+
+    /// Puts it at `target`, in place of what may be there, and returns it, locked as long as it is open.
+    pub(super) fn finish(mut self, target: &Path) -> Result<FileStorage> {
+        let file = self.storage.file();
+        let renamed = |e| Error::io("rename into", e).in_file(target, None);
+        if self.path.is_none() {
+            // Nobody else knows of it: this succeeds wherever there are locks.
+            let _ = file.try_lock();
+            if unnamed::link(file, target).is_err() {
+                // Something is there already: only a rename takes its place.
+                let link = |path: &Path| unnamed::link(file, path).map(Some);
+                self.path = Some(first_free(target, link)?.1);
+            }
+        }
+        if let Some(path) = &self.path {
+            fs::rename(path, target).map_err(renamed)?;
+        }
+        self.path = None;
+        let Ok(file) = self.storage.file().try_clone() else {
+            return FileStorage::edit(target);
+        };
+        let len = super::ReadAt::len(&self.storage);
+        Ok(FileStorage::made(file, target).at(target, len))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // What cannot be removed is, by the next that writes the same file.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod unnamed {
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::path::{Path, PathBuf};
+
+    use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+
+    /// The system's name for an open file.
+    fn open_name(file: &File) -> PathBuf {
+        format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+    }
+
+    /// A file without a name in the folder of `target`, if the file system has such, and can give it a name later.
+    pub(super) fn create(target: &Path) -> Option<File> {
+        let folder =
+            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::TMPFILE.bits().cast_signed();
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(folder).ok()?;
+        open_name(&file).exists().then_some(file)
+    }
+
+    pub(super) fn link(file: &File, path: &Path) -> io::Result<()> {
+        linkat(CWD, open_name(file), CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(Into::into)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod unnamed {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn create(_: &Path) -> Option<File> {
+        None
+    }
+
+    pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

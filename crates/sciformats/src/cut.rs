@@ -1,0 +1,126 @@
+//! Files that were cut short: how long they were, as far as they say so themselves, and a look at what is left of them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sciformats_core::{Error, Fault, FaultKind, ReadAt};
+
+use crate::file::Storage;
+use crate::options::OpenOptions;
+use crate::source::Source;
+use crate::{Format, Result, formats};
+
+/// The error for a file that has `found` of `whole` bytes.
+pub(crate) fn error(found: u64, whole: u64) -> Error {
+    Fault::from(FaultKind::Cut { found, whole }).at("file", found)
+}
+
+/// The bytes that a file has by its own account; `None` if it does not say so where it begins.
+pub(crate) fn whole(storage: &dyn ReadAt, format: Format) -> Option<u64> {
+    match format {
+        Format::RawArray => raw_array(storage),
+        Format::Npy => crate::npy::Header::parsed(storage).ok()?.end(),
+        Format::Blosc2 => frame(storage),
+        Format::Asdf => asdf(storage),
+        _ => None,
+    }
+}
+
+fn word<const N: usize>(storage: &dyn ReadAt, offset: u64) -> Option<[u8; N]> {
+    storage.read_at(offset, N).ok()?.as_ref().try_into().ok()
+}
+
+/// The header says how many bytes follow its dimensions, unless they are in base 128.
+fn raw_array(storage: &dyn ReadAt) -> Option<u64> {
+    let field = |offset| word(storage, offset).map(u64::from_le_bytes);
+    if field(8)? & 2 != 0 {
+        return None;
+    }
+    let dimensions = field(40)?.checked_mul(8)?.checked_add(48)?;
+    // Dimensions that are not there are no dimensions.
+    field(32)?.checked_add(dimensions).filter(|_| dimensions <= storage.len())
+}
+
+/// The header of a frame is an array of `MessagePack`, in which the length of the frame stands at a fixed place.
+fn frame(storage: &dyn ReadAt) -> Option<u64> {
+    (*storage.read_at(2, 8).ok()? == *b"b2frame\0").then(|| word(storage, 16).map(u64::from_be_bytes))?
+}
+
+/// The end of the block that is cut: those before it are whole, and where those after it were nobody knows.
+fn asdf(storage: &dyn ReadAt) -> Option<u64> {
+    const MAGIC: &[u8] = b"\xd3BLK";
+    const PART: usize = 1 << 16;
+    let mut at = 0u64;
+    // A tree is text, in which these bytes cannot be.
+    let mut block = loop {
+        let left = usize::try_from(storage.len().checked_sub(at)?).unwrap_or(usize::MAX);
+        let part = storage.read_at(at, left.min(PART)).ok()?;
+        if let Some(found) = part.windows(MAGIC.len()).position(|bytes| bytes == MAGIC) {
+            break at.checked_add(found as u64)?;
+        }
+        at = at.checked_add((PART - MAGIC.len()) as u64).filter(|_| left > PART)?;
+    };
+    loop {
+        if storage.read_at(block, MAGIC.len()).ok()?.as_ref() != MAGIC {
+            return None;
+        }
+        let header = u16::from_be_bytes(word(storage, block.checked_add(4)?)?);
+        let streamed = word::<4>(storage, block.checked_add(6)?)?.last()? & 1 != 0;
+        let allocated = u64::from_be_bytes(word(storage, block.checked_add(14)?)?);
+        if streamed {
+            return None;
+        }
+        let end = block.checked_add(6)?.checked_add(header.into())?.checked_add(allocated)?;
+        if end > storage.len() {
+            return Some(end);
+        }
+        block = end;
+    }
+}
+
+/// What is left of a file, as if the rest were there: reading that is an error.
+pub(crate) struct Cut {
+    storage: Storage,
+    whole: u64,
+    /// Whether what is not there reads as zeros, as it may while a reader looks for what is.
+    looking: AtomicBool,
+}
+
+impl Cut {
+    /// Opens what is left of a file that had `whole` bytes.
+    pub(crate) fn open(
+        (format, storage): (Format, Storage),
+        whole: u64,
+        options: &OpenOptions,
+    ) -> Result<Box<dyn Source>> {
+        let found = storage.len();
+        // Where the blocks of an ASDF file are is found in large pieces, which go beyond them.
+        let looking = AtomicBool::new(format == Format::Asdf);
+        let cut = Arc::new(Self { storage, whole, looking });
+        let left: Storage = Arc::<Self>::clone(&cut);
+        let source = formats::open(format, left, None, options).map_err(|_| error(found, whole))?;
+        cut.looking.store(false, Ordering::Relaxed);
+        Ok(source)
+    }
+}
+
+impl ReadAt for Cut {
+    fn len(&self) -> u64 {
+        self.whole
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        sciformats_core::storage::check_range(self.whole, offset, len as u64)?;
+        let left = usize::try_from(self.storage.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        if left >= len {
+            return self.storage.read_at(offset.min(self.storage.len()), len);
+        }
+        if !self.looking.load(Ordering::Relaxed) {
+            return Err(error(self.storage.len(), self.whole));
+        }
+        let mut bytes = self.storage.read_at(offset.min(self.storage.len()), left)?.into_owned();
+        bytes.resize(len, 0);
+        Ok(Cow::Owned(bytes))
+    }
+}

@@ -1,0 +1,26 @@
+"""What the scripts of `cargo xtask conform` that drive the program have in common."""
+
+import json
+import subprocess
+
+
+def check(case, work):
+    """One line of the run: `work` holds, or why it does not."""
+    line = {"case": case, "ok": True}
+    try:
+        work()
+    except Exception as error:  # a check that fails is a line, not the end
+        line = {"case": case, "ok": False, "why": f"{type(error).__name__}: {error}"}
+    print(json.dumps(line), flush=True)
+
+
+def program_in(program, folder):
+    """Runs the program in a folder; another exit status than `status`, which may be several, is an error."""
+
+    def run(*args, status=0):
+        done = subprocess.run([program, *map(str, args)], capture_output=True, text=True, cwd=folder)
+        allowed = status if isinstance(status, tuple) else (status,)
+        assert done.returncode in allowed, f"{' '.join(map(str, args))}: {done.returncode}, {done.stdout} {done.stderr}"
+        return done
+
+    return run

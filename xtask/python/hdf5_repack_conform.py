@@ -1,0 +1,255 @@
+"""What `sciformats repack` and `convert` keep of HDF5 files, as the C library tells it: facts and values.
+
+    hdf5_repack_conform.py EXAMPLE DIR
+
+The program `sciformats` is beside the example. Files are made by the library with each bound; they and the fixtures are written anew,
+and h5py tells the same facts (`hdf5_facts.py`) and the same values of both; then with each bound and each filter, and h5py reads the same values.
+"""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import h5py
+import hdf5plugin  # noqa: F401, the filters of fixtures
+import netCDF4
+import numpy as np
+from h5py import h5d, h5f, h5p, h5s, h5t
+
+from checks import check, program_in
+from hdf5_facts import differences, facts
+
+FOLDER = Path(sys.argv[2])
+PROGRAM = Path(sys.argv[1]).parent / "sciformats"
+program = program_in(PROGRAM, FOLDER)
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "hdf5"
+BOUNDS = ["earliest", "v108", "v110", "v112", "latest"]
+OUR_BOUNDS = ["earliest", "1.8", "1.10", "1.12", "2.0"]
+FILTERS = ["none", "zlib", "lz4", "zstd", "lzf", "bzip2"]
+
+
+def properties(group, name, kind, shape, setting, **space):
+    """A dataset with a creation property list that `setting` makes."""
+    created = h5p.create(h5p.DATASET_CREATE)
+    setting(created)
+    dataspace = h5s.create_simple(shape, space.get("maximum", shape))
+    return h5py.Dataset(h5d.create(group.id, name.encode(), kind, dataspace, created))
+
+
+def filled(path, file, bound):
+    """Values and times of filling and allocation."""
+    for allocation in [h5d.ALLOC_TIME_EARLY, h5d.ALLOC_TIME_LATE, h5d.ALLOC_TIME_INCR]:
+        for time in [h5d.FILL_TIME_ALLOC, h5d.FILL_TIME_NEVER, h5d.FILL_TIME_IFSET]:
+            def chunked(created):
+                created.set_chunk((4,))
+                created.set_alloc_time(allocation)
+                created.set_fill_time(time)
+                created.set_fill_value(np.array(7, dtype="<i4"))
+
+            found = properties(file, f"chunked {allocation} {time}", h5t.STD_I32LE, (12,), chunked, maximum=(h5s.UNLIMITED,))
+            # What was never written nor filled is anything.
+            found[slice(None) if time == h5d.FILL_TIME_NEVER else slice(2, 5)] = 1
+
+    def undefined(created):
+        created.set_fill_time(h5d.FILL_TIME_NEVER)
+
+    properties(file, "never filled", h5t.IEEE_F64BE, (3,), undefined)[:] = 1.5
+    file.create_dataset("text", shape=(4,), dtype=h5py.string_dtype(), chunks=(2,), fillvalue="nothing")
+    kind = np.dtype([("a", ">i2"), ("b", "S5")])
+    file.create_dataset("compound", shape=(4,), dtype=kind, chunks=(2,), fillvalue=np.array((3, b"x"), dtype=kind))
+
+
+def orders(path, file, bound):
+    """Orders per object, thresholds, times, comments, character sets."""
+    for name, tracked in [("plain", False), ("tracked", True)]:
+        group = file.create_group(name, track_order=tracked)
+        for member in ["z", "a", "m"]:
+            group[member] = np.arange(3)
+            group.attrs[member] = member
+    many = file.create_group("many", track_order=True)
+    for number in reversed(range(20)):
+        many.create_group(f"n{number}")
+        many.attrs[f"n{number}"] = number
+
+    def thresholds(created):
+        created.set_attr_phase_change(3, 2)
+        created.set_attr_creation_order(h5p.CRT_ORDER_TRACKED)
+        created.set_obj_track_times(bound != "earliest")
+
+    early = properties(file, "thresholds", h5t.STD_U8LE, (2,), thresholds)
+    for number in range(5):
+        early.attrs[f"n{number}"] = number
+    file["naïve"] = 1
+    file.attrs["Größe"] = 2.5
+    file["soft"] = h5py.SoftLink("/plain/z")
+    file["elsewhere"] = h5py.ExternalLink("other.h5", "/x")
+    file["hard"] = file["plain"]
+
+
+def types(path, file, bound):
+    """Committed types, who shares them, and types in their own byte order."""
+    file["kind"] = np.dtype([("t", ">f4"), ("n", "<u8")])
+    file.create_group("deep/er")["text"] = h5py.string_dtype()
+    for name in ["one", "two"]:
+        file.create_dataset(name, shape=(3,), dtype=file["kind"])
+    file.create_dataset("words", data=["a", "b"], dtype=file["deep/er/text"])
+    file["one"].attrs.create("mean", np.zeros((), dtype=file["kind"].dtype), dtype=file["kind"])
+    file["kind"].attrs["unit"] = "K"
+    lonely = h5t.STD_I16BE.copy()
+    lonely.commit(file.id, b"lonely")
+    h5d.create(file.id, b"has it", lonely, h5s.create_simple((2,)))
+    del file["lonely"]
+    rows = file.create_dataset("sequences", shape=(2,), dtype=h5py.vlen_dtype(np.dtype(">i4")))
+    rows[0], rows[1] = np.arange(3), np.arange(70000, 70002)
+    file["refs"] = np.array([file["one"].ref, file["deep"].ref], dtype=h5py.ref_dtype)
+    file["regions"] = np.array([file["one"].regionref[1:2]], dtype=h5py.regionref_dtype)
+    file["flag"] = np.array([True, False])
+    file["void"] = np.void(b"\x00\x01\x02")
+
+
+def elsewhere(path, file, bound):
+    """Elements in other files and datasets."""
+    with open(FOLDER / "raw.bin", "wb") as raw:
+        raw.write(np.arange(6, dtype="<i4").tobytes())
+    file.create_dataset("external", shape=(6,), dtype="<i4", external=[("raw.bin", 0, 8), ("raw.bin", 8, h5f.UNLIMITED)])
+    with h5py.File(FOLDER / "source.h5", "w") as source:
+        source["x"] = np.arange(6.0)
+    layout = h5py.VirtualLayout(shape=(2, 6), dtype="f8")
+    layout[0] = h5py.VirtualSource("source.h5", "x", shape=(6,))
+    if bound != "v110":
+        layout[1, ::2] = h5py.VirtualSource("gone.h5", "x", shape=(6,))[:3]
+    file.create_virtual_dataset("virtual", layout, fillvalue=-1)
+
+
+def filters(path, file, bound):
+    """Filters, also one that nobody knows, whose chunks can only be copied."""
+    data = np.arange(4000, dtype="<i4").reshape(40, 100)
+    for name, how in {
+        "gzip": dict(compression="gzip", compression_opts=3, shuffle=True, fletcher32=True),
+        "lzf": dict(compression="lzf"),
+        "scale-offset": dict(scaleoffset=0),
+    }.items():
+        file.create_dataset(name, data=data, chunks=(7, 30), maxshape=(None, 100), **how)
+
+    def unknown(created):
+        created.set_chunk((8,))
+        created.set_filter(32999, h5py.h5z.FLAG_OPTIONAL, (1, 2))
+
+    found = properties(file, "unknown", h5t.STD_U8LE, (16,), unknown)
+    found.id.write_direct_chunk((0,), b"whatever it is")
+    file.create_dataset("sparse", shape=(1000, 1000), chunks=(10, 10), dtype="u1")[500, 500] = 1
+
+
+MADE = {"filled": filled, "orders": orders, "types": types, "elsewhere": elsewhere, "filters": filters}
+
+
+def values(path):
+    found = {}
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset) and item.shape is not None and "unknown" not in name:
+            read = item[()]
+            if item.dtype.hasobject and h5py.check_ref_dtype(item.dtype):
+                read = [h5py.h5r.get_name(one, item.file.id) if one else None for one in np.ravel(read)]
+            found[name] = read.tobytes() if isinstance(read, np.ndarray) and not read.dtype.hasobject else repr(read)
+        for key, value in item.attrs.items():
+            refers = hasattr(value, "dtype") and value.dtype is not None and value.dtype.hasobject
+            found[f"{name}@{key}"] = len(value) if refers and value.shape else repr(value)
+
+    with h5py.File(path, "r") as file:
+        visit("/", file)
+        file.visititems(visit)
+    return found
+
+
+def same_values(one, other):
+    one, other = values(one), values(other)
+    changed = [name for name in one.keys() | other.keys() if one.get(name) != other.get(name)]
+    assert not changed, f"{len(changed)} values differ, such as {sorted(changed)[0]}"
+
+
+def same(source, *args):
+    """The file written anew has the same facts and values."""
+    new = source.parent / f"new-{source.name}"
+    program(args[0], "--force", source, new, *args[1:])
+    found = list(differences(facts(source), facts(new)))
+    assert not found, f"{len(found)} facts differ, such as {found[0]}"
+    same_values(source, new)
+
+
+def stored_otherwise(source, *args):
+    new = source.parent / f"new-{source.name}"
+    program("repack", "--force", source, new, *args)
+    same_values(source, new)
+
+
+def netcdf(path):
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("x", 3)
+        for name, kind, fill in [("time", "f8", None), ("t", "f4", -999.0), ("label", str, "none")]:
+            made = file.createVariable(name, kind, ("time", "x") if name == "t" else ("time",), fill_value=fill)
+            made.units = "1"
+        file["t"][:] = np.arange(6).reshape(2, 3)
+        file["label"][0:1] = np.array(["a"], dtype=object)
+        rows = file.createVLType(np.int32, "rows")
+        file.createVariable("ragged", rows, ("x",))[0] = np.arange(3, dtype="i4")
+    return path
+
+
+def netcdf_reads(source):
+    new = source.parent / f"new-{source.name}"
+    program("repack", "--force", source, new)
+    with netCDF4.Dataset(source) as one, netCDF4.Dataset(new) as other:
+        assert one.dimensions["time"].isunlimited() == other.dimensions["time"].isunlimited()
+        for name, found in one.variables.items():
+            assert found.dimensions == other[name].dimensions and repr(found[:]) == repr(other[name][:]), name
+            assert found.ncattrs() == other[name].ncattrs(), name
+
+
+def main():
+    warnings.simplefilter("ignore")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    # The library looks for external files there, not beside the file that names them.
+    os.chdir(FOLDER)
+    sources = []
+    for bound in BOUNDS:
+        for name, fill in MADE.items():
+            path = FOLDER / f"made-{name}-{bound}.h5"
+            with h5py.File(path, "w", libver=(bound, "latest")) as file:
+                fill(path, file, bound)
+            sources.append(path)
+    for name, how in {
+        "paged": dict(fs_strategy="page", fs_persist=True, fs_page_size=8192),
+        "kept": dict(fs_strategy="fsm", fs_persist=True),
+        "appended": dict(fs_strategy="none"),
+        "user-block": dict(userblock_size=1024),
+    }.items():
+        for bound in BOUNDS:
+            path = FOLDER / f"made-{name}-{bound}.h5"
+            with h5py.File(path, "w", libver=(bound, "latest"), **how) as file:
+                orders(path, file, bound)
+            sources.append(path)
+    for path in sorted(FIXTURES.glob("*.h5")):
+        copy = FOLDER / path.name
+        copy.write_bytes(path.read_bytes())
+        # h5py itself cannot tell the facts of narrow arrays.
+        if "narrow" not in path.name:
+            sources.append(copy)
+    for path in sources:
+        check(f"kept: repack of {path.name}", lambda: same(path, "repack"))
+        check(f"kept: convert of {path.name}", lambda: same(path, "convert", "--check"))
+    for path in [path for path in sources if path.name.startswith(("made-filled", "made-orders", "made-types"))]:
+        for bound in OUR_BOUNDS:
+            check(f"restored: {path.name} for {bound}", lambda: stored_otherwise(path, "--bound", bound))
+    for path in [path for path in sources if path.name.startswith(("made-types-latest", "made-filled-earliest", "made-orders-v110"))]:
+        for name in FILTERS:
+            check(f"restored: {path.name} with {name}", lambda: stored_otherwise(path, "--filter", name))
+        check(f"restored: {path.name} with chunks", lambda: stored_otherwise(path, "--chunks", "3,2"))
+    source = netcdf(FOLDER / "climate.nc")
+    check("kept: netCDF reads the same variables", lambda: netcdf_reads(source))
+    check("restored: sources in the new file", lambda: stored_otherwise(FOLDER / "made-elsewhere-v110.h5", "--inline"))
+
+
+main()
