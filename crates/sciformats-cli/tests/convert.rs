@@ -118,6 +118,21 @@ fn what_is_left_of_a_cut_file_is_written() {
 }
 
 #[test]
+fn a_cut_file_that_lies_about_its_length_is_not_searched_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut bytes = b"#ASDF 1.0.0\n%YAML 1.1\n--- {a: 1}\n...\n \xd3BLK\0\x10".to_vec();
+    bytes.extend([0; 8]);
+    // Sizes in the header: allocated, used and that of the data, an exbibyte.
+    (0..3).for_each(|_| bytes.extend((1u64 << 60).to_be_bytes()));
+    bytes.extend([0; 16]);
+    fs::write(dir.join("lies.asdf"), bytes).unwrap();
+    let err = stderr(dir, 3, &["convert", "lies.asdf", "a.h5", "--lossy"]);
+    assert!(err.contains("cut short"), "{err}");
+    assert_eq!(names(dir), ["lies.asdf"]);
+}
+
+#[test]
 fn what_is_there_stays_there() {
     let dir = folder(&["rawarray/lz4.ra"]);
     let dir = dir.path();

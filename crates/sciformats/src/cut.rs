@@ -116,7 +116,8 @@ impl ReadAt for Cut {
         if left >= len {
             return self.storage.read_at(offset.min(self.storage.len()), len);
         }
-        if !self.looking.load(Ordering::Relaxed) {
+        // A piece may go beyond what is left; one that begins there is no part of the file, and there is no end of them.
+        if left == 0 || !self.looking.load(Ordering::Relaxed) {
             return Err(error(self.storage.len(), self.whole));
         }
         let mut bytes = self.storage.read_at(offset.min(self.storage.len()), left)?.into_owned();
