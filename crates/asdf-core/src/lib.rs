@@ -40,7 +40,7 @@ pub use options::{OpenOptions, WriteOptions};
 pub use provenance::{Extension, HistoryEntry, Software};
 pub use reader::{Asdf, Block, Checksum};
 pub use sciformats_core::endian::ByteOrder;
-pub use sciformats_core::storage::Durability;
+pub use sciformats_core::storage::{Access, Durability};
 pub use sciformats_core::{Error, External, Fault, Limits, Range, ReadAt, Result, Slab};
 pub use spec::header_line::Version;
 pub use stream::StreamWriter;

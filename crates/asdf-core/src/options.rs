@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sciformats_core::storage::Access;
 use sciformats_core::storage::{Durability, machine_threads};
 use sciformats_core::{Error, External, Limits, Result};
 
@@ -15,7 +16,7 @@ use sciformats_core::{Error, External, Limits, Result};
 /// # asdf_core::Document::new().save(&path)?;
 /// let limits = Limits::default().with_memory(1 << 30);
 /// let options =
-///     OpenOptions::default().with_limits(limits).with_external(External::SameFolder).with_mapped(true).with_threads(4);
+///     OpenOptions::default().with_limits(limits).with_external(External::SameFolder).with_access(Access::direct()).with_threads(4);
 /// let file = Asdf::open_with(&path, &options)?;
 /// assert!(file.has_tree());
 /// # Ok::<(), asdf_core::Error>(())
@@ -27,9 +28,9 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// Which other files may be opened on its behalf.
     pub external: External,
-    /// Whether the file is mapped into memory: stored bytes are then borrowed rather than read. Default: no, since a file
-    /// that is edited in place may become shorter, which ends a process that has it mapped.
-    pub mapped: bool,
+    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
+    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    pub access: Access,
     /// Threads for decoding; 0 for as many as the machine runs at once.
     pub threads: usize,
 }
@@ -47,10 +48,10 @@ impl OpenOptions {
         Self { external, ..self }
     }
 
-    /// The same, mapped into memory or not.
+    /// The same with another way to reach files.
     #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 
     /// The same with another number of threads.

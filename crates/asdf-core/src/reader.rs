@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sciformats_core::commit::journal;
 use sciformats_core::fault::FaultKind;
-use sciformats_core::storage::{FileStorage, Mapped, zeroed};
+use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Fault, ReadAt, Result};
 
 use crate::array::Array;
@@ -75,10 +75,11 @@ impl Asdf {
     /// Opens a file.
     ///
     /// ```no_run
-    /// use asdf_core::{Asdf, OpenOptions};
+    /// use asdf_core::{Access, Asdf, OpenOptions};
     ///
-    /// // Nobody edits the file meanwhile, so it may be mapped.
-    /// let file = Asdf::open_with("image.asdf", &OpenOptions::default().with_mapped(true))?;
+    /// // SAFETY: nobody edits the file meanwhile, so it may be mapped.
+    /// let mapped = OpenOptions::default().with_access(unsafe { Access::mapped() });
+    /// let file = Asdf::open_with("image.asdf", &mapped)?;
     /// if let Some(image) = file.array("image")?.as_slice::<f32>() {
     ///     println!("{}", image.iter().sum::<f32>());
     /// }
@@ -89,12 +90,8 @@ impl Asdf {
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let storage: Arc<dyn ReadAt> = if options.mapped {
-            Arc::new(journal::view(Mapped::open(path)?)?)
-        } else {
-            Arc::new(journal::view(FileStorage::open(path)?)?)
-        };
-        Self::read(storage, options, Some(path.into()))
+        let storage = journal::view(options.access.open(path)?)?;
+        Self::read(Arc::new(storage), options, Some(path.into()))
     }
 
     /// Reads a file that is in memory.

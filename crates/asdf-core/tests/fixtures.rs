@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use asdf_core::structure::IndexState;
-use asdf_core::{Asdf, Document, External, Limits, OpenOptions, Result, Tree};
+use asdf_core::{Access, Asdf, Document, External, Limits, OpenOptions, Result, Tree};
 
 fn fixtures(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/asdf").join(folder);
@@ -41,8 +41,8 @@ fn right_files_are_read_and_written_again() {
     let paths = fixtures("");
     assert!(paths.len() > 40, "{}", paths.len());
     for path in paths {
-        for map in [false, true] {
-            let options = OpenOptions::default().with_external(External::SameFolder).with_mapped(map);
+        for access in [Access::paged(), Access::direct()] {
+            let options = OpenOptions::default().with_external(External::SameFolder).with_access(access);
             let file = Asdf::open_with(&path, &options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let wrong: Vec<_> =
                 file.verify().unwrap().into_iter().filter(asdf_core::Finding::is_error).collect();

@@ -58,6 +58,7 @@ pub use model::params::{Params, Split};
 pub use model::schunk::SChunk;
 pub use repack::Repack;
 pub use sciformats_core::endian::ByteOrder;
+pub use sciformats_core::storage::Access;
 pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab};
 pub use spec::chunk_header::Special;
 pub use spec::frame_header::{ChunkSize, FrameHeader, FrameType};

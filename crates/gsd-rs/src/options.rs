@@ -1,5 +1,6 @@
 //! How files are opened and created.
 
+use sciformats_core::storage::Access;
 use sciformats_core::{Error, Limits, Result};
 
 use crate::model::commit::is_writable;
@@ -17,7 +18,7 @@ use crate::{Header, Label, Version};
 /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
 /// # gsd_rs::Writer::create(&path, &options)?.finish()?;
 /// let limits = Limits::default().with_memory(1 << 30);
-/// let options = OpenOptions::default().with_mapped(false).with_limits(limits);
+/// let options = OpenOptions::default().with_access(Access::direct()).with_limits(limits);
 /// assert_eq!(Reader::open_with(&path, &options)?.frames(), 0);
 /// # Ok::<(), gsd_rs::Error>(())
 /// ```
@@ -27,15 +28,14 @@ pub struct OpenOptions {
     /// What the file may ask of the machine. The file layer hands out bytes that are stored and needs few limits;
     /// the schemas on top of it unfold defaults.
     pub limits: Limits,
-    /// Whether the file is mapped into memory, which takes the same time for every size. Default: yes. A mapped file must
-    /// not be cut shorter by another process while it is open, see
-    /// [`Mapped`](sciformats_core::storage::Mapped).
-    pub mapped: bool,
+    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
+    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    pub access: Access,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), mapped: true }
+        Self { limits: Limits::default(), access: Access::default() }
     }
 }
 
@@ -46,10 +46,10 @@ impl OpenOptions {
         Self { limits, ..self }
     }
 
-    /// The same options, mapped or not.
+    /// The same options with another way to reach files.
     #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 }
 

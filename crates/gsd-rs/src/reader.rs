@@ -1,12 +1,12 @@
 //! Reading a file.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::storage::{FileStorage, Mapped, machine_threads, read_into_threads, zeroed};
+use sciformats_core::storage::{Access, FileStorage, machine_threads, read_into_threads, zeroed};
 use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result};
 
 use crate::chunk::size_of_range;
@@ -28,9 +28,9 @@ use crate::{Chunk, Element, ElementType, Header, OpenOptions};
 /// # Ok(()) }
 /// ```
 pub struct Reader {
-    storage: Box<dyn ReadAt>,
-    /// The file behind the storage, if it was opened by a path and can be mapped again.
-    file: Option<(File, PathBuf)>,
+    storage: Arc<dyn ReadAt>,
+    /// The file behind the storage, if it was opened by a path: what was added to it can be looked for.
+    file: Option<FileStorage>,
     options: OpenOptions,
     opened: Opened,
 }
@@ -54,23 +54,19 @@ impl Reader {
     /// As [`open`](Self::open), with options.
     ///
     /// ```no_run
-    /// use gsd_rs::{OpenOptions, Reader};
+    /// use gsd_rs::{Access, OpenOptions, Reader};
     ///
-    /// // A file that another program may cut shorter while it is open.
-    /// let reader = Reader::open_with("trajectory.gsd", &OpenOptions::default().with_mapped(false))?;
+    /// // A simulation writes to it.
+    /// let reader = Reader::open_with("trajectory.gsd", &OpenOptions::default().with_access(Access::direct()))?;
     /// # Ok::<(), gsd_rs::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        let path = path.as_ref();
-        if !options.mapped {
-            return Self::from_storage(FileStorage::open(path)?, options);
-        }
-        let file = File::open(path).map_err(|e| Error::io("open", e).in_file(path, None))?;
-        let (storage, opened) = map(&file, path)?;
-        Ok(Self { storage: Box::new(storage), file: Some((file, path.into())), options: *options, opened })
+        let mut file = FileStorage::open(path)?;
+        let (storage, opened) = reached(&mut file, options.access)?;
+        Ok(Self { storage, file: Some(file), options: *options, opened })
     }
 
     /// Opens a file that is in memory.
@@ -113,7 +109,7 @@ impl Reader {
     /// As [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let opened = open(&storage)?;
-        Ok(Self { storage: Box::new(storage), file: None, options: *options, opened })
+        Ok(Self { storage: Arc::new(storage), file: None, options: *options, opened })
     }
 
     /// Sees what has been committed since the file was opened or last refreshed, by this process or another. A frame
@@ -138,11 +134,8 @@ impl Reader {
     /// # Errors
     /// As [`open`](Self::open); the reader then shows the state from before.
     pub fn refresh(&mut self) -> Result<u64> {
-        match &self.file {
-            Some((file, path)) => {
-                let (storage, opened) = map(file, path)?;
-                (self.storage, self.opened) = (Box::new(storage), opened);
-            }
+        match &mut self.file {
+            Some(file) => (self.storage, self.opened) = reached(file, self.options.access)?,
             None => self.opened = open(&*self.storage)?,
         }
         Ok(self.opened.frames)
@@ -573,28 +566,23 @@ fn trim_zeros(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
-/// How often a file that grows meanwhile is mapped anew.
+/// How often the state of a file that grows meanwhile is read anew.
 const ATTEMPTS: usize = 100;
 
-/// Maps a file and reads its state.
+/// Reads the state of a file that another process may be adding to, and opens what its chunks are read from.
 ///
-/// Everything that a state refers to was in the file before the state was, so a map made after the state was read
-/// holds all of it, even if a writer moved the index in between.
-fn map(file: &File, path: &Path) -> Result<(Mapped, Opened)> {
-    let mapped = || Mapped::of(file).map_err(|e| e.in_file(path, None));
-    let mut map = mapped()?;
+/// Everything that a state refers to was in the file before the state was. So the state comes from the file directly, and
+/// what its chunks are read from is opened afterwards: it holds all of them, even if a writer moved the index in between.
+fn reached(file: &mut FileStorage, access: Access) -> Result<(Arc<dyn ReadAt>, Opened)> {
     let mut attempts = 0;
     loop {
-        let state = open(&map);
-        let now = file.metadata().map_err(|e| Error::io("read the length of", e).in_file(path, None))?.len();
-        let grown = now > map.len();
-        if grown {
-            map = mapped()?;
-        }
+        let len = file.refresh()?;
+        let state = open(file);
+        let grown = file.refresh()? > len;
         attempts += 1;
-        // An error may be that of a map that is too short for what was added meanwhile.
+        // An error may be that of a length that is too short for what was added meanwhile.
         if state.is_ok() || !grown || attempts == ATTEMPTS {
-            return Ok((map, state?));
+            return Ok((access.of(file)?, state?));
         }
     }
 }

@@ -43,17 +43,17 @@ fn everything(reader: Reader) -> Result<u64, Error> {
 }
 
 #[test]
-fn good_files_are_read_in_full_from_maps_and_files() {
+fn good_files_are_read_in_full_in_pages_and_directly() {
     let mut read = BTreeMap::new();
     for path in files("") {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let mapped = everything(Reader::open(&path).unwrap()).unwrap();
+        let paged = everything(Reader::open(&path).unwrap()).unwrap();
         let plain = everything(
             Reader::from_storage(FileStorage::open(&path).unwrap(), &OpenOptions::default()).unwrap(),
         )
         .unwrap();
-        assert_eq!(mapped, plain, "{name}");
-        read.insert(name, mapped);
+        assert_eq!(paged, plain, "{name}");
+        read.insert(name, paged);
     }
     for (name, chunks) in
         [("types", 33), ("empty-chunks", 10), ("no-frames", 0), ("frames-beyond-the-entries", 2)]

@@ -67,7 +67,7 @@ pub use model::links::BrokenLink;
 pub use model::open::{MissingSources, OpenOptions};
 pub use model::places::Place;
 pub use sciformats_core::endian::ByteOrder;
-pub use sciformats_core::storage::{Durability, FileStorage};
+pub use sciformats_core::storage::{Access, Durability, FileStorage};
 pub use sciformats_core::{Error, External, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};

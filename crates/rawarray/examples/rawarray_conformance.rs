@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use rawarray::{
-    ByteOrder, Editor, ElementType, Encoding, Error, OpenOptions, Range, Reader, Result, Slab, StreamWriter,
-    WriteOptions, Writer,
+    Access, ByteOrder, Editor, ElementType, Encoding, Error, OpenOptions, Range, Reader, Result, Slab,
+    StreamWriter, WriteOptions, Writer,
 };
 
 /// A type: its name in the cases, what it is, and what its components are.
@@ -292,9 +292,10 @@ fn check(folder: &Path) {
     }
 }
 
-/// What is not as the case says. The file is read as a whole, mapped, and in pieces.
+/// What is not as the case says. The file is read in pages and directly, as a whole and in pieces.
 fn differs(path: &Path, case: &Case) -> Result<Option<String>> {
-    for reader in [Reader::open(path)?, Reader::open_with(path, &OpenOptions::default().with_mapped(false))?]
+    for reader in
+        [Reader::open(path)?, Reader::open_with(path, &OpenOptions::default().with_access(Access::direct()))?]
     {
         let found = (reader.element(), reader.dims(), reader.byte_order(), reader.encoding());
         let expected = (case.element, &case.dims[..], case.order, case.encoding);

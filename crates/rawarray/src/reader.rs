@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::storage::{FileStorage, Mapped, Window, zeroed};
+use sciformats_core::storage::{Access, Window, zeroed};
 use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, Slab};
 
 use crate::element::Element;
@@ -24,7 +24,7 @@ use crate::spec::header::MAGIC;
 /// # let path = dir.path().join("rows.ra");
 /// # RawArray::from(vec![1u8, 2]).write(&path)?;
 /// let limits = Limits::default().with_memory(1 << 20); // for what an encoded array decodes to
-/// let options = OpenOptions::default().with_mapped(false).with_limits(limits);
+/// let options = OpenOptions::default().with_access(Access::direct()).with_limits(limits);
 /// assert_eq!(Reader::open_with(&path, &options)?.read::<u8>()?, [1, 2]);
 /// # Ok::<(), rawarray::Error>(())
 /// ```
@@ -36,14 +36,14 @@ pub struct OpenOptions {
     /// Read files with flags that the format does not define as if these were not set. Default: no, since such a flag
     /// may say that the data mean something else.
     pub ignore_undefined_flags: bool,
-    /// Whether the file is mapped into memory: stored elements are then borrowed, and opening costs the same for any size.
-    /// Default: yes. A mapped file must not be cut shorter by another process while it is open, see [`Mapped`].
-    pub mapped: bool,
+    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
+    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    pub access: Access,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), ignore_undefined_flags: false, mapped: true }
+        Self { limits: Limits::default(), ignore_undefined_flags: false, access: Access::default() }
     }
 }
 
@@ -71,10 +71,10 @@ impl OpenOptions {
         Self { ignore_undefined_flags, ..self }
     }
 
-    /// The same options, mapped or not.
+    /// The same options with another way to reach files.
     #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 }
 
@@ -144,20 +144,17 @@ impl Reader {
     /// As [`open`](Self::open), with options.
     ///
     /// ```no_run
-    /// use rawarray::{OpenOptions, Reader};
+    /// use rawarray::{Access, OpenOptions, Reader};
     ///
-    /// // A file that another program may cut shorter while it is open.
-    /// let reader = Reader::open_with("image.ra", &OpenOptions::default().with_mapped(false))?;
+    /// // A file that another program writes to.
+    /// let reader = Reader::open_with("image.ra", &OpenOptions::default().with_access(Access::direct()))?;
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        match options.mapped {
-            true => Self::from_storage(Mapped::open(path)?, options),
-            false => Self::from_storage(FileStorage::open(path)?, options),
-        }
+        Self::from_storage(options.access.open(path)?, options)
     }
 
     /// Opens a file that is in memory.
@@ -328,15 +325,17 @@ impl Reader {
     }
 
     /// The whole array, borrowed from the storage where that has it in memory, aligned, unencoded and in the machine's
-    /// byte order, as a mapped file usually has; else as [`read`](Self::read).
+    /// byte order, as a [mapped](Access::mapped) file usually has; else as [`read`](Self::read).
     ///
     /// ```
-    /// use rawarray::{RawArray, Reader};
+    /// use rawarray::{Access, OpenOptions, RawArray, Reader};
     ///
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("temperature.ra");
     /// # RawArray::from(vec![20.5f32, 21.5]).write(&path)?;
-    /// let reader = Reader::open(&path)?;
+    /// // SAFETY: nobody else knows of the file.
+    /// let mapped = OpenOptions::default().with_access(unsafe { Access::mapped() });
+    /// let reader = Reader::open_with(&path, &mapped)?;
     /// let temperature = reader.view::<f32>()?; // in the map, no copy of the file
     /// assert_eq!(temperature.iter().sum::<f32>(), 42.0);
     /// # Ok::<(), rawarray::Error>(())

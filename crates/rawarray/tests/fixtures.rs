@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use rawarray::{Editor, ElementType, Limits, OpenOptions, Reader, Slab, StreamWriter};
+use rawarray::{Access, Editor, ElementType, Limits, OpenOptions, Reader, Slab, StreamWriter};
 use sha2::{Digest, Sha256};
 
 fn folder() -> PathBuf {
@@ -53,7 +53,7 @@ fn good_files_hold_what_their_manifests_say() {
         }
         for reader in [
             Reader::open(&path).unwrap(),
-            Reader::open_with(&path, &OpenOptions::default().with_mapped(false)).unwrap(),
+            Reader::open_with(&path, &OpenOptions::default().with_access(Access::direct())).unwrap(),
         ] {
             let lines = format!("{{\"manifest\":1,\"format\":\"rawarray\"}}\n{}\n", manifest(&reader));
             assert_eq!(lines, expected, "{}", path.display());

@@ -6,8 +6,8 @@
 use num_complex::Complex;
 use proptest::prelude::*;
 use rawarray::{
-    ByteOrder, Element, ElementType, Encoding, OpenOptions, Range, RawArray, Reader, Slab, WriteOptions,
-    Writer,
+    Access, ByteOrder, Element, ElementType, Encoding, OpenOptions, Range, RawArray, Reader, Slab,
+    WriteOptions, Writer,
 };
 
 #[repr(C)]
@@ -241,7 +241,7 @@ proptest! {
             let writer = Writer::new(&dims[..]).with_options(options);
             let path = dir.path().join(format!("{encoding:?}"));
             writer.write(&path, &numbers).unwrap();
-            for reader in [Reader::open(&path).unwrap(), Reader::open_with(&path, &OpenOptions::default().with_mapped(false)).unwrap()] {
+            for reader in [Reader::open(&path).unwrap(), Reader::open_with(&path, &OpenOptions::default().with_access(Access::direct())).unwrap()] {
                 prop_assert_eq!(&reader.read::<u32>().unwrap(), &numbers);
                 prop_assert_eq!(reader.read_slab::<u32>(&slab).unwrap(), selected(&numbers, &slab));
                 let mut bytes = vec![0; slab.len() as usize * 4];

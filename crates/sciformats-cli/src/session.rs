@@ -34,8 +34,7 @@ impl Session {
             limits = limits.with_memory(memory);
         }
         // Other programs may cut a file short while it is read: of a map that would be the end of this one.
-        let mut options =
-            OpenOptions::default().with_limits(limits).with_threads(global.threads).with_mapped(false);
+        let mut options = OpenOptions::default().with_limits(limits).with_threads(global.threads);
         options = options.with_external(global.external().map_err(Failure::Usage)?);
         if let Some(unfolded) = global.limit_unfolded {
             options = options.with_unfolded(unfolded);

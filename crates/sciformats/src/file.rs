@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sciformats_core::storage::{FileStorage, Mapped};
 use sciformats_core::{Error, Limits, ReadAt, Slab};
 
 use crate::array::Array;
@@ -86,9 +85,7 @@ impl File {
                 read: AtomicU64::new(0),
             });
         }
-        let storage: Storage =
-            if options.mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) };
-        Self::new(storage, Some(path), options)
+        Self::new(options.access.open(path)?, Some(path), options)
     }
 
     /// Opens a file that is in memory.

@@ -68,12 +68,13 @@ pub use model::{
     ObjectId, Target, Value,
 };
 pub use options::OpenOptions;
+pub use sciformats_core::storage::Access;
 pub use sciformats_core::{Blame, Error, External, Limits, Range, ReadAt, Result, Slab, WriteAt, storage};
 pub use selection::{SelectedAxis, Selection};
 pub use source::Source;
 pub use typed::Element;
 
-/// Opens a file of any of the formats, mapped into memory.
+/// Opens a file of any of the formats.
 ///
 /// ```no_run
 /// let file = sciformats::open("run.gsd")?;
@@ -90,10 +91,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 /// Opens a file of any of the formats.
 ///
 /// ```no_run
-/// use sciformats::{Limits, OpenOptions};
+/// use sciformats::{Access, Limits, OpenOptions};
 ///
 /// // A file of unknown origin, which may change meanwhile.
-/// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 28)).with_mapped(false);
+/// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 28)).with_access(Access::direct());
 /// let file = sciformats::open_with("upload.h5", &options)?;
 /// # Ok::<(), sciformats::Error>(())
 /// ```

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sciformats_core::storage::Access;
 use sciformats_core::storage::machine_threads;
 use sciformats_core::{Error, External, Limits};
 
@@ -53,7 +54,7 @@ pub enum Missing {
 /// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
 /// # sink.finish()?;
 /// let options =
-///     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(2).with_mapped(false);
+///     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(2).with_access(Access::direct());
 /// let file = sciformats::open_with(&path, &options)?;
 /// assert_eq!(file.options().threads(), 2);
 /// # Ok::<(), sciformats::Error>(())
@@ -65,9 +66,9 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// Threads that one call may use; 0 for as many as the machine has.
     pub threads: usize,
-    /// Whether the file is mapped into memory, so that stored bytes need not be copied. A mapped file must not be cut
-    /// shorter by another process while it is open.
-    pub mapped: bool,
+    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
+    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    pub access: Access,
     /// Which other files may be opened on the file's behalf: those that hold elements of virtual datasets, of external storage
     /// and of exploded ASDF files, and those that links lead to. Default: those in its folder or in folders inside it.
     pub external: External,
@@ -87,7 +88,7 @@ impl Default for OpenOptions {
         Self {
             limits: Limits::default(),
             threads: 0,
-            mapped: true,
+            access: Access::default(),
             external: External::SameFolder,
             missing: Missing::Refused,
             unfolded: 4 << 30,
@@ -109,10 +110,10 @@ impl OpenOptions {
         Self { threads, ..self }
     }
 
-    /// The same options, mapped or not.
+    /// The same options with another way to reach files.
     #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 
     /// The same options with another policy for other files.

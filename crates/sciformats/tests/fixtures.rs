@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use sciformats::compare::{Options, compare};
 use sciformats::source::Listed;
 use sciformats::{
-    Error, File, Limits, Object, ObjectId, OpenOptions, Selection, Source, Target, manifest, verify,
+    Access, Error, File, Limits, Object, ObjectId, OpenOptions, Selection, Source, Target, manifest, verify,
 };
 
 const FORMATS: [&str; 5] = ["asdf", "blosc2", "gsd", "hdf5", "rawarray"];
@@ -39,15 +39,15 @@ fn manifest_of(file: &File) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn manifests_are_as_expected_mapped_or_not_and_with_any_threads() {
+fn manifests_are_as_expected_in_pages_or_directly_and_with_any_threads() {
     let mut compared = 0;
     for expected in FORMATS.iter().flat_map(|format| files(&folder(format).join("expected"))) {
         let path = expected.parent().unwrap().with_file_name(expected.file_stem().unwrap());
         let lines = fs::read_to_string(&expected).unwrap();
         let lines: Vec<serde_json::Value> =
             lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        for (mapped, threads) in [(true, 1), (false, 2)] {
-            let options = OpenOptions::default().with_mapped(mapped).with_threads(threads);
+        for (access, threads) in [(Access::paged(), 1), (Access::direct(), 2)] {
+            let options = OpenOptions::default().with_access(access).with_threads(threads);
             let file = sciformats::open_with(&path, &options).unwrap();
             assert_eq!(manifest_of(&file), lines, "{}", path.display());
         }

@@ -1,6 +1,7 @@
 //! How a frame is opened.
 
 use sciformats_core::Limits;
+use sciformats_core::storage::Access;
 
 use super::chunk::Context;
 use super::parallel::Threads;
@@ -30,14 +31,19 @@ pub struct OpenOptions {
     pub threads: usize,
     /// Codecs and filters of the caller's.
     pub registry: Registry,
-    /// Whether files are mapped into memory, so that stored bytes need not be copied. Default: yes. A mapped file must not
-    /// be cut shorter by another process while it is open.
-    pub mapped: bool,
+    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
+    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    pub access: Access,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), threads: 0, registry: Registry::default(), mapped: true }
+        Self {
+            limits: Limits::default(),
+            threads: 0,
+            registry: Registry::default(),
+            access: Access::default(),
+        }
     }
 }
 
@@ -70,10 +76,10 @@ impl OpenOptions {
         Self { registry, ..self }
     }
 
-    /// The same, mapped or not.
+    /// The same with another way to reach files.
     #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 
     pub(crate) fn context(&self) -> Context {

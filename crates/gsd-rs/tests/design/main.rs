@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::process::Command;
 
 use common::{options, read};
-use gsd_rs::storage::{FileStorage, Mapped};
+use gsd_rs::storage::FileStorage;
 use gsd_rs::{CreateOptions, ElementType, Error, Reader, Region, RegionWriter, Version, Writer};
 
 const V1: Version = Version::new(1, 0);

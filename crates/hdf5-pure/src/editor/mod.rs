@@ -35,7 +35,7 @@ use crate::writer::{Bound, DatasetBuilder, GroupWriter, Reference};
 /// The file is locked as the C library locks it: who has it open for reading or writing there keeps an editor out, and the
 /// reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0` locks nothing, `BEST_EFFORT` (the
 /// default) only where the file system can, `TRUE` or `1` always. A [`File`] of this library locks nothing: who reads while
-/// another edits sees a mixture, and should read without a [map](OpenOptions::mapped), as commits may cut the file's end off.
+/// another edits sees a mixture, and must not [map](crate::Access::mapped) the file, as commits may cut its end off.
 ///
 /// ```
 /// use hdf5_pure::{Editor, File, Writer};

@@ -24,7 +24,6 @@ pub(crate) mod filters;
 pub(crate) mod fractal_heap;
 pub(crate) mod free_space;
 pub(crate) mod global_heap;
-pub(crate) mod lazy;
 pub(crate) mod links;
 pub(crate) mod load;
 pub(crate) mod object;

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use sciformats_core::commit::journal::{self, Interrupted};
 use sciformats_core::fault::{FaultKind, locate};
-use sciformats_core::storage::{FileStorage, Overlay, Patch};
+use sciformats_core::storage::{Access, Overlay, Patch};
 use sciformats_core::{Error, External, Fault, Limits, ReadAt, Result};
 
 use super::chunk_cache::ChunkCache;
 use super::context::Context;
-use super::lazy::Lazy;
 use super::object::Object;
 use super::{file_set, links};
 use crate::model::filters::Registry;
@@ -39,7 +38,7 @@ use crate::spec::{Address, cache_image, shared_table};
 ///     .with_limits(Limits::default().with_memory(1 << 30))
 ///     .with_external(External::SameFolder)
 ///     .with_chunk_cache(256 << 20)
-///     .with_mapped(false);
+///     .with_access(Access::direct());
 /// let file = File::open_with(&path, &options)?;
 /// assert_eq!(file.dataset("surface/temperature")?.read::<f64>()?[0], 281.5);
 /// # Ok::<(), hdf5_pure::Error>(())
@@ -57,9 +56,9 @@ pub struct OpenOptions {
     pub missing: MissingSources,
     /// Threads that a read may use; 0 stands for as many as there are.
     pub threads: usize,
-    /// Whether the file is mapped into memory, so that stored bytes need not be copied. Default: yes. A mapped file must not
-    /// be cut shorter by another process while it is open.
-    pub mapped: bool,
+    /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
+    /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
+    pub access: Access,
     /// Bytes of decoded chunks that are kept, all datasets of the file together: a chunk of which reads take a part at a
     /// time is decoded once. Default: 32 MiB, some dozens of chunks of a usual size. 0 keeps none.
     pub chunk_cache: usize,
@@ -73,7 +72,7 @@ impl Default for OpenOptions {
             external: External::default(),
             missing: MissingSources::default(),
             threads: 0,
-            mapped: true,
+            access: Access::default(),
             chunk_cache: 32 << 20,
         }
     }
@@ -110,10 +109,10 @@ impl OpenOptions {
         Self { threads, ..self }
     }
 
-    /// The same, mapped or not.
+    /// The same with another way to reach files.
     #[must_use]
-    pub fn with_mapped(self, mapped: bool) -> Self {
-        Self { mapped, ..self }
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 
     /// The same with room for so many bytes of decoded chunks.
@@ -195,8 +194,13 @@ const MAX_LINKS: usize = 16;
 impl Opened {
     /// Opens the file at `path`.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let open = |path: &Path| storage(path, options);
-        Self::of(open(path)?, Some(path), options)
+        let storage = options.access.open(path)?;
+        if superblock(&*storage).is_ok_and(|(_, superblock)| superblock.is_written()) {
+            // What was read before would be shown beside what is read later.
+            let options = options.clone().with_access(Access::direct());
+            return Self::of(options.access.open(path)?, Some(path), &options);
+        }
+        Self::of(storage, Some(path), options)
     }
 
     /// Opens what `storage` holds: where a commit was cut, the file as the last one left it.
@@ -213,7 +217,7 @@ impl Opened {
         path: Option<&Path>,
         options: &OpenOptions,
     ) -> Result<Self> {
-        let open = |path: &Path| self::storage(path, options);
+        let open = |path: &Path| options.access.open(path);
         let (position, superblock) = superblock(&*storage)?;
         let sizes = superblock.sizes;
         let mut context = Context {
@@ -294,10 +298,6 @@ impl Opened {
             threads => threads,
         }
     }
-}
-
-fn storage(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
-    if options.mapped { Ok(Arc::new(Lazy::open(path)?)) } else { Ok(Arc::new(FileStorage::open(path)?)) }
 }
 
 /// The journal that the file ends in, if a commit of an edit was cut.

@@ -103,6 +103,14 @@ impl Superblock {
     /// No superblock is longer.
     pub(crate) const MAX_SIZE: usize = 8 + 16 + 8 + 4 * 32 + 2 * 32 + 24;
 
+    /// The consistency flags of a file that a program has open for writing, and of one that others may read meanwhile.
+    const WRITTEN: u32 = 0b101;
+
+    /// Whether a program writes to the file, or was killed while it did.
+    pub(crate) fn is_written(&self) -> bool {
+        self.version >= 3 && self.consistency_flags & Self::WRITTEN != 0
+    }
+
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
         let (at, _) = field("signature", tag(&SIGNATURE[..])).parse(i)?;
         match field("version", byte)(at)?.1 {

@@ -1,5 +1,6 @@
 //! Datasets that others write meanwhile.
 
+use sciformats_core::storage::Access;
 use sciformats_core::{Error, Result};
 
 use super::tail::attempts;
@@ -39,7 +40,7 @@ impl Dataset {
         let Some(path) = &opened.path else {
             return Err(Error::usage("dataset", "is not of a file with a path"));
         };
-        let options = OpenOptions { mapped: false, ..opened.options.clone() };
+        let options = OpenOptions { access: Access::direct(), ..opened.options.clone() };
         *self = attempts(|| File::open_with(path, &options)?.dataset_at(self.address()))?;
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use sciformats_core::storage::Access;
 use sciformats_core::{Error, Range, Result, Slab};
 
 use crate::dataset::Dataset;
@@ -66,7 +67,7 @@ impl Tail {
     /// assert_eq!(tail.next_row(), 0);
     /// ```
     pub fn with_options(path: impl AsRef<Path>, dataset: &str, options: &OpenOptions) -> Self {
-        let options = OpenOptions { mapped: false, ..options.clone() };
+        let options = OpenOptions { access: Access::direct(), ..options.clone() };
         let (path, dataset) = (path.as_ref().into(), dataset.into());
         Self { path, dataset, options, axis: 0, next: 0, most: u64::MAX, found: None, trouble: None }
     }

@@ -62,7 +62,6 @@ pub(super) fn open(path: &Path, session: &Session) -> Outcome<Document> {
     let options = OpenOptions::default()
         .with_limits(session.options().limits)
         .with_threads(session.options().threads)
-        .with_mapped(false)
         .with_external(session.options().external.clone());
     let mut document = Document::open_with(path, &options).map_err(|error| Failure::of(path, &error))?;
     document.options_mut().threads = session.options().threads;

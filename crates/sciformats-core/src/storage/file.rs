@@ -102,6 +102,13 @@ impl FileStorage {
         self
     }
 
+    /// The same open file once more, for reading.
+    pub(super) fn again(&self) -> Result<Self> {
+        let file = self.file.try_clone().map_err(|e| self.error("open", e, None))?;
+        let (path, anchor) = (self.path.clone(), self.anchor.clone());
+        Ok(Self { file, path, anchor, len: self.len, locked: AtomicBool::new(false) })
+    }
+
     /// What stands in the way of taking the file for the one that its path leads to, its length left aside.
     pub(crate) fn displaced(&self) -> Result<Option<Clash>> {
         let Some(anchor) = &self.anchor else { return Ok(None) };

@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 
 /// A read-only memory map of a whole file.
 ///
-/// The map shows the file as it is: bytes that another process overwrites change under the reader, and if the file
-/// is cut shorter, reading past its new end ends the process with `SIGBUS`. Map files that nobody truncates; use
-/// [`FileStorage`](super::FileStorage) for the others.
+/// The map shows the file as it is: bytes that anybody overwrites change beneath references to them, which Rust does not
+/// allow, and if the file is cut shorter, reading past its new end ends the process with `SIGBUS`. So making one is
+/// `unsafe`: the caller knows that nobody does. [`Paged`](super::Paged) and [`FileStorage`](super::FileStorage) are for all
+/// other files.
 ///
 /// A file that the address space has no room for, as files of gigabytes are to a 32-bit program, is not mapped but read;
 /// [`as_slice`](ReadAt::as_slice) then has nothing to show.
@@ -24,7 +25,8 @@ use crate::error::{Error, Result};
 /// use sciformats_core::ReadAt;
 /// use sciformats_core::storage::Mapped;
 ///
-/// let file = Mapped::open("survey.ra")?;
+/// // SAFETY: the survey is over, and its files are on a volume that nobody can write to.
+/// let file = unsafe { Mapped::open("survey.ra")? };
 /// let magic = file.read_at(0, 8)?; // borrowed from the map
 /// # Ok::<(), sciformats_core::Error>(())
 /// ```
@@ -46,9 +48,13 @@ const LARGE: usize = 4 << 20;
 impl Mapped {
     /// Maps the file at `path`.
     ///
+    /// # Safety
+    /// As long as the map lives, nobody, in this process or another, changes the file or cuts it shorter.
+    ///
     /// # Errors
     /// `Io`.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+    #[allow(unsafe_code)]
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
             let file = File::open(path).map_err(|e| Error::io("open", e))?;
@@ -66,14 +72,19 @@ impl Mapped {
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("result.dat");
     /// std::fs::write(&path, b"all of it").unwrap();
-    /// let mapped = Mapped::of(FileStorage::open(&path)?.file())?;
+    /// // SAFETY: the file is that of this test, which does not change it.
+    /// let mapped = unsafe { Mapped::of(FileStorage::open(&path)?.file())? };
     /// assert_eq!(mapped.as_slice(), Some(&b"all of it"[..]));
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
     ///
+    /// # Safety
+    /// As for [`open`](Self::open).
+    ///
     /// # Errors
     /// `Io`.
-    pub fn of(file: &File) -> Result<Self> {
+    #[allow(unsafe_code)]
+    pub unsafe fn of(file: &File) -> Result<Self> {
         Self::whole(file.try_clone().map_err(|e| Error::io("open", e))?)
     }
 

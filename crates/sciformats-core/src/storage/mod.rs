@@ -4,16 +4,19 @@
 //! |---|---|---|---|
 //! | `[u8]`, `Vec<u8>` | yes | `Vec` | no |
 //! | [`FileStorage`] | yes | yes | yes |
+//! | [`Paged`] | yes | no | yes, short reads from pages that are kept |
 //! | [`Mapped`] | yes | no | no |
 //! | [`Window`] of another | yes | no | as the other |
 //! | [`Overlay`] of another | yes | no | only what it patches |
 //! | [`Replacement`] of a file | no | yes | – |
 
+mod access;
 mod bulk;
 mod file;
 mod memory;
 mod mmap;
 mod overlay;
+mod paged;
 mod replacement;
 mod seen;
 mod temporary;
@@ -22,10 +25,12 @@ mod window;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use access::Access;
 pub use bulk::{machine_threads, read_into_threads, zeroed};
 pub use file::FileStorage;
 pub use mmap::Mapped;
 pub use overlay::{Overlay, Patch};
+pub use paged::Paged;
 pub use replacement::{Durability, Replacement, Scratch};
 pub use seen::Seen;
 pub use window::Window;
@@ -297,12 +302,17 @@ mod tests {
         behaves(&bytes, &bytes);
         behaves(&&bytes[..], &bytes);
         behaves(&FileStorage::open(&path).unwrap(), &bytes);
-        behaves(&Mapped::open(&path).unwrap(), &bytes);
+        let mapped = || {
+            let file = std::fs::File::open(&path).unwrap();
+            Mapped::up_to(file, std::fs::metadata(&path).unwrap().len(), u64::MAX).unwrap()
+        };
+        behaves(&mapped(), &bytes);
+        behaves(&Paged::open(&path).unwrap(), &bytes);
         let unmapped = Mapped::up_to(std::fs::File::open(&path).unwrap(), 23, 22).unwrap();
         assert!(unmapped.as_slice().is_none());
         behaves(&unmapped, &bytes);
         behaves(&Window::new(&bytes, 3, 9).unwrap(), &bytes[3..12]);
-        behaves(&Window::new(Mapped::open(&path).unwrap(), 23, 0).unwrap(), &[]);
+        behaves(&Window::new(mapped(), 23, 0).unwrap(), &[]);
         assert!(Window::new(&bytes, 3, 21).is_err());
 
         let patches =
@@ -316,8 +326,9 @@ mod tests {
         behaves(&Overlay::new(&bytes, 7, Vec::new()), &bytes[..7]);
 
         std::fs::write(&path, b"").unwrap();
-        behaves(&Mapped::open(&path).unwrap(), &[]);
+        behaves(&mapped(), &[]);
         behaves(&FileStorage::open(&path).unwrap(), &[]);
+        behaves(&Paged::open(&path).unwrap(), &[]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::storage::{FileStorage, Mapped, Window};
+use sciformats_core::storage::{Access, Window};
 use sciformats_core::{Error, Limits, ReadAt, Result};
 
 pub(crate) use parts::{FRAME_HEADER, read_across};
@@ -43,8 +43,8 @@ pub(crate) const SPARSE_INDEX: &str = "chunks.b2frame";
 pub struct Frame {
     storage: Arc<dyn ReadAt>,
     folder: Option<PathBuf>,
-    /// Whether chunk files are mapped.
-    mapped: bool,
+    /// How chunk files are reached.
+    access: Access,
     header: FrameHeader,
     trailer: Trailer,
     /// Where the offsets chunk and the trailer begin.
@@ -85,7 +85,7 @@ impl Frame {
     /// use cframe::{Frame, OpenOptions};
     ///
     /// // A file that another process may cut shorter is not mapped.
-    /// let frame = Frame::open_with("frames.b2frame", &OpenOptions::default().with_mapped(false))?;
+    /// let frame = Frame::open_with("frames.b2frame", &OpenOptions::default().with_access(Access::direct()))?;
     /// println!("{} chunks of {:?}", frame.chunks(), frame.chunk_size());
     /// # Ok::<(), cframe::Error>(())
     /// ```
@@ -95,10 +95,10 @@ impl Frame {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
-            let index = open_file(&path.join(SPARSE_INDEX), options.mapped)?;
+            let index = options.access.open(path.join(SPARSE_INDEX))?;
             return Self::read(plain_view(index)?, Some(path.into()), options);
         }
-        Self::read(plain_view(open_file(path, options.mapped)?)?, None, options)
+        Self::read(plain_view(options.access.open(path)?)?, None, options)
     }
 
     /// Opens a frame in any storage, which begins at `offset`; bytes after it are ignored.
@@ -184,7 +184,7 @@ impl Frame {
         let mut frame = Self {
             storage,
             folder,
-            mapped: options.mapped,
+            access: options.access,
             header,
             trailer,
             offsets_at,
@@ -407,7 +407,7 @@ impl Frame {
     /// The bytes of the chunk at a position, or in the file of that number, and what follows them.
     fn source(&self, position: u64) -> Result<Source<'_>> {
         if let Some(folder) = &self.folder {
-            let storage = open_file(&folder.join(chunk_file(position)), self.mapped)?;
+            let storage = self.access.open(folder.join(chunk_file(position)))?;
             let len = storage.len();
             return Ok(Source::shared(storage, 0, len));
         }
@@ -477,10 +477,6 @@ impl std::fmt::Debug for Frame {
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
-}
-
-fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn ReadAt>> {
-    Ok(if mapped { Arc::new(Mapped::open(path)?) } else { Arc::new(FileStorage::open(path)?) })
 }
 
 /// The name of the file of a chunk in a sparse frame.

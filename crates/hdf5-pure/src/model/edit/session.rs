@@ -31,9 +31,6 @@ pub(crate) struct Session {
     managed: bool,
 }
 
-/// The file was not closed by who wrote to it, or it still is open for writing.
-const OPEN_FOR_WRITING: u32 = 0x05;
-
 impl Session {
     /// Opens what `storage` holds for editing; a commit that was cut is completed, or taken back, first.
     ///
@@ -52,7 +49,7 @@ impl Session {
             let kind = FaultKind::OutOfBounds { found: position.saturating_add(end), end: storage.len() };
             return Err(Fault::new("end of file address", kind).at("superblock", position));
         }
-        if superblock.version == 3 && superblock.consistency_flags & OPEN_FOR_WRITING != 0 {
+        if superblock.is_written() {
             return Err(Error::usage(
                 "file",
                 "says that it is open for writing, or was not closed by who wrote to it",

@@ -15,7 +15,6 @@ pub(super) fn change(args: &Edit, change: &Change, session: &Session) -> Outcome
     let reading = OpenOptions::default()
         .with_limits(session.options().limits)
         .with_threads(session.options().threads)
-        .with_mapped(false)
         .with_external(session.options().external.clone());
     let fail = |stop: Stop| match stop {
         Stop::Error(error) => named(args, &error, session),

@@ -46,7 +46,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
     let read = asdf_core::OpenOptions::default()
         .with_limits(options.limits)
         .with_threads(options.threads())
-        .with_mapped(options.mapped)
+        .with_access(options.access)
         .with_external(options.external.clone());
     let file = match path {
         Some(path) => Asdf::open_with(path, &read)?,

@@ -48,7 +48,7 @@ fn options(options: &OpenOptions) -> cframe::OpenOptions {
     cframe::OpenOptions::default()
         .with_limits(options.limits)
         .with_threads(options.threads)
-        .with_mapped(options.mapped)
+        .with_access(options.access)
 }
 
 /// Opens a contiguous frame.

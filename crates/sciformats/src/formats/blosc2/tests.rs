@@ -6,7 +6,7 @@ use cframe::{ArrayParams, Params, Range, SChunk};
 use sciformats_core::Slab;
 
 use super::*;
-use crate::{File, Selection, verify};
+use crate::{Access, File, Selection, verify};
 
 fn opened(schunk: &SChunk) -> File {
     File::from_bytes(schunk.to_bytes().unwrap()).unwrap()
@@ -131,8 +131,8 @@ fn a_folder_is_one_file() {
     schunk.append(&[1; 600]).unwrap();
     schunk.append(&[2; 500]).unwrap();
     schunk.commit().unwrap();
-    for mapped in [true, false] {
-        let file = File::open_with(&path, &OpenOptions::default().with_mapped(mapped)).unwrap();
+    for access in [Access::paged(), Access::direct()] {
+        let file = File::open_with(&path, &OpenOptions::default().with_access(access)).unwrap();
         assert_eq!(file.array("/").unwrap().shape(), Some(&[550][..]));
         assert!(file.size() > 97 + 2 * 32);
         assert_eq!(file.source().headline(), "sparse, 2 chunks");

@@ -42,7 +42,7 @@ pub(super) fn open(storage: Storage, path: Option<&Path>, options: &OpenOptions)
             Missing::Filled => MissingSources::Filled,
         })
         .with_threads(options.threads())
-        .with_mapped(options.mapped);
+        .with_access(options.access);
     let size = storage.len();
     // Parts of a file that are files of their own are found by its path.
     let file = match path {

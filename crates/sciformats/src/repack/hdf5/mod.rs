@@ -41,7 +41,7 @@ pub(super) fn rewrite(
         .with_external(file.options().external.clone())
         // Nothing that is missing becomes values of the new file.
         .with_missing(MissingSources::Refused)
-        .with_mapped(file.options().mapped)
+        .with_access(file.options().access)
         .with_threads(file.options().threads());
     let source = hdf5_pure::File::open_with(input, &read)?;
     let wanted = options.bound.as_deref().map(crate::sink::hdf5_bound).transpose()?;

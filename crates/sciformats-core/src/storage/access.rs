@@ -1,0 +1,135 @@
+//! How the bytes of a file are reached.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{FileStorage, Mapped, Paged, ReadAt};
+use crate::error::Result;
+
+/// How the bytes of a file are reached.
+///
+/// | access | reads | a file that changes meanwhile |
+/// |---|---|---|
+/// | [`paged`](Self::paged), the default | with the system's calls, short reads in pages that are kept ([`Paged`]) | is a mixture of before and after |
+/// | [`direct`](Self::direct) | with a call of the system for each read ([`FileStorage`]) | is read as it is at each read |
+/// | [`mapped`](Self::mapped) | from a map, without copying ([`Mapped`]) | is undefined behaviour, and where it is cut, the process ends |
+///
+/// ```
+/// use sciformats_core::storage::Access;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("survey.bin");
+/// # std::fs::write(&path, b"survey").unwrap();
+/// for access in [Access::default(), Access::direct()] {
+///     assert_eq!(*access.open(&path)?.read_at(0, 3)?, *b"sur");
+/// }
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Access(Kind);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Kind {
+    #[default]
+    Paged,
+    Direct,
+    Mapped,
+}
+
+impl Access {
+    /// With the system's calls, short reads in pages that are kept.
+    pub const fn paged() -> Self {
+        Self(Kind::Paged)
+    }
+
+    /// With a call of the system for each read: for files that another process is writing to.
+    pub const fn direct() -> Self {
+        Self(Kind::Direct)
+    }
+
+    /// From a map of the file in memory. Stored bytes are then borrowed rather than copied.
+    ///
+    /// # Safety
+    /// As long as anything that was opened with it lives, nobody, in this process or another, changes the files that it
+    /// opens or cuts them shorter. See [`Mapped::open`].
+    #[allow(unsafe_code)]
+    pub const unsafe fn mapped() -> Self {
+        // SAFETY: nothing is done here. The caller's promise goes with the value, which only this function makes, to
+        // `open`, where the file is mapped.
+        Self(Kind::Mapped)
+    }
+
+    /// Whether files are mapped.
+    pub const fn is_mapped(self) -> bool {
+        matches!(self.0, Kind::Mapped)
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// ```
+    /// use sciformats_core::storage::Access;
+    ///
+    /// assert!(Access::default().open("nowhere/to/be/found").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`.
+    #[allow(unsafe_code)]
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Arc<dyn ReadAt>> {
+        Ok(match self.0 {
+            Kind::Paged => Arc::new(Paged::open(path)?),
+            Kind::Direct => Arc::new(FileStorage::open(path)?),
+            // SAFETY: only the unsafe function `mapped` makes this kind, whose caller promised what `Mapped::open` asks.
+            Kind::Mapped => Arc::new(unsafe { Mapped::open(path)? }),
+        })
+    }
+
+    /// Reaches a file that is open, as long as it is by now.
+    ///
+    /// ```
+    /// use sciformats_core::storage::{Access, FileStorage};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("survey.bin");
+    /// # std::fs::write(&path, b"survey").unwrap();
+    /// let file = FileStorage::open(&path)?;
+    /// assert_eq!(*Access::default().of(&file)?.read_at(3, 3)?, *b"vey");
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`.
+    #[allow(unsafe_code)]
+    pub fn of(self, file: &FileStorage) -> Result<Arc<dyn ReadAt>> {
+        Ok(match self.0 {
+            Kind::Paged => Arc::new(Paged::from(file.again()?)),
+            Kind::Direct => Arc::new(file.again()?),
+            // SAFETY: as in `open`.
+            Kind::Mapped => {
+                Arc::new(unsafe { Mapped::of(file.file()) }.map_err(|e| e.in_file(file.path(), None))?)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn every_access_gives_the_same_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, [5; 50_000]).unwrap();
+        // SAFETY: nobody else knows of the file.
+        let mapped = unsafe { Access::mapped() };
+        assert!(mapped.is_mapped() && !Access::default().is_mapped());
+        for access in [Access::paged(), Access::direct(), mapped] {
+            let file = access.open(&path).unwrap();
+            assert_eq!((file.len(), &*file.read_at(40_000, 9).unwrap()), (50_000, &[5; 9][..]));
+            assert_eq!(file.as_slice().is_some(), access.is_mapped());
+            assert!(access.open(dir.path().join("none")).is_err());
+        }
+    }
+}
