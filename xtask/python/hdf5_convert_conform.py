@@ -19,6 +19,7 @@ import blosc2
 import gsd.fl
 import h5py
 import hdf5plugin  # noqa: F401, the filters of fixtures
+import netCDF4
 import numpy as np
 
 from checks import check, program_in
@@ -409,6 +410,38 @@ def cut_hdf5():
     assert f"of {len(data):,} bytes" in program("verify", cut, status=1).stdout
 
 
+def selected():
+    """Of a netCDF-4 file one variable and its dimensions, stored as before; alone, it tells what it referred to."""
+    with netCDF4.Dataset(FOLDER / "grid.nc", "w") as file:
+        for name, length in (("time", None), ("y", 30), ("x", 40)):
+            file.createDimension(name, length)
+            axis = file.createVariable(name, "f8", (name,))
+            axis.units = "m"
+            axis[:] = np.arange(length or 5)
+        for name in ("tas", "pr"):
+            how = dict(zlib=True, complevel=3, shuffle=True, chunksizes=(1, 15, 20), fill_value=-9e9)
+            variable = file.createVariable(name, "f4", ("time", "y", "x"), **how)
+            variable.long_name = name
+            variable[:] = np.arange(6000).reshape(5, 30, 40)
+    axes = [part for name in ("/time", "/y", "/x") for part in ("--select", name)]
+    told = program("convert", "grid.nc", "tas.h5", "--to", "hdf5", "--select", "/tas", status=1).stdout
+    assert "/tas@DIMENSION_LIST has 3 references to what is not there" in told, told
+    assert not (FOLDER / "tas.h5").exists()
+    program("convert", "grid.nc", "tas.h5", "--to", "hdf5", "--select", "/tas", "--lossy", "--check")
+    program("convert", "grid.nc", "tas.nc", "--to", "hdf5", "--select", "/tas", *axes, "--lossy", "--check")
+    with h5py.File(FOLDER / "grid.nc") as old:
+        for name in ("tas.h5", "tas.nc"):
+            with h5py.File(FOLDER / name) as new:
+                assert ("pr" in new, "y" in new) == (False, name == "tas.nc"), list(new)
+                a, b = old["tas"], new["tas"]
+                for fact in ("dtype", "shape", "maxshape", "chunks", "compression", "compression_opts", "shuffle", "fillvalue"):
+                    assert getattr(a, fact) == getattr(b, fact), f"{name}: {fact}"
+                assert (a[:] == b[:]).all() and b.attrs["long_name"] == a.attrs["long_name"]
+    with netCDF4.Dataset(FOLDER / "tas.nc") as file:
+        assert file["tas"].dimensions == ("time", "y", "x") and file.dimensions["time"].isunlimited()
+        assert file["tas"][4, 29, 39] == 5999 and file["y"].units == "m"
+
+
 def answers():
     """What the content of a file refuses is the answer no; a wrong command line is another thing."""
     fifteen(FOLDER / "many.h5")
@@ -432,4 +465,5 @@ check("rescue: an unknown filter", unknown_filter)
 for format in ["npy", "rawarray", "asdf"]:
     check(f"rescue: {format} that was cut short", lambda: cut_single(format))
 check("rescue: HDF5 that was cut short", cut_hdf5)
+check("convert: what is selected stays as it is stored", selected)
 check("convert: answers", answers)

@@ -9,14 +9,17 @@ use sciformats_core::{Error, External, Limits, Result};
 /// How a file is opened.
 ///
 /// ```
-/// use asdf_core::{Asdf, External, Limits, OpenOptions};
+/// use asdf_core::{Access, Asdf, External, Limits, OpenOptions};
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("image.asdf");
 /// # asdf_core::Document::new().save(&path)?;
 /// let limits = Limits::default().with_memory(1 << 30);
-/// let options =
-///     OpenOptions::default().with_limits(limits).with_external(External::SameFolder).with_access(Access::direct()).with_threads(4);
+/// let options = OpenOptions::default()
+///     .with_limits(limits)
+///     .with_external(External::SameFolder)
+///     .with_access(Access::direct())
+///     .with_threads(4);
 /// let file = Asdf::open_with(&path, &options)?;
 /// assert!(file.has_tree());
 /// # Ok::<(), asdf_core::Error>(())

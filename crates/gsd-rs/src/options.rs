@@ -11,7 +11,7 @@ use crate::{Header, Label, Version};
 /// How a file is opened.
 ///
 /// ```
-/// use gsd_rs::{Limits, OpenOptions, Reader};
+/// use gsd_rs::{Access, Limits, OpenOptions, Reader};
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("walk.gsd");

@@ -18,7 +18,7 @@ use crate::spec::header::MAGIC;
 /// How to open a file.
 ///
 /// ```
-/// use rawarray::{Limits, OpenOptions, RawArray, Reader};
+/// use rawarray::{Access, Limits, OpenOptions, RawArray, Reader};
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("rows.ra");

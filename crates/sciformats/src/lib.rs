@@ -94,7 +94,8 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 /// use sciformats::{Access, Limits, OpenOptions};
 ///
 /// // A file of unknown origin, which may change meanwhile.
-/// let options = OpenOptions::default().with_limits(Limits::default().with_memory(1 << 28)).with_access(Access::direct());
+/// let limits = Limits::default().with_memory(1 << 28);
+/// let options = OpenOptions::default().with_limits(limits).with_access(Access::direct());
 /// let file = sciformats::open_with("upload.h5", &options)?;
 /// # Ok::<(), sciformats::Error>(())
 /// ```

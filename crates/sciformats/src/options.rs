@@ -45,7 +45,7 @@ pub enum Missing {
 /// How to open a file.
 ///
 /// ```
-/// use sciformats::{Limits, OpenOptions};
+/// use sciformats::{Access, Limits, OpenOptions};
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("u.npy");
@@ -53,8 +53,8 @@ pub enum Missing {
 /// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
 /// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
 /// # sink.finish()?;
-/// let options =
-///     OpenOptions::default().with_limits(Limits::default().with_memory(1 << 30)).with_threads(2).with_access(Access::direct());
+/// let limits = Limits::default().with_memory(1 << 30);
+/// let options = OpenOptions::default().with_limits(limits).with_threads(2).with_access(Access::direct());
 /// let file = sciformats::open_with(&path, &options)?;
 /// assert_eq!(file.options().threads(), 2);
 /// # Ok::<(), sciformats::Error>(())

@@ -1,5 +1,7 @@
 //! Cutting an array into pieces that fit memory and meet its chunks.
 
+use std::ops::ControlFlow;
+
 use sciformats_core::Slab;
 
 use crate::Result;
@@ -73,7 +75,7 @@ impl Iterator for Pieces {
 }
 
 /// Appends the canonical bytes of a part of an array.
-pub(crate) type ReadPiece<'a> = &'a (dyn Fn(&Slab, &mut Vec<u8>) -> Result<()> + Sync);
+pub(crate) type ReadPiece<'a, T = Slab> = &'a (dyn Fn(&T, &mut Vec<u8>) -> Result<()> + Sync);
 
 /// Reads piece after piece and shows each. With more than one thread, the next piece is read while `visit` works on this
 /// one.
@@ -83,7 +85,18 @@ pub(crate) fn for_each(
     read: ReadPiece<'_>,
     visit: VisitPiece<'_>,
 ) -> Result<()> {
-    if pieces.single() || threads == 1 {
+    let ahead = !pieces.single() && threads != 1;
+    read_ahead(pieces, ahead, read, visit)
+}
+
+/// As [`for_each`], whatever the pieces are.
+pub(crate) fn read_ahead<T: Send>(
+    pieces: impl Iterator<Item = T> + Send,
+    ahead: bool,
+    read: ReadPiece<'_, T>,
+    visit: &mut dyn FnMut(&T, &[u8]) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    if !ahead {
         let mut bytes = Vec::new();
         for piece in pieces {
             bytes.clear();
@@ -95,7 +108,7 @@ pub(crate) fn for_each(
         return Ok(());
     }
     std::thread::scope(|scope| {
-        let (full, filled) = std::sync::mpsc::sync_channel::<Result<(Slab, Vec<u8>)>>(1);
+        let (full, filled) = std::sync::mpsc::sync_channel::<Result<(T, Vec<u8>)>>(1);
         let (empty, emptied) = std::sync::mpsc::channel::<Vec<u8>>();
         scope.spawn(move || {
             for piece in pieces {

@@ -37,12 +37,28 @@ pub struct Member {
 pub struct Stored<'a> {
     /// How they are stored: what a piece is, and what was done to it.
     pub how: String,
-    /// The place of each piece, what of `how` does not hold for it, and its bytes.
-    pub pieces: Box<dyn Iterator<Item = Result<StoredPiece<'a>>> + 'a>,
+    /// How many pieces there are.
+    pub pieces: usize,
+    /// No piece has more bytes.
+    pub largest: u64,
+    /// Reads pieces that follow each other: appends their bytes, and tells of each where it belongs, what of `how` does not
+    /// hold for it, and how many bytes it has.
+    pub read: ReadStored<'a>,
 }
 
 /// See [`Stored`].
-pub type StoredPiece<'a> = (Vec<u64>, u32, Cow<'a, [u8]>);
+pub type ReadStored<'a> =
+    Box<dyn Fn(std::ops::Range<usize>, &mut Vec<u8>) -> Result<Vec<StoredPiece>> + Send + Sync + 'a>;
+
+/// See [`Stored`].
+pub type StoredPiece = (Vec<u64>, u32, usize);
+
+impl<'a> Stored<'a> {
+    /// How elements are stored that are in no pieces of their own.
+    pub(crate) fn elsewhere(how: String) -> Self {
+        Self { how, pieces: 0, largest: 0, read: Box::new(|_, _| Ok(Vec::new())) }
+    }
+}
 
 impl std::fmt::Debug for Stored<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -77,6 +77,47 @@ impl Dataset {
         self.file.opened().context.read("chunk", chunk.address, chunk.size)
     }
 
+    /// Appends the bytes of chunks as they are stored, one after another. Chunks that are neighbours in the file are read
+    /// at once.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515, 2, 3])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// let chunks = counts.chunks()?.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// let mut bytes = Vec::new();
+    /// counts.chunks_raw(&chunks, &mut bytes)?;
+    /// assert_eq!(bytes, [1, 3, 0, 2, 2, 3, 0, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if one of them is not in the file; `Io` if the machine has no memory for all of them.
+    pub fn chunks_raw(&self, chunks: &[StoredChunk], out: &mut Vec<u8>) -> Result<()> {
+        let context = &self.file.opened().context;
+        let mut rest = chunks;
+        while let Some(first) = rest.first() {
+            let (mut size, mut count) = (context.checked("chunk", first.address, first.size)?, 1);
+            for chunk in rest.iter().skip(1) {
+                let next = first.address.0.checked_add(size as u64);
+                let len = context.checked("chunk", chunk.address, chunk.size)?;
+                match size.checked_add(len).filter(|_| next == Some(chunk.address.0)) {
+                    Some(sum) => (size, count) = (sum, count + 1),
+                    None => break,
+                }
+            }
+            let start = out.len();
+            out.try_reserve(size)
+                .map_err(|_| Error::io("allocate", std::io::ErrorKind::OutOfMemory.into()))?;
+            out.resize(start + size, 0);
+            context.read_into("chunk", first.address, out.get_mut(start..).unwrap_or_default())?;
+            rest = rest.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
     /// The elements of a chunk, its filters undone.
     ///
     /// ```

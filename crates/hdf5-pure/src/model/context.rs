@@ -45,7 +45,7 @@ impl Context {
 
     /// The `len` bytes of `structure` at `at`.
     pub(crate) fn read(&self, structure: &'static str, at: Address, len: u64) -> Result<Cow<'_, [u8]>> {
-        let len = self.inside(structure, at, len)?;
+        let len = self.checked(structure, at, len)?;
         self.storage.read_at(self.offset(at), len)
     }
 
@@ -57,18 +57,18 @@ impl Context {
         len: u64,
         buffer: &'s mut Vec<u8>,
     ) -> Result<&'s [u8]> {
-        let len = self.inside(structure, at, len)?;
+        let len = self.checked(structure, at, len)?;
         self.storage.read_with(self.offset(at), len, buffer)
     }
 
     /// As [`read`](Self::read), as many bytes as `out` has room for.
     pub(crate) fn read_into(&self, structure: &'static str, at: Address, out: &mut [u8]) -> Result<()> {
-        self.inside(structure, at, out.len() as u64)?;
+        self.checked(structure, at, out.len() as u64)?;
         self.storage.read_into(self.offset(at), out)
     }
 
     /// Checks that `len` bytes at `at` lie in the file.
-    fn inside(&self, structure: &'static str, at: Address, len: u64) -> Result<usize> {
+    pub(crate) fn checked(&self, structure: &'static str, at: Address, len: u64) -> Result<usize> {
         let end = self.base.checked_add(at.0).and_then(|offset| offset.checked_add(len));
         let size = self.storage.len();
         match (end, usize::try_from(len)) {

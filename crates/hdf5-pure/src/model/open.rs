@@ -25,7 +25,7 @@ use crate::spec::{Address, cache_image, shared_table};
 /// How a file is opened.
 ///
 /// ```
-/// use hdf5_pure::{File, Limits, OpenOptions, External};
+/// use hdf5_pure::{Access, External, File, Limits, OpenOptions};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");

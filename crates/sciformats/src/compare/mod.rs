@@ -21,6 +21,7 @@ use sciformats_core::Error;
 
 pub use elements::{Elements, Mismatch};
 pub use pattern::Pattern;
+pub(crate) use pattern::is_selected;
 
 use crate::file::File;
 use crate::model::ElementType;

@@ -53,6 +53,24 @@ impl Pattern {
     }
 }
 
+/// Whether an object is selected, itself or with a group that it is in. Without a pattern everything is.
+pub(crate) fn is_selected(path: &str, patterns: &[Pattern]) -> bool {
+    if patterns.is_empty() {
+        return true;
+    }
+    let mut prefix = path;
+    loop {
+        if patterns.iter().any(|pattern| pattern.matches(prefix)) {
+            return true;
+        }
+        match prefix.rsplit_once('/') {
+            Some(("", name)) if !name.is_empty() => prefix = "/",
+            Some((parent, _)) if !parent.is_empty() => prefix = parent,
+            _ => return false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@
 
 mod frames;
 mod plan;
-mod references;
+pub(crate) mod references;
 mod rescue;
 mod scalar;
 mod single;
@@ -107,6 +107,14 @@ pub struct Loss {
     pub what: String,
     /// The elements that cannot be read, where it is these.
     pub lost: Option<Lost>,
+}
+
+impl Loss {
+    /// References that lead to nothing that the target has.
+    pub(crate) fn of_references(path: String, count: u64) -> Self {
+        let references = if count == 1 { "a reference".into() } else { format!("{count} references") };
+        Self { path, what: format!("has {references} to what is not there, null in the target"), lost: None }
+    }
 }
 
 /// Elements that cannot be read. In the target they are fill values of the source, zeros where it has none.

@@ -9,6 +9,7 @@ use sciformats_core::{Error, FaultKind, Range, Slab};
 use super::rescue::{Origin, Rescue};
 use super::view::{Body, Link, Node, Taken, View, peeled};
 use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
+use crate::compare::is_selected;
 use crate::memory::MemoryArray;
 use crate::model::{ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value};
 use crate::options::Unfolding;
@@ -112,7 +113,7 @@ impl Builder {
         let mut entries = Vec::new();
         let source = file.source();
         let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
-            if selected(&entry.path, options) {
+            if is_selected(&entry.path, &options.select) {
                 match entry.what {
                     Found::Unlisted(error) => {
                         self.lose(&entry.path, format!("cannot be listed to its end: {error}"));
@@ -373,24 +374,6 @@ fn shown(shape: Option<&[u64]>) -> String {
         None => "null".into(),
         Some([]) => "scalar".into(),
         Some(shape) => shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
-    }
-}
-
-/// Whether an object is selected, itself or with a group that it is in.
-fn selected(path: &str, options: &Options) -> bool {
-    if options.select.is_empty() {
-        return true;
-    }
-    let mut prefix = path;
-    loop {
-        if options.select.iter().any(|pattern| pattern.matches(prefix)) {
-            return true;
-        }
-        match prefix.rsplit_once('/') {
-            Some(("", name)) if !name.is_empty() => prefix = "/",
-            Some((parent, _)) if !parent.is_empty() => prefix = parent,
-            _ => return false,
-        }
     }
 }
 

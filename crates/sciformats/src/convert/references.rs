@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sciformats_core::Slab;
 
+use super::Loss;
 use super::plan::Builder;
 use super::view::Body;
 use crate::Result;
@@ -43,14 +44,14 @@ pub(super) fn check(builder: &mut Builder) {
     told.retain(|(_, count)| *count > 0);
     told.sort();
     for (path, count) in told {
-        let what = if count == 1 { "a reference".into() } else { format!("{count} references") };
-        builder.lose(&path, format!("has {what} to what is not there, null in the target"));
+        let Loss { path, what, .. } = Loss::of_references(path, count);
+        builder.lose(&path, what);
         builder.view.places = Some(Arc::clone(&places));
     }
 }
 
 /// Canonical bytes without the references that lead to none of the places, and how many of those there were.
-pub(super) fn kept(element: &ElementType, bytes: &[u8], places: &HashSet<String>) -> Result<(Vec<u8>, u64)> {
+pub(crate) fn kept(element: &ElementType, bytes: &[u8], places: &HashSet<String>) -> Result<(Vec<u8>, u64)> {
     let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places };
     while !copy.rest.is_empty() {
         let before = copy.rest.len();
@@ -92,11 +93,13 @@ impl Copy<'_> {
             _ => {
                 let mut bytes = crate::model::text(&mut self.rest)?;
                 let there = || {
-                    let target = std::str::from_utf8(bytes).ok();
-                    // What is selected stands behind the path.
-                    let region = || target.and_then(|target| Some(target.rsplit_once(' ')?.0));
-                    let path = if *element == ElementType::Region { region() } else { target };
-                    path.is_some_and(|path| self.places.contains(path))
+                    let Ok(target) = std::str::from_utf8(bytes) else { return false };
+                    // What is selected, or the name of an attribute, may stand behind the path. What led nowhere before
+                    // is nothing that is lost.
+                    let mut paths = target.match_indices(' ').filter_map(|(at, _)| target.get(..at));
+                    target == "?"
+                        || self.places.contains(target)
+                        || paths.any(|path| self.places.contains(path))
                 };
                 if element.refers() && !bytes.is_empty() && !there() {
                     self.lost = self.lost.saturating_add(1);

@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5"))]
 use crate::Format;
-use crate::convert::{self, Plan};
+use crate::compare::Pattern;
+use crate::convert::{self, Loss, Plan};
 use crate::sink::WriteOptions;
 use crate::{Error, File, Result};
 
@@ -49,24 +50,62 @@ pub fn rewrite(
     options: &WriteOptions,
     cancel: Option<Arc<AtomicBool>>,
 ) -> Result<()> {
+    rewrite_selected(file, output, &[], options, cancel).map(|_| ())
+}
+
+/// As [`rewrite`], but of HDF5 files only the objects whose path matches, or that of a group that they are in; all of them
+/// without a pattern. References to objects that are left out become null; these are told.
+///
+/// ```
+/// use sciformats::repack::rewrite_selected;
+/// use sciformats::sink::WriteOptions;
+/// use std::sync::Arc;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.dataset("fields/u").write(&[1.0f32, 2.0])?;
+/// # made.dataset("fields/v").write(&[3.0f32, 4.0])?;
+/// # made.finish()?;
+/// # let output = dir.path().join("u.h5");
+/// let file = Arc::new(sciformats::open(&path)?);
+/// rewrite_selected(&file, &output, &["/fields/u".into()], &WriteOptions::default(), None)?;
+/// let new = sciformats::open(&output)?;
+/// assert!(new.array("/fields/u").is_ok() && new.array("/fields/v").is_err());
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`rewrite`].
+pub fn rewrite_selected(
+    file: &Arc<File>,
+    output: impl AsRef<Path>,
+    select: &[Pattern],
+    options: &WriteOptions,
+    cancel: Option<Arc<AtomicBool>>,
+) -> Result<Vec<Loss>> {
     let input = file.path();
     match (file.format(), input) {
         #[cfg(feature = "asdf")]
-        (Format::Asdf, Some(input)) => asdf(input, output.as_ref(), options),
+        (Format::Asdf, Some(input)) if select.is_empty() => {
+            asdf(input, output.as_ref(), options).map(|()| Vec::new())
+        }
         #[cfg(feature = "hdf5")]
         (Format::Hdf5, Some(input)) => {
-            hdf5::rewrite((file, input), output.as_ref(), options, cancel.as_deref())
+            hdf5::rewrite((file, input), output.as_ref(), (select, options), cancel.as_deref())
         }
         #[cfg(feature = "blosc2")]
-        (Format::Blosc2, _) => blosc2::rewrite(file, output.as_ref(), options, cancel),
+        (Format::Blosc2, _) if select.is_empty() => {
+            blosc2::rewrite(file, output.as_ref(), options, cancel).map(|()| Vec::new())
+        }
         (format, _) => {
-            let plan = Plan::new(file, format, &convert::Options { select: Vec::new(), cancel })?;
+            let plan = Plan::new(file, format, &convert::Options { select: select.to_vec(), cancel })?;
             match plan.losses().first() {
                 Some(loss) => {
                     let problem = format!("writing it anew without a loss: {} {},", loss.path, loss.what);
                     Err(Error::unsupported(problem))
                 }
-                None => plan.write(output, options),
+                None => plan.write(output, options).map(|()| Vec::new()),
             }
         }
     }

@@ -82,9 +82,9 @@ impl Frame {
     /// As [`open`](Self::open), with limits, threads, and codecs and filters of the caller's.
     ///
     /// ```no_run
-    /// use cframe::{Frame, OpenOptions};
+    /// use cframe::{Access, Frame, OpenOptions};
     ///
-    /// // A file that another process may cut shorter is not mapped.
+    /// // A file that another process writes to.
     /// let frame = Frame::open_with("frames.b2frame", &OpenOptions::default().with_access(Access::direct()))?;
     /// println!("{} chunks of {:?}", frame.chunks(), frame.chunk_size());
     /// # Ok::<(), cframe::Error>(())

@@ -29,16 +29,14 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         free(output, args.files.force)?;
     }
     let file = Arc::new(session.open_cut(input)?);
-    if file.format() == target && args.select.is_empty() {
-        // Nothing has to change then, unless the file holds what cannot be written in full.
-        match repack::whole(args, &file, session) {
-            Ok(Some(end)) => return same_format(args, &file, end, session),
-            Ok(None) => {}
-            Err(failure) => return Err(failure),
-        }
+    // Nothing has to change within a format, unless the file holds what cannot be written in full.
+    if file.format() == target
+        && (args.select.is_empty() || target == Format::Hdf5)
+        && let Some(end) = repack::whole(args, &file, session)?
+    {
+        return same_format(args, &file, &end, session);
     }
-    let select = args.select.iter().map(String::as_str);
-    let options = Options::default().with_select(select).with_cancel(interrupt::asked());
+    let options = planned(args);
     let plan = Plan::new(&file, target, &options).map_err(|error| match error {
         // What the file holds, and the target does not.
         Error::Usage { argument: "file" | "array", .. } => Failure::refused(input, &error),
@@ -126,21 +124,25 @@ pub(super) fn extension(format: Format, filter: &str) -> Option<String> {
     Some(format!("Python's {library} reads {filter} only with the package {package}; {instead} none"))
 }
 
+/// What is to be taken.
+fn planned(args: &Convert) -> Options {
+    let select = args.select.iter().map(String::as_str);
+    Options::default().with_select(select).with_cancel(interrupt::asked())
+}
+
 /// Tells of a file that was written anew in its own format.
-fn same_format(
-    args: &Convert,
-    file: &Arc<File>,
-    (written, checked): (bool, Option<bool>),
-    session: &Session,
-) -> Outcome {
-    let plan = Plan::new(file, file.format(), &Options::default().with_cancel(interrupt::asked()));
+fn same_format(args: &Convert, file: &Arc<File>, end: &repack::Whole, session: &Session) -> Outcome {
+    let repack::Whole { written, checked, lost } = end;
+    let plan = Plan::new(file, file.format(), &planned(args));
     let plan = plan.map_err(|error| Failure::of(&args.files.input, &error))?;
     let mut out = session.text();
     if !session.json && !session.quiet {
         headline(&mut out, &plan, file.format(), &args.files)?;
     }
-    conclude(&mut out, &plan, Written { file: &args.files, written, checked, losses: 0 }, session)?;
-    Ok(Answer::of(checked != Some(false)))
+    losses(&mut out, lost, session)?;
+    let (written, checked) = (*written, *checked);
+    conclude(&mut out, &plan, Written { file: &args.files, written, checked, losses: lost.len() }, session)?;
+    Ok(Answer::of(checked != Some(false) && (lost.is_empty() || args.lossy)))
 }
 
 fn headline(out: &mut impl Write, plan: &Plan, from: Format, files: &Files) -> io::Result<()> {

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use sciformats::compare::{self, compare};
+use sciformats::compare::{self, Pattern, compare};
+use sciformats::convert::Loss;
 use sciformats::{File, Format};
 
 use super::args::{Convert, Files, Repack, Storage};
@@ -68,24 +69,31 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     Ok(Answer::of(summary.is_same()))
 }
 
-/// `convert` into the format that the file has: whether it was written, and whether that is what was there. Nothing, if it cannot be
-/// written in full and need not be.
-pub(super) fn whole(
-    args: &Convert,
-    file: &Arc<File>,
-    session: &Session,
-) -> Outcome<Option<(bool, Option<bool>)>> {
+/// How `convert` into the format that a file has ended.
+pub(super) struct Whole {
+    pub(super) written: bool,
+    /// Whether what was written is what was there.
+    pub(super) checked: Option<bool>,
+    pub(super) lost: Vec<Loss>,
+}
+
+/// `convert` into the format that the file has. Nothing, if it cannot be written in full and need not be.
+pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outcome<Option<Whole>> {
+    let select: Vec<Pattern> = args.select.iter().map(|pattern| pattern.as_str().into()).collect();
     let mut write = args.storage.options();
     (write.threads, write.limits) = (session.options().threads, session.options().limits);
     let refused = |error: &sciformats::Error| broken(&args.files, error);
     let unfinished = Unfinished::beside(&args.files.output).map_err(|error| refused(&error))?;
     let new = unfinished.path();
     let written = session.watched("converting", &[file], || {
-        sciformats::repack::rewrite(file, new, &write, Some(interrupt::asked()))
+        sciformats::repack::rewrite_selected(file, new, &select, &write, Some(interrupt::asked()))
     });
-    match written {
+    let lost = match written {
         Err(error) if args.lossy && error.blame() != sciformats::Blame::Machine => return Ok(None),
         written => written.map_err(|error| refused(&error))?,
+    };
+    if !lost.is_empty() && !args.lossy {
+        return Ok(Some(Whole { written: false, checked: None, lost }));
     }
     // What is copied as it is stored may be damaged: a rescue reads it.
     let checked = match args.check || args.lossy {
@@ -94,6 +102,12 @@ pub(super) fn whole(
             let new = session.open_whole(new)?;
             let options =
                 if args.lossy { compare::Options::exact() } else { storage_too(&args.storage, false) };
+            let within =
+                args.select.iter().flat_map(|path| ["", "/*", "@*"].map(|end| format!("{path}{end}")));
+            let within: Vec<String> = within.collect();
+            let options = options
+                .with_only(within.iter().map(String::as_str))
+                .with_ignore(lost.iter().map(|loss| loss.path.as_str()));
             let compared = session.watched("checking", &[file, &new], || {
                 compare(file, &new, &options, &mut |_| ControlFlow::Break(()))
             });
@@ -110,7 +124,7 @@ pub(super) fn whole(
     if !args.dry_run {
         unfinished.finish().map_err(|error| refused(&error))?;
     }
-    Ok(Some((!args.dry_run, checked)))
+    Ok(Some(Whole { written: !args.dry_run, checked, lost }))
 }
 
 /// The same as a conversion that goes on past what is lost.

@@ -1,10 +1,14 @@
 //! How two objects are stored.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Walk;
 use crate::compare::{Verdict, What};
 use crate::model::ObjectId;
+
+/// Stored bytes that a thread compares at once, unless a piece has more.
+const AT_ONCE: u64 = 2 << 20;
 
 impl Walk<'_> {
     /// Compares what is kept of two objects beside their contents, if that is asked for.
@@ -36,16 +40,36 @@ impl Walk<'_> {
     /// Whether both arrays are stored alike, piece by piece: then there is nothing to decode. What cannot be read says nothing.
     pub(super) fn is_stored_alike(&self, (a, b): (ObjectId, ObjectId)) -> bool {
         let stored = (self.files.0.source().stored(a), self.files.1.source().stored(b));
-        let (Ok(Some(a)), Ok(Some(mut b))) = stored else { return false };
-        if a.how != b.how {
+        let (Ok(Some(a)), Ok(Some(b))) = stored else { return false };
+        if a.how != b.how || a.pieces != b.pieces {
             return false;
         }
-        for piece in a.pieces {
-            match (piece, b.pieces.next()) {
-                (Ok(a), Some(Ok(b))) if a == b => self.files.0.count(a.2.len() as u64),
-                _ => return false,
+        let fit = usize::try_from(AT_ONCE / a.largest.max(b.largest).max(1)).unwrap_or(usize::MAX).max(1);
+        let (next, alike) = (AtomicUsize::new(0), AtomicBool::new(true));
+        let compare = || {
+            let (mut left, mut right) = (Vec::new(), Vec::new());
+            while alike.load(Ordering::Relaxed) {
+                let start = next.fetch_add(fit, Ordering::Relaxed);
+                if start >= a.pieces {
+                    break;
+                }
+                let range = start..start.saturating_add(fit).min(a.pieces);
+                left.clear();
+                right.clear();
+                let told = ((a.read)(range.clone(), &mut left), (b.read)(range, &mut right));
+                let same = matches!(told, (Ok(a), Ok(b)) if a == b) && left == right;
+                self.files.0.count(left.len() as u64);
+                if !same {
+                    alike.store(false, Ordering::Relaxed);
+                }
             }
+        };
+        let threads = self.files.0.options().threads().min(a.pieces.div_ceil(fit));
+        if threads <= 1 {
+            compare();
+        } else {
+            std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(compare))));
         }
-        b.pieces.next().is_none()
+        alike.into_inner()
     }
 }

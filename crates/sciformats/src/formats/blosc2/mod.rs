@@ -20,7 +20,7 @@ use sciformats_core::{Error, Limits, Slab};
 use crate::file::Storage;
 use crate::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
 use crate::options::OpenOptions;
-use crate::source::{Attributes, Fact, Finding, Members, Source, Stored, Structure};
+use crate::source::{Attributes, Fact, Finding, Members, Source, Stored, StoredPiece, Structure};
 use crate::{Format, Result};
 
 /// Bytes that are read at once where items are apart.
@@ -264,14 +264,25 @@ impl Source for Adapter {
         let frame = self.frame()?;
         let shape = frame.metalayer("b2nd").or_else(|| frame.metalayer("caterva"));
         let how = format!("{} {} {:?} {shape:?}", frame.typesize(), frame.nbytes(), frame.chunk_size());
-        let piece = |index: u64| match frame.stored_bytes(index)? {
-            Some(bytes) => Ok((vec![index], 0, bytes)),
-            None => {
-                let kind = frame.special(index)?.map_or("", inspect::special);
-                Ok((vec![index], 1, kind.as_bytes().into()))
-            }
+        let piece = |index: u64, out: &mut Vec<u8>| -> Result<StoredPiece> {
+            let (special, bytes) = match frame.stored_bytes(index)? {
+                Some(bytes) => (0, bytes),
+                None => (1, frame.special(index)?.map_or("", inspect::special).as_bytes().into()),
+            };
+            out.extend_from_slice(&bytes);
+            Ok((vec![index], special, bytes.len()))
         };
-        Ok(Some(Stored { how, pieces: Box::new((0..frame.chunks()).map(piece)) }))
+        let read = move |range: std::ops::Range<usize>, out: &mut Vec<u8>| {
+            range.map(|index| piece(index as u64, out)).collect()
+        };
+        let pieces = usize::try_from(frame.chunks())
+            .map_err(|_| Error::unsupported("as many chunks as this machine cannot count"))?;
+        let largest = match frame.chunk_size() {
+            ChunkSize::Fixed(size) => u64::from(size) + cframe::MAX_OVERHEAD as u64,
+            // Pieces are read one by one.
+            _ => u64::MAX,
+        };
+        Ok(Some(Stored { how, pieces, largest, read: Box::new(read) }))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use hdf5_pure::structure::{self, Layout, Link};
-use hdf5_pure::{Address, Dataset, File, Group, Met, MissingSources, Node, NodeKind};
+use hdf5_pure::{Address, Dataset, File, Group, Met, MissingSources, Node, NodeKind, StoredChunk};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use self::elsewhere::Elsewhere;
@@ -262,12 +262,12 @@ impl Source for Adapter {
         let (shape, fill) = (dataset.shape(), &dataset.fill_value()?.value);
         if !external.is_empty() {
             let how = format!("{external:?} {shape:?} {:?}", dataset.datatype());
-            return Ok(Some(Stored { how, pieces: Box::new(std::iter::empty()) }));
+            return Ok(Some(Stored::elsewhere(how)));
         }
         match dataset.layout()? {
             Layout::Virtual(_) => {
                 let how = format!("{:?} {shape:?} {fill:?} {:?}", dataset.mappings()?, dataset.datatype());
-                Ok(Some(Stored { how, pieces: Box::new(std::iter::empty()) }))
+                Ok(Some(Stored::elsewhere(how)))
             }
             Layout::Chunked(chunked) if !describe::leads_elsewhere(dataset.datatype()) => {
                 let filters =
@@ -278,11 +278,17 @@ impl Source for Adapter {
                 let how = format!("{chunk:?} {edges} {shape:?} {filters:?} {fill:?} {class:?}");
                 let mut chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
                 chunks.sort_by(|a, b| a.scaled.cmp(&b.scaled));
-                let piece = move |chunk: hdf5_pure::StoredChunk| {
-                    let bytes = dataset.chunk_raw(&chunk)?.into_owned();
-                    Ok((chunk.scaled, chunk.filter_mask, bytes.into()))
+                let (pieces, largest) =
+                    (chunks.len(), chunks.iter().map(|chunk| chunk.size).max().unwrap_or(0));
+                let read = move |range: std::ops::Range<usize>, out: &mut Vec<u8>| {
+                    let chunks = chunks.get(range).unwrap_or_default();
+                    dataset.chunks_raw(chunks, out)?;
+                    let told = |chunk: &StoredChunk| {
+                        (chunk.scaled.clone(), chunk.filter_mask, usize::try_from(chunk.size).unwrap_or(0))
+                    };
+                    Ok(chunks.iter().map(told).collect())
                 };
-                Ok(Some(Stored { how, pieces: Box::new(chunks.into_iter().map(piece)) }))
+                Ok(Some(Stored { how, pieces, largest, read: Box::new(read) }))
             }
             _ => Ok(None),
         }

@@ -1,10 +1,13 @@
 //! Elements as they are stored: bytes as they are, but for what leads to other places of the file.
 
+use std::collections::HashSet;
+
 use hdf5_pure::structure::{CharacterSet, Member, ReferenceKind, VariableLength};
 use hdf5_pure::{
     Class, Datatype, Encoder, ObjectId, Reference, RegionReference, StandardReference, Store, Value,
 };
 
+use crate::convert::references::kept;
 use crate::formats::hdf5_describe::{element, is_canonical, leads_elsewhere};
 use crate::model::{ElementType, skip};
 use crate::sink::hdf5_encode::{self as canonical, References};
@@ -48,6 +51,18 @@ impl Stored {
     /// Whether elements lead to objects.
     pub(super) fn refers(&self) -> bool {
         self.element.as_ref().is_some_and(ElementType::refers)
+    }
+
+    /// Canonical elements whose references lead to one of the `places`, or nowhere; and how many led elsewhere.
+    pub(super) fn leading(
+        &self,
+        canonical: Vec<u8>,
+        places: Option<&HashSet<String>>,
+    ) -> Result<(Vec<u8>, u64)> {
+        match (&self.element, places) {
+            (Some(element), Some(places)) if element.refers() => kept(element, &canonical, places),
+            _ => Ok((canonical, 0)),
+        }
     }
 
     /// Appends elements from their stored bytes, and the canonical ones where they are not [direct](Self::is_direct).

@@ -11,7 +11,7 @@
 mod elements;
 mod storage;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -25,6 +25,8 @@ use hdf5_pure::{
 };
 
 use self::elements::{Kept, Stored};
+use crate::compare::{Pattern, is_selected};
+use crate::convert::Loss;
 use crate::options::Unfolding;
 use crate::sink::WriteOptions;
 use crate::sink::hdf5_encode::References;
@@ -33,9 +35,9 @@ use crate::{Error, File, Result};
 pub(super) fn rewrite(
     (file, input): (&File, &Path),
     output: &Path,
-    options: &WriteOptions,
+    (select, options): (&[Pattern], &WriteOptions),
     cancel: Option<&AtomicBool>,
-) -> Result<()> {
+) -> Result<Vec<Loss>> {
     let read = hdf5_pure::OpenOptions::default()
         .with_limits(*file.limits())
         .with_external(file.options().external.clone())
@@ -53,7 +55,9 @@ pub(super) fn rewrite(
         _ => Bound::V110,
     });
     let moved = is_moved(input, output);
-    let job = || Job { file, source: &source, options, wanted, moved, cancel, unfolding: file.unfolding() };
+    let unfolding = || file.unfolding();
+    let job =
+        || Job { file, source: &source, select, options, wanted, moved, cancel, unfolding: unfolding() };
     match job().run(input, output, bound) {
         // A file of an old kind may hold newer things, each of them in its own version.
         Err(Error::Usage { argument: "bound", .. }) if wanted.is_none() && bound < Bound::LATEST => {
@@ -67,6 +71,8 @@ pub(super) fn rewrite(
 struct Job<'a> {
     file: &'a File,
     source: &'a hdf5_pure::File,
+    /// What is written; everything, if this is empty.
+    select: &'a [Pattern],
     options: &'a WriteOptions,
     /// The bound that is asked for.
     wanted: Option<Bound>,
@@ -77,7 +83,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn run(&self, input: &Path, output: &Path, bound: Bound) -> Result<()> {
+    fn run(&self, input: &Path, output: &Path, bound: Bound) -> Result<Vec<Loss>> {
         let create = CreateOptions::default()
             .with_bound(bound)
             .with_user_block(user_block(input, self.source.base())?)
@@ -85,8 +91,21 @@ impl Job<'_> {
             .with_btree_k(self.source.btree_k())
             .with_file_space(self.source.file_space().map_or(FileSpace::Forgotten, file_space));
         let writer = Writer::create_with(output, &create)?;
-        let (objects, arrays, attributes) = (HashMap::new(), Vec::new(), Vec::new());
-        Copy { job: self, writer, objects, arrays, attributes }.all()
+        let copy = Copy {
+            job: self,
+            writer,
+            objects: HashMap::new(),
+            arrays: Vec::new(),
+            attributes: Vec::new(),
+            ways: HashSet::new(),
+            places: None,
+            lost: Vec::new(),
+        };
+        copy.all()
+    }
+
+    fn is_selected(&self, path: &str) -> bool {
+        is_selected(path, self.select)
     }
 
     fn interrupted(&self) -> Result<()> {
@@ -132,17 +151,25 @@ struct Copy<'a> {
     objects: HashMap<Address, ObjectId>,
     /// What refers to objects is written when all of them are there.
     arrays: Vec<(ObjectId, Dataset)>,
-    attributes: Vec<(ObjectId, Attribute)>,
+    attributes: Vec<(ObjectId, Address, Attribute)>,
+    /// Groups that only lead to what is selected.
+    ways: HashSet<Address>,
+    /// Where references may lead, once everything is there and if not everything is.
+    places: Option<HashSet<String>>,
+    lost: Vec<Loss>,
 }
 
 impl Copy<'_> {
-    fn all(mut self) -> Result<()> {
+    fn all(mut self) -> Result<Vec<Loss>> {
         let root = self.job.source.root()?.address();
         let id = self.writer.root().id();
         self.objects.insert(root, id);
         self.properties(root, id)?;
-        self.belongings(root, id)?;
+        if self.job.is_selected("/") {
+            self.belongings(root, id)?;
+        }
         let mut groups = VecDeque::from([(root, String::new())]);
+        let mut passed = HashSet::from([root]);
         while let Some((address, path)) = groups.pop_front() {
             let Node::Group(group) = self.job.source.object_at(address)? else { continue };
             let links: std::result::Result<Vec<Link>, _> = group.links()?.into_iter().collect();
@@ -152,6 +179,15 @@ impl Copy<'_> {
                 self.job.interrupted()?;
                 let (parent, name) = (path.as_str(), text(&name)?);
                 let path = format!("{path}/{name}");
+                if !self.job.is_selected(&path) {
+                    if let Target::Hard(address) = target
+                        && passed.insert(address)
+                    {
+                        groups.push_back((address, path));
+                    }
+                    continue;
+                }
+                self.reach(parent)?;
                 if let Some(group) = self.link(&path, target)? {
                     groups.push_back((group, path.clone()));
                 }
@@ -162,7 +198,24 @@ impl Copy<'_> {
             }
         }
         self.refer()?;
-        self.writer.finish()
+        self.writer.finish()?;
+        Ok(self.lost)
+    }
+
+    /// Makes the groups that lead to what is selected, without what belongs to them.
+    fn reach(&mut self, parent: &str) -> Result<()> {
+        let ends = parent.match_indices('/').map(|(at, _)| at).skip(1).chain([parent.len()]);
+        for end in ends.filter(|_| !self.job.select.is_empty()) {
+            let Some(path) = parent.get(..end).filter(|path| !path.is_empty()) else { continue };
+            let group = self.job.source.group(path)?.address();
+            if !self.objects.contains_key(&group) {
+                let id = self.writer.group(path)?.id();
+                self.objects.insert(group, id);
+                self.ways.insert(group);
+                self.properties(group, id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes a link, and what it leads to. The answer is a group whose links are still to be made.
@@ -175,6 +228,11 @@ impl Copy<'_> {
             }
             Target::User { class, data } => root.user_link(path, class, &data).map(|_| None),
             Target::Hard(address) => {
+                if self.ways.contains(&address) {
+                    let problem =
+                        format!("selecting {path}, a group that leads to what is selected by another path,");
+                    return Err(Error::unsupported(problem));
+                }
                 if let Some(&id) = self.objects.get(&address) {
                     root.hard_link(path, id)?;
                     return Ok(None);
@@ -235,9 +293,9 @@ impl Copy<'_> {
         attributes.sort_by_key(Attribute::creation_order);
         for attribute in attributes {
             if Stored::new(self.job.source, attribute.datatype()?)?.refers() {
-                self.attributes.push((id, attribute));
+                self.attributes.push((id, address, attribute));
             } else {
-                self.attribute(id, &attribute, &References::new())?;
+                self.attribute((id, address), &attribute, &References::new())?;
             }
         }
         match self.job.source.object_info(address)?.comment {
@@ -246,7 +304,12 @@ impl Copy<'_> {
         }
     }
 
-    fn attribute(&mut self, id: ObjectId, attribute: &Attribute, references: &References) -> Result<()> {
+    fn attribute(
+        &mut self,
+        (id, of): (ObjectId, Address),
+        attribute: &Attribute,
+        references: &References,
+    ) -> Result<()> {
         let unnamed = || Error::unsupported("an attribute without a name");
         let name = text(attribute.name().ok_or_else(unnamed)?)?;
         let stored = Stored::new(self.job.source, attribute.datatype()?)?;
@@ -256,6 +319,8 @@ impl Copy<'_> {
         };
         let raw = attribute.raw()?;
         let canonical = if stored.is_direct() { Vec::new() } else { attribute.canonical()? };
+        let (canonical, count) = stored.leading(canonical, self.places.as_ref())?;
+        self.lose(of, Some(name), count)?;
         let committed = attribute.committed()?.map(|address| self.committed(address)).transpose()?;
         let characters = attribute.character_set()?;
         let bytes = (raw, &canonical[..]);
@@ -289,6 +354,17 @@ impl Copy<'_> {
         Ok(id)
     }
 
+    /// Tells that references of an object or its attribute lead to nothing that is selected.
+    fn lose(&mut self, of: Address, attribute: Option<&str>, count: u64) -> Result<()> {
+        if count > 0 {
+            let path = self.job.source.path_of(of)?.map(|path| String::from_utf8_lossy(path).into_owned());
+            let attribute = attribute.map(|name| format!("@{name}"));
+            let path = path.unwrap_or_default() + attribute.as_deref().unwrap_or_default();
+            self.lost.push(Loss::of_references(path, count));
+        }
+        Ok(())
+    }
+
     /// Writes what refers to objects, now that all of them have their places.
     fn refer(&mut self) -> Result<()> {
         if self.arrays.is_empty() && self.attributes.is_empty() {
@@ -301,11 +377,12 @@ impl Copy<'_> {
                 references.insert(path, self.writer.reference(*id)?);
             }
         }
+        self.places = (!self.job.select.is_empty()).then(|| references.keys().cloned().collect());
         for (id, dataset) in std::mem::take(&mut self.arrays) {
             self.elements(id, &dataset, &references)?;
         }
-        for (id, attribute) in std::mem::take(&mut self.attributes) {
-            self.attribute(id, &attribute, &references)?;
+        for (id, of, attribute) in std::mem::take(&mut self.attributes) {
+            self.attribute((id, of), &attribute, &references)?;
         }
         Ok(())
     }

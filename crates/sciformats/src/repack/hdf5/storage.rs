@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
-use hdf5_pure::{Dataset, DatasetBuilder, Filters, Name, ObjectId};
+use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Filters, Name, ObjectId, StoredChunk};
 use sciformats_core::{Range, Slab};
 
 use super::elements::Stored;
@@ -166,19 +166,17 @@ impl Copy<'_> {
             return Ok(());
         }
         let stored = Stored::new(job.source, dataset.datatype())?;
-        let mut writer = self.writer.open_id(id)?;
+        let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
         if stored.is_direct() && stays(dataset, writer.filters()?, job.options)? {
             // The same bytes: nothing has to be undone and done again.
-            for chunk in dataset.chunks()? {
-                job.interrupted()?;
-                let chunk = chunk?;
-                let bytes = dataset.chunk_raw(&chunk)?;
-                writer.write_chunk(&chunk.scaled, chunk.filter_mask, &bytes)?;
-            }
-            return Ok(());
+            return copied(job, dataset, &mut writer);
         }
+        // A bound: nobody counts so far.
+        let mut lost = 0u64;
         let mut write = |slab: &Slab, raw: &[u8]| {
             let canonical = if stored.is_direct() { Vec::new() } else { dataset.read_canonical(slab)? };
+            let (canonical, count) = stored.leading(canonical, places)?;
+            lost = lost.saturating_add(count);
             writer.write_encoded(slab, |to| stored.encode((raw, &canonical), references, to))?;
             Ok(ControlFlow::Continue(()))
         };
@@ -199,14 +197,53 @@ impl Copy<'_> {
                 read(&slab, &mut bytes)?;
                 let _ = write(&slab, &bytes)?;
             }
-            return Ok(());
+            return self.lose(dataset.address(), None, lost);
         }
         let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
         info.chunks = chunks(dataset, job.options)?;
         job.unfolding.add(info.elements().unwrap_or(u64::MAX), &info)?;
         let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);
-        pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)
+        pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)?;
+        self.lose(dataset.address(), None, lost)
     }
+}
+
+/// Stored bytes that are read at once, unless a chunk has more.
+const AT_ONCE: u64 = 2 << 20;
+
+/// Copies chunks as they are stored; the next are read while these are written.
+fn copied(job: &Job<'_>, dataset: &Dataset, writer: &mut DatasetWriter<'_>) -> Result<()> {
+    let chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
+    let mut parts: Vec<&[StoredChunk]> = Vec::new();
+    let (mut start, mut size) = (0, 0u64);
+    for (at, chunk) in chunks.iter().enumerate() {
+        if at > start && size.checked_add(chunk.size).is_none_or(|size| size > AT_ONCE) {
+            parts.extend(chunks.get(start..at));
+            (start, size) = (at, 0);
+        }
+        size = size.checked_add(chunk.size).unwrap_or(AT_ONCE);
+    }
+    parts.extend(chunks.get(start..));
+    let read = |part: &&[StoredChunk], out: &mut Vec<u8>| {
+        job.interrupted()?;
+        dataset.chunks_raw(part, out)?;
+        job.file.count(out.len() as u64);
+        Ok(())
+    };
+    let mut write = |part: &&[StoredChunk], bytes: &[u8]| {
+        let mut rest = bytes;
+        for chunk in *part {
+            let size = usize::try_from(chunk.size).unwrap_or(usize::MAX);
+            let Some((bytes, others)) = rest.split_at_checked(size) else {
+                return Err(Error::usage("file", "has changed while it was read"));
+            };
+            writer.write_chunk(&chunk.scaled, chunk.filter_mask, bytes)?;
+            rest = others;
+        }
+        Ok(ControlFlow::Continue(()))
+    };
+    let ahead = parts.len() > 1 && job.file.options().threads() != 1;
+    pieces::read_ahead(parts.into_iter(), ahead, &read, &mut write)
 }
 
 /// Whether chunks have the shape that they had before, and what is done to them is the same.
