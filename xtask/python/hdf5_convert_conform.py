@@ -442,6 +442,25 @@ def selected():
         assert file["tas"][4, 29, 39] == 5999 and file["y"].units == "m"
 
 
+def cut_gsd():
+    """Frames before the cut are whole, and the others are told."""
+    with gsd.fl.open(FOLDER / "run.gsd", "w", application="a", schema="s", schema_version=[1, 0]) as file:
+        for i in range(20):
+            file.write_chunk("position", np.arange(3000, dtype="f4").reshape(1000, 3) + i)
+            file.end_frame()
+    data = (FOLDER / "run.gsd").read_bytes()
+    (FOLDER / "run-cut.gsd").write_bytes(data[: len(data) // 2])
+    told = program("verify", "run-cut.gsd", status=1).stdout
+    assert f"cut short: {len(data) // 2:,} of {len(data):,} bytes" in told, told
+    told = program("convert", "run-cut.gsd", "run-rest.h5", "--lossy").stdout
+    assert "cut short" in told, told
+    with h5py.File(FOLDER / "run-rest.h5") as file:
+        frames = [file[f"frames/{i}/position"][:] for i in range(20)]
+    whole = [(frame == np.arange(3000).reshape(1000, 3) + i).all() for i, frame in enumerate(frames)]
+    assert whole.index(False) in range(8, 11) and not any(whole[whole.index(False) :]), whole
+    assert not frames[-1].any(), "what is lost is zeros"
+
+
 def answers():
     """What the content of a file refuses is the answer no; a wrong command line is another thing."""
     fifteen(FOLDER / "many.h5")
@@ -465,5 +484,6 @@ check("rescue: an unknown filter", unknown_filter)
 for format in ["npy", "rawarray", "asdf"]:
     check(f"rescue: {format} that was cut short", lambda: cut_single(format))
 check("rescue: HDF5 that was cut short", cut_hdf5)
+check("rescue: GSD that was cut short", cut_gsd)
 check("convert: what is selected stays as it is stored", selected)
 check("convert: answers", answers)

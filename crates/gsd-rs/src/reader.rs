@@ -492,6 +492,38 @@ impl Reader {
             .try_for_each(|chunk| chunk.and_then(|c| c.range(&(0..c.n), self.storage.len())).map(drop))
     }
 
+    /// The bytes that the file had, if data that its index refers to is behind its end: it was cut short. Looks at every
+    /// entry of the index. An end that the sizes of all chunks do not account for is that of a damaged entry, and does
+    /// not count.
+    ///
+    /// ```
+    /// use gsd_rs::Reader;
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
+    /// writer.write("position", 3, &[0.5f32; 3000])?;
+    /// writer.end_frame()?;
+    /// let mut bytes = writer.into_bytes()?;
+    /// let whole = bytes.len();
+    /// bytes.truncate(whole - 1000);
+    /// assert_eq!(Reader::from_bytes(bytes)?.cut_short(), Some(whole as u64));
+    /// # Ok::<(), gsd_rs::Error>(())
+    /// ```
+    pub fn cut_short(&self) -> Option<u64> {
+        let Header { index, names, .. } = self.header();
+        let index = index.allocated.checked_mul(IndexEntry::SIZE as u64)?;
+        let names = names.allocated.checked_mul(crate::spec::name_list::UNIT)?;
+        let (mut data, mut end) = (0u64, 0);
+        for chunk in self.all_chunks().flatten() {
+            let Ok(range) = chunk.range(&(0..chunk.n), u64::MAX) else { continue };
+            data = data.checked_add(range.end.checked_sub(range.start)?)?;
+            end = range.end.max(end);
+        }
+        // Blocks that were outgrown are at most as large as those in their place.
+        let most = data.checked_add(index.checked_add(names)?.checked_mul(2)?)?.checked_add(4096)?;
+        (end > self.storage.len() && end <= most.checked_mul(2)?).then_some(end)
+    }
+
     /// What the bytes of the file are used for. Looks at every entry of the index.
     ///
     /// ```

@@ -32,6 +32,8 @@ const VIEW: u64 = 1 << 63;
 
 struct Adapter {
     reader: Reader,
+    /// Bytes of the file.
+    size: u64,
     limits: Limits,
     /// What is logged, once it was asked for.
     log: OnceLock<log::Log>,
@@ -39,8 +41,9 @@ struct Adapter {
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
     let read = gsd_rs::OpenOptions::default().with_limits(options.limits);
+    let size = storage.len();
     let reader = Reader::from_storage(storage, &read)?;
-    Ok(Box::new(Adapter { reader, limits: options.limits, log: OnceLock::new() }))
+    Ok(Box::new(Adapter { reader, size, limits: options.limits, log: OnceLock::new() }))
 }
 
 /// What an object is. Ids are even for groups, odd for chunks.
@@ -338,7 +341,15 @@ impl Source for Adapter {
         true
     }
 
+    fn cut_short(&self) -> Option<u64> {
+        self.reader.cut_short()
+    }
+
     fn check(&self, visit: &mut dyn FnMut(Finding)) {
+        if let Some(whole) = self.reader.cut_short() {
+            let error = crate::cut::error(self.size, whole);
+            visit(Finding { path: None, error });
+        }
         if let Err(error) = self.reader.verify() {
             visit(Finding { path: None, error });
         }
