@@ -237,7 +237,8 @@ impl<S: ReadAt + WriteAt> Editor<S> {
             let problem = format!("selects from {:?}, the array is {:?}", slab.of(), self.shape());
             return Err(Error::usage("slab", problem));
         }
-        let expected = slab.len().saturating_mul(self.element().size());
+        let expected = slab.len().checked_mul(self.element().size());
+        let expected = expected.ok_or_else(|| Error::usage("slab", "has more than 2^64 bytes"))?;
         if elements.bytes.len() as u64 != expected {
             let problem = format!("have {} bytes, the slab has {expected}", elements.bytes.len());
             return Err(Error::usage("elements", problem));

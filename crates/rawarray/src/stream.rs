@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::commit::{SECTOR, Session, Step, apply};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::{Durability, FileStorage};
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
 
 use crate::element::Element;
 use crate::model::edit::row_size;
@@ -135,9 +136,9 @@ impl<W: ReadAt + WriteAt> StreamWriter<W> {
         }
         let element = ElementType::of(&header)?;
         let row = row_size(&header, element.size())?;
-        let stored = storage.len().saturating_sub(header.end());
+        let stored = bound::left(storage.len(), header.end());
         let written = stored - stored % row;
-        storage.set_size(header.end().saturating_add(written))?;
+        storage.set_size(add(header.end(), written)?)?;
         let (durability, buffer) = (Durability::default(), Vec::new());
         Ok(Self { storage, header, element, order, durability, row, written, buffer })
     }
@@ -223,7 +224,8 @@ impl<W: WriteAt> StreamWriter<W> {
 
     /// The number of whole rows so far.
     pub fn rows(&self) -> u64 {
-        self.len() / self.row
+        // No stream is as long as the bound.
+        bound::sum(self.written, self.buffer.len() as u64) / self.row
     }
 
     /// Hands everything to the system and waits until it will survive a loss of power; a resumed file will have all rows
@@ -277,16 +279,16 @@ impl<W: WriteAt> StreamWriter<W> {
         Ok(self.storage)
     }
 
-    fn len(&self) -> u64 {
-        self.written.saturating_add(self.buffer.len() as u64)
+    fn len(&self) -> Result<u64> {
+        add(self.written, self.buffer.len() as u64)
     }
 
     fn push(&mut self, elements: Elements<'_>) -> Result<()> {
-        let end = self.len().checked_add(elements.bytes.len() as u64);
+        let end = self.len()?.checked_add(elements.bytes.len() as u64);
         if end.and_then(|end| end.checked_add(self.header.end())).is_none_or(|end| end > i64::MAX as u64) {
             return Err(Error::usage("elements", "make the file longer than 2^63 bytes"));
         }
-        if self.buffer.len().saturating_add(elements.bytes.len()) > BUFFER {
+        if bound::sum(self.buffer.len(), elements.bytes.len()) > BUFFER {
             self.flush()?;
         }
         if elements.bytes.len() <= BUFFER {
@@ -295,20 +297,19 @@ impl<W: WriteAt> StreamWriter<W> {
                 Ok(())
             });
         }
-        let mut at = self.header.end().saturating_add(self.written);
+        let mut at = add(self.header.end(), self.written)?;
         elements.in_pieces(self.order, |bytes| {
             self.storage.write_at(at, bytes)?;
-            at = at.saturating_add(bytes.len() as u64);
-            Ok(())
+            increase(&mut at, bytes.len() as u64)
         })?;
-        self.written = at.saturating_sub(self.header.end());
+        self.written = sub(at, self.header.end())?;
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
-            self.storage.write_at(self.header.end().saturating_add(self.written), &self.buffer)?;
-            self.written = self.len();
+            self.storage.write_at(add(self.header.end(), self.written)?, &self.buffer)?;
+            self.written = self.len()?;
             self.buffer.clear();
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use sciformats_core::arith::fit;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::{Durability, Replacement};
 use sciformats_core::{Result, WriteAt};
@@ -211,8 +212,9 @@ impl<'a> Writer<'a> {
 
     fn replace(&self, path: &Path, image: &Image<'_>) -> Result<()> {
         let mut file = Replacement::create(path)?;
-        if image.len() >= WORTH_RESERVING {
-            file.storage()?.reserve(image.len())?;
+        let len = image.len()?;
+        if len >= WORTH_RESERVING {
+            file.storage()?.reserve(len)?;
         }
         image.write(&mut file)?;
         file.finish(self.options.durability)
@@ -220,7 +222,7 @@ impl<'a> Writer<'a> {
 }
 
 fn encoded(image: &Image<'_>) -> Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(usize::try_from(image.len()).unwrap_or(0));
+    let mut out = Vec::with_capacity(fit(image.len()?, "length of a file in memory")?);
     image.write(&mut out)?;
     Ok(out)
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::panic::Location;
 use std::path::Path;
 
 use crate::fault::Fault;
@@ -32,7 +33,7 @@ pub enum Blame {
     Machine,
     /// The file: its bytes contradict the standard.
     File,
-    /// This library, or the features it was built with: the file may be fine.
+    /// This library, or the features it was built with: the file and the call may be fine.
     Library,
     /// The limits that the caller set.
     Limit,
@@ -138,6 +139,14 @@ pub enum Error {
         argument: &'static str,
         /// Why it does not fit: the text completes "`argument` …".
         problem: Cow<'static, str>,
+    },
+    /// This library met a state that cannot be, and stopped before it wrote any of it. Please report it.
+    #[error("internal error: {problem} ({at}); nothing of it was written, please report it")]
+    Internal {
+        /// The field or value, and what is wrong with it.
+        problem: Cow<'static, str>,
+        /// The line that found it, in the file of the structure.
+        at: &'static Location<'static>,
     },
 }
 
@@ -247,6 +256,22 @@ impl Error {
         Self::Usage { argument, problem: problem.into() }
     }
 
+    /// An [`Error::Internal`] at the line of the caller; `problem` names the structure and field and what is wrong, as
+    /// in `address of an object is missing`.
+    ///
+    /// ```
+    /// use sciformats_core::{Blame, Error};
+    ///
+    /// let error = Error::internal("count of links is out of range");
+    /// assert_eq!(error.blame(), Blame::Library);
+    /// assert!(error.to_string().starts_with("internal error: count of links is out of range ("));
+    /// ```
+    #[cold]
+    #[track_caller]
+    pub fn internal(problem: impl Into<Cow<'static, str>>) -> Self {
+        Self::Internal { problem: problem.into(), at: Location::caller() }
+    }
+
     /// Adds the file and offset to an [`Error::Io`] that has none, and the file to an [`Error::Conflict`]; leaves every
     /// other error as it is.
     ///
@@ -273,7 +298,7 @@ impl Error {
         match self {
             Self::Io { .. } | Self::Conflict { .. } => Blame::Machine,
             Self::Malformed { .. } => Blame::File,
-            Self::Unsupported { .. } => Blame::Library,
+            Self::Unsupported { .. } | Self::Internal { .. } => Blame::Library,
             Self::LimitExceeded { .. } | Self::Forbidden { .. } => Blame::Limit,
             Self::Missing { .. } => Blame::Elsewhere,
             Self::NotFound { .. } | Self::Usage { .. } => Blame::Caller,
@@ -291,7 +316,8 @@ impl Error {
             | Self::NotFound { .. }
             | Self::Missing { .. }
             | Self::Forbidden { .. }
-            | Self::Usage { .. } => None,
+            | Self::Usage { .. }
+            | Self::Internal { .. } => None,
         }
     }
 }
@@ -368,6 +394,7 @@ impl From<Error> for io::Error {
             Error::NotFound { .. } | Error::Missing { .. } => io::ErrorKind::NotFound,
             Error::Forbidden { .. } => io::ErrorKind::PermissionDenied,
             Error::Usage { .. } => io::ErrorKind::InvalidInput,
+            Error::Internal { .. } => io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }
@@ -403,6 +430,7 @@ mod tests {
             (Error::unsupported("x"), Blame::Library, io::ErrorKind::Unsupported),
             (Error::conflict(Clash::Held), Blame::Machine, io::ErrorKind::ResourceBusy),
             (Error::usage("shape", "is empty"), Blame::Caller, io::ErrorKind::InvalidInput),
+            (Error::internal("a count is missing"), Blame::Library, io::ErrorKind::Other),
         ];
         for (error, blame, kind) in table {
             assert_eq!(error.blame(), blame);

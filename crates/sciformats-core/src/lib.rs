@@ -9,6 +9,8 @@
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
 //! | [`endian`] | byte order of packed elements |
 //! | [`external`] | which files that a file names may be opened |
+//! | [`arith`] | arithmetic of what goes into a file: exact, or an [`Error::Internal`] |
+//! | [`bound`] | arithmetic of what only bounds something: it ends at the end of its type |
 //! | [`commit`] | one writer's [`Session`](commit::Session) with a file; commits as plans, whose [`Step`]s are computed purely and then applied; a journal; crash replay |
 //!
 //! A format crate parses with the vocabulary of [`fault`], turns faults into errors where it knows the absolute
@@ -30,6 +32,8 @@
 //! assert_eq!(error.to_string(), "malformed header at offset 0x1002: count is truncated");
 //! ```
 
+pub mod arith;
+pub mod bound;
 pub mod commit;
 pub mod endian;
 pub mod error;

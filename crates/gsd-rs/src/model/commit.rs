@@ -23,8 +23,9 @@
 //! A writer that was killed leaves the file sealed. The next one finds the index full and moves it once; how much
 //! room was behind it is not written anywhere. Names behind those in use harm nobody.
 
+use sciformats_core::arith::{add, fit, increase, mul, present, sub};
 use sciformats_core::commit::{Decisive, Plan, SECTOR, Write};
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use super::index::{Index, Order};
 use super::names::Names;
@@ -85,9 +86,9 @@ impl State {
     }
 
     /// Plans to write the header as it is known, in a file that shall have its second length.
-    pub(crate) fn plan_header(&self, (old_len, new_len): (u64, u64)) -> Plan<'static> {
-        let decisive = Decisive::OneSector(Write::new(0, encode(&self.header)));
-        Plan { fresh: Vec::new(), decisive, old_len, new_len }
+    pub(crate) fn plan_header(&self, (old_len, new_len): (u64, u64)) -> Result<Plan<'static>> {
+        let decisive = Decisive::OneSector(Write::new(0, encode(&self.header)?));
+        Ok(Plan { fresh: Vec::new(), decisive, old_len, new_len })
     }
 
     /// What a commit builds upon: the header, and the place of the next entry. Other writers change one of them, or the
@@ -121,17 +122,18 @@ impl State {
         if !pending.entries.is_empty() {
             next.header.version = written_version(next.header.version);
         }
-        let mut end = pending.data_at.saturating_add(pending.data.len() as u64);
+        let mut end = add(pending.data_at, pending.data.len() as u64)?;
         let data = Some(Write::new(pending.data_at, pending.data)).filter(|data| !data.bytes.is_empty());
         let mut fresh: Vec<Write<'a>> = data.into_iter().collect();
-        let (names, block) = pending.names.plan(self.header.names, align(end));
+        let (names, block) = pending.names.plan(self.header.names, align(end)?)?;
         next.header.names = block;
-        end = end.max(names.as_ref().and_then(Write::end).unwrap_or(0));
+        let behind = |names: &Write<'_>| present(names.end(), "end of the names");
+        end = end.max(names.as_ref().map_or(Ok(end), behind)?);
         fresh.extend(names);
 
-        next.index.used = self.index.used.saturating_add(pending.entries.len() as u64);
-        let capacity = capacity_for(next.index.used, next.frames, self.capacity);
-        let entries = self.encode(pending.entries);
+        next.index.used = add(self.index.used, pending.entries.len() as u64)?;
+        let capacity = capacity_for(next.index.used, next.frames, self.capacity)?;
+        let entries = self.encode(pending.entries)?;
         let mut declared = self.header.clone();
         let mut plans = Vec::new();
         let mut in_one_sector = None;
@@ -141,33 +143,33 @@ impl State {
             let at = self.index.offset(self.index.used);
             let is_sealed = !self.uncertain && self.header.index == self.sealed();
             declared.index = if is_sealed { declared.index } else { self.sealed() };
-            let seal = Write::new(0, encode(&declared));
+            let seal = Write::new(0, encode(&declared)?);
             if is_sealed {
                 fresh.push(Write::new(at, entries));
-            } else if sectors(at, entries.len()) == 1 {
+            } else if sectors(at, entries.len())? == 1 {
                 fresh.insert(0, seal);
                 in_one_sector = Some(Write::new(at, entries));
             } else {
-                plans.push(plan_in(storage, Vec::new(), Decisive::OneSector(seal)));
+                plans.push(plan_in(storage, Vec::new(), Decisive::OneSector(seal))?);
                 fresh.push(Write::new(at, entries));
             }
         } else {
             next.capacity = capacity;
-            next.index.location = align(end);
+            next.index.location = align(end)?;
             let old = stored_entries(&self.index, storage)?;
-            fresh.extend(block_writes(next.index.location, capacity, [old, entries]));
-            end = next.index.location.saturating_add(capacity.saturating_mul(SIZE));
+            fresh.extend(block_writes(next.index.location, capacity, [old, entries])?);
+            end = block_end(next.index.location, capacity)?;
         }
         if i64::try_from(end).is_err() {
             return Err(Error::usage("file", "would be longer than 2^63 bytes"));
         }
 
         next.header.index = if last { next.whole() } else { next.sealed() };
-        let header = Write::new(0, encode(&next.header));
+        let header = Write::new(0, encode(&next.header)?);
         match in_one_sector {
-            Some(entries) => plans.push(plan_in(storage, fresh, Decisive::Sectors(vec![entries, header]))),
+            Some(entries) => plans.push(plan_in(storage, fresh, Decisive::Sectors(vec![entries, header]))?),
             None if self.uncertain || next.header != declared => {
-                plans.push(plan_in(storage, fresh, Decisive::OneSector(header)));
+                plans.push(plan_in(storage, fresh, Decisive::OneSector(header))?);
             }
             // What was collected waits for the frame that it belongs to.
             None => {}
@@ -175,7 +177,7 @@ impl State {
         Ok(Commit { plans, state: next, names: block, end })
     }
 
-    fn encode(&self, entries: &[IndexEntry]) -> Vec<u8> {
+    fn encode(&self, entries: &[IndexEntry]) -> Result<Vec<u8>> {
         let mut entries = entries.to_vec();
         if self.index.order == Order::FrameAndId {
             entries.sort_by_key(|entry| (entry.frame, entry.id));
@@ -195,67 +197,70 @@ impl State {
         let mut entries = entries.map(|item| item.map(|(_, entry)| entry)).collect::<Result<Vec<_>>>()?;
         entries.sort_by_key(|entry| (entry.frame, entry.id));
 
-        let (names, block) = names.plan_block(1, align(end));
-        let location = align(names.end().unwrap_or(u64::MAX));
+        let (names, block) = names.plan_block(1, align(end)?)?;
+        let location = align(present(names.end(), "end of the names")?)?;
         let mut next = Self {
             index: Index { location, order: Order::FrameAndId, ..self.index },
-            capacity: capacity_for(self.index.used, self.frames, self.capacity),
+            capacity: capacity_for(self.index.used, self.frames, self.capacity)?,
             uncertain: false,
             ..self.clone()
         };
         next.header = Header { index: next.whole(), names: block, version: CURRENT, ..next.header };
 
         let mut fresh = vec![names];
-        fresh.extend(block_writes(location, next.capacity, [encode_entries(&entries), Vec::new()]));
-        let header = Write::new(0, encode(&next.header));
-        let end = location.saturating_add(next.capacity.saturating_mul(SIZE));
-        let plans = vec![plan_in(storage, fresh, Decisive::OneSector(header))];
+        fresh.extend(block_writes(location, next.capacity, [encode_entries(&entries)?, Vec::new()])?);
+        let header = Write::new(0, encode(&next.header)?);
+        let end = block_end(location, next.capacity)?;
+        let plans = vec![plan_in(storage, fresh, Decisive::OneSector(header))?];
         Ok(Commit { plans, state: next, names: block, end })
     }
 
     /// Plans the removal of all frames. The header first points at empty blocks behind `end`, then at those where a
     /// new file has them, once they are empty.
-    pub(crate) fn plan_truncation(&self, end: u64, storage: &dyn ReadAt) -> Commit<'static> {
+    pub(crate) fn plan_truncation(&self, end: u64, storage: &dyn ReadAt) -> Result<Commit<'static>> {
         let header = Header { version: CURRENT, ..self.header.clone() };
-        let (blank, empty) = new_file(&header);
-        let temporary = align(end.max(empty.end));
-        let shift = temporary.saturating_sub(Header::SIZE as u64);
-        let moved = |block: Block| Block { location: block.location.saturating_add(shift), ..block };
+        let (blank, empty) = new_file(&header)?;
+        let temporary = align(end.max(empty.end))?;
+        let shift = sub(temporary, Header::SIZE as u64)?;
+        let moved = |block: Block| Ok(Block { location: add(block.location, shift)?, ..block });
         let aside = Header {
-            index: moved(empty.state.header.index),
-            names: moved(empty.state.header.names),
+            index: moved(empty.state.header.index)?,
+            names: moved(empty.state.header.names)?,
             ..empty.state.header.clone()
         };
-        let blocks = blank.get(Header::SIZE..).unwrap_or_default().to_vec();
-        let first = Decisive::OneSector(Write::new(0, encode(&aside)));
-        let first = plan_in(storage, vec![Write::new(temporary, blocks.clone())], first);
+        let blocks = present(blank.get(Header::SIZE..), "blocks of a new file")?.to_vec();
+        let first = Decisive::OneSector(Write::new(0, encode(&aside)?));
+        let first = plan_in(storage, vec![Write::new(temporary, blocks.clone())], first)?;
         let second = Plan {
             fresh: vec![Write::new(Header::SIZE as u64, blocks)],
-            decisive: Decisive::OneSector(Write::new(0, encode(&empty.state.header))),
+            decisive: Decisive::OneSector(Write::new(0, encode(&empty.state.header)?)),
             old_len: first.new_len,
             new_len: empty.end,
         };
-        Commit { plans: vec![first, second], ..empty }
+        Ok(Commit { plans: vec![first, second], ..empty })
     }
 }
 
 /// A plan for the file in `storage`, which becomes as long as its writes make it.
-fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'a>) -> Plan<'a> {
-    let len = fresh.iter().filter_map(Write::end).fold(storage.len(), u64::max);
-    Plan { fresh, decisive, old_len: len, new_len: len }
+fn plan_in<'a>(storage: &dyn ReadAt, fresh: Vec<Write<'a>>, decisive: Decisive<'a>) -> Result<Plan<'a>> {
+    let mut len = storage.len();
+    for write in &fresh {
+        len = len.max(present(write.end(), "end of a write")?);
+    }
+    Ok(Plan { fresh, decisive, old_len: len, new_len: len })
 }
 
 /// The bytes of a file without frames, and its state.
-pub(crate) fn new_file(header: &Header) -> (Vec<u8>, Commit<'static>) {
+pub(crate) fn new_file(header: &Header) -> Result<(Vec<u8>, Commit<'static>)> {
     let index = Block { location: Header::SIZE as u64, allocated: 128 };
     // The sizes that other writers use: 128 slots, or 1 KiB of packed names.
     let units = if header.version < Version::new(2, 0) { 128 } else { 16 };
-    let names_at = index.location.saturating_add(index.allocated.saturating_mul(SIZE));
+    let names_at = block_end(index.location, index.allocated)?;
     let names = Block { location: names_at, allocated: units };
-    let end = names_at.saturating_add(units.saturating_mul(crate::spec::name_list::UNIT));
+    let end = add(names_at, mul(units, crate::spec::name_list::UNIT)?)?;
     let header = Header { index, names, ..header.clone() };
-    let mut bytes = encode(&header);
-    bytes.resize(usize::try_from(end).unwrap_or_default(), 0);
+    let mut bytes = encode(&header)?;
+    bytes.resize(fit(end, "length of a new file")?, 0);
     let state = State {
         index: Index { location: index.location, used: 0, order: header.order() },
         capacity: index.allocated,
@@ -263,12 +268,17 @@ pub(crate) fn new_file(header: &Header) -> (Vec<u8>, Commit<'static>) {
         uncertain: false,
         header,
     };
-    (bytes, Commit { plans: Vec::new(), state, names, end })
+    Ok((bytes, Commit { plans: Vec::new(), state, names, end }))
 }
 
 /// The layer that a file has after a commit: 2.0 gains what 2.1 added, all others stay.
 fn written_version(version: Version) -> Version {
     if version == Version::new(2, 0) { CURRENT } else { version }
+}
+
+/// Where a block of `capacity` entries ends.
+fn block_end(location: u64, capacity: u64) -> Result<u64> {
+    add(location, mul(capacity, SIZE)?)
 }
 
 /// Whether new files of this layer can be written.
@@ -281,76 +291,80 @@ pub(crate) fn is_writable(version: Version) -> bool {
 const SPARSE: u64 = 1 << 14;
 
 /// The size of the block: doubled until an entry stays free.
-fn capacity_for(used: u64, frames: u64, capacity: u64) -> u64 {
+fn capacity_for(used: u64, frames: u64, capacity: u64) -> Result<u64> {
     let needed = if frames <= SPARSE { used.max(frames) } else { used };
     let mut capacity = capacity.max(1);
     while capacity <= needed {
-        capacity = capacity.saturating_mul(2);
+        capacity = mul(capacity, 2)?;
     }
-    capacity
+    Ok(capacity)
 }
 
 /// Writes a block of `capacity` entries that begins with `parts`; the rest of it is zeros.
-fn block_writes(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Vec<Write<'static>> {
+fn block_writes(location: u64, capacity: u64, parts: [Vec<u8>; 2]) -> Result<Vec<Write<'static>>> {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     let mut writes = Vec::new();
     let mut at = location;
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
         let start = at;
-        at = at.saturating_add(part.len() as u64);
+        increase(&mut at, part.len() as u64)?;
         writes.push(Write::new(start, part));
     }
-    let end = location.saturating_add(capacity.saturating_mul(SIZE));
+    let end = block_end(location, capacity)?;
     while at < end {
-        let size = usize::try_from(end.saturating_sub(at)).unwrap_or(ZEROS.len()).min(ZEROS.len());
-        writes.push(Write::new(at, ZEROS.get(..size).unwrap_or(&ZEROS)));
-        at = at.saturating_add(size as u64);
+        let size = bound::addressable(sub(end, at)?).min(ZEROS.len());
+        writes.push(Write::new(at, present(ZEROS.get(..size), "zeros of a block")?));
+        increase(&mut at, size as u64)?;
     }
-    writes
+    Ok(writes)
 }
 
 fn is_zero(storage: &dyn ReadAt, mut at: u64, end: u64) -> Result<bool> {
     const PART: usize = 1 << 16;
     let mut buffer = sciformats_core::storage::zeroed::<u8>(PART)?;
     while at < end {
-        let size = usize::try_from(end.saturating_sub(at)).unwrap_or(PART).min(PART);
-        let part = buffer.get_mut(..size).unwrap_or_default();
+        let size = bound::addressable(sub(end, at)?).min(PART);
+        let part = present(buffer.get_mut(..size), "part of a block")?;
         storage.read_into(at, part)?;
         // Without a way out in the middle, many bytes are looked at at a time.
         if part.iter().fold(0, |all, &byte| all | byte) != 0 {
             return Ok(false);
         }
-        at = at.saturating_add(size as u64);
+        increase(&mut at, size as u64)?;
     }
     Ok(true)
 }
 
 /// The number of sectors that a write touches.
-fn sectors(at: u64, size: usize) -> u64 {
-    let end = at.saturating_add(size as u64).div_ceil(SECTOR);
-    end.saturating_sub(at.checked_div(SECTOR).unwrap_or(0))
+fn sectors(at: u64, size: usize) -> Result<u64> {
+    let end = add(at, size as u64)?.div_ceil(SECTOR);
+    sub(end, at / SECTOR)
 }
 
 fn stored_entries(index: &Index, storage: &dyn ReadAt) -> Result<Vec<u8>> {
-    let size = index.used.saturating_mul(SIZE);
+    let size = mul(index.used, SIZE)?;
     let size = sciformats_core::limits::within("bytes of the index", size, u64::MAX)?;
     Ok(storage.read_at(index.location, size)?.into_owned())
 }
 
-fn encode_entries(entries: &[IndexEntry]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(entries.len().saturating_mul(IndexEntry::SIZE));
+fn encode_entries(entries: &[IndexEntry]) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(mul(entries.len(), IndexEntry::SIZE)?);
     entries.iter().for_each(|entry| entry.encode(&mut out));
-    out
+    Ok(out)
 }
 
-fn encode(header: &Header) -> Vec<u8> {
+fn encode(header: &Header) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(Header::SIZE);
     header.encode(&mut out);
-    out
+    if out.len() != Header::SIZE {
+        return Err(Error::internal("a header has another size"));
+    }
+    Ok(out)
 }
 
-fn align(offset: u64) -> u64 {
-    offset.checked_next_multiple_of(ALIGNMENT).unwrap_or(u64::MAX)
+fn align(offset: u64) -> Result<u64> {
+    let too_long = || Error::usage("file", "would be longer than 2^63 bytes");
+    offset.checked_next_multiple_of(ALIGNMENT).ok_or_else(too_long)
 }
 
 #[cfg(test)]
@@ -375,7 +389,8 @@ mod tests {
             application: label,
             schema: label,
             reserved: [0; 80],
-        });
+        })
+        .unwrap();
         let names = Names::new(&bytes, &commit.state.header).unwrap();
         (bytes, commit.state, names)
     }
@@ -456,7 +471,7 @@ mod tests {
     fn an_index_without_room_moves_and_needs_no_seal() {
         let mut file = blank();
         commit(&mut file, 100, true);
-        let place = align(file.0.len() as u64 + 28);
+        let place = align(file.0.len() as u64 + 28).unwrap();
         let declared = format!("header with 256 at {place}");
         assert_eq!(
             commit(&mut file, 28, true),
@@ -467,12 +482,12 @@ mod tests {
 
     #[test]
     fn an_entry_always_stays_free() {
-        assert_eq!(capacity_for(127, 1, 128), 128);
-        assert_eq!(capacity_for(128, 1, 128), 256);
-        assert_eq!(capacity_for(600, 1, 128), 1024);
+        assert_eq!(capacity_for(127, 1, 128).unwrap(), 128);
+        assert_eq!(capacity_for(128, 1, 128).unwrap(), 256);
+        assert_eq!(capacity_for(600, 1, 128).unwrap(), 1024);
         // Readers that refuse frame numbers above the entries can open the file.
-        assert_eq!(capacity_for(2, 202, 128), 256);
-        assert_eq!(capacity_for(2, SPARSE + 1, 128), 128);
-        assert_eq!(capacity_for(0, 0, 0), 1);
+        assert_eq!(capacity_for(2, 202, 128).unwrap(), 256);
+        assert_eq!(capacity_for(2, SPARSE + 1, 128).unwrap(), 128);
+        assert_eq!(capacity_for(0, 0, 0).unwrap(), 1);
     }
 }

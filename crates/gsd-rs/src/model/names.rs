@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use sciformats_core::arith::{add, fit, mul, sub, sum};
 use sciformats_core::commit::Write;
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound};
 
 use crate::spec::name_list::{Encoding, SLOT_TEXT, UNIT};
 use crate::spec::{Block, Header};
@@ -55,7 +56,7 @@ impl Names {
                 .iter()
                 .rposition(|&byte| byte != 0)
                 .map_or(0, |last| last as u64)
-                .saturating_add(1),
+                .saturating_add(1), // a bound
         };
         for name in list {
             names.bytes.extend(name);
@@ -85,8 +86,9 @@ impl Names {
         self.ends.len()
     }
 
+    /// Where the bytes of a name start; those of the one after the last where all end.
     fn start(&self, index: usize) -> usize {
-        index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
+        index.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(self.bytes.len()))
     }
 
     /// The name at a position of the list.
@@ -109,10 +111,11 @@ impl Names {
     pub(crate) fn offset(&self, index: usize) -> u64 {
         let index_of_64 = index as u64;
         let within = match self.encoding {
-            Encoding::Slots => UNIT.saturating_mul(index_of_64),
-            Encoding::Packed => (self.start(index) as u64).saturating_add(index_of_64),
+            Encoding::Slots => bound::product(UNIT, index_of_64),
+            Encoding::Packed => bound::sum(self.start(index) as u64, index_of_64),
         };
-        self.location.saturating_add(within)
+        // The block lies inside the storage, or is going to: none of these ends at the bound.
+        bound::sum(self.location, within)
     }
 
     /// The ids whose name compares as `Equal`, given that `compare` follows the order of names.
@@ -149,7 +152,7 @@ impl Names {
         self.check(name)?;
         let limit = || Error::LimitExceeded {
             what: "names",
-            declared: (self.len() as u64).saturating_add(1),
+            declared: bound::sum(self.len() as u64, 1),
             limit: MAX_WRITTEN as u64,
         };
         let id = u16::try_from(self.len()).ok().filter(|_| self.len() < MAX_WRITTEN).ok_or_else(limit)?;
@@ -175,43 +178,43 @@ impl Names {
 
     /// What stores the names that are not stored yet: a write behind those that are or, if the block has no room for
     /// them, a larger block at `fresh`. With the block that the header then names.
-    pub(crate) fn plan(&self, block: Block, fresh: u64) -> (Option<Write<'static>>, Block) {
+    pub(crate) fn plan(&self, block: Block, fresh: u64) -> Result<(Option<Write<'static>>, Block)> {
         if self.stored == self.len() {
-            return (None, block);
+            return Ok((None, block));
         }
         let start = self.offset(self.stored);
-        let mut bytes = self.encoded(self.stored);
-        let end = start.saturating_add(bytes.len() as u64).saturating_add(self.end_mark());
-        if end > block.location.saturating_add(block.allocated.saturating_mul(UNIT)) {
-            let (step, block) = self.plan_block(block.allocated, fresh);
-            return (Some(step), block);
+        let mut bytes = self.encoded(self.stored)?;
+        let end = sum([start, bytes.len() as u64, self.end_mark()?])?;
+        if end > add(block.location, mul(block.allocated, UNIT)?)? {
+            let (step, block) = self.plan_block(block.allocated, fresh)?;
+            return Ok((Some(step), block));
         }
-        let clean = end.max(block.location.saturating_add(self.soiled)).saturating_sub(start);
-        bytes.resize(usize::try_from(clean).unwrap_or(bytes.len()), 0);
-        (Some(Write::new(start, bytes)), block)
+        let clean = sub(end.max(add(block.location, self.soiled)?), start)?;
+        bytes.resize(fit(clean, "bytes of names")?, 0);
+        Ok((Some(Write::new(start, bytes)), block))
     }
 
     /// A block at `fresh` with all names, of at least `allocated` units.
-    pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> (Write<'static>, Block) {
-        let mut bytes = self.encoded(0);
-        let needed = (bytes.len() as u64).saturating_add(self.end_mark());
+    pub(crate) fn plan_block(&self, allocated: u64, fresh: u64) -> Result<(Write<'static>, Block)> {
+        let mut bytes = self.encoded(0)?;
+        let needed = add(bytes.len() as u64, self.end_mark()?)?;
         let mut allocated = allocated.max(1);
-        while allocated.saturating_mul(UNIT) < needed {
-            allocated = allocated.saturating_mul(2);
+        while bound::product(allocated, UNIT) < needed {
+            allocated = mul(allocated, 2)?;
         }
-        bytes.resize(usize::try_from(allocated.saturating_mul(UNIT)).unwrap_or(bytes.len()), 0);
-        (Write::new(fresh, bytes), Block { location: fresh, allocated })
+        bytes.resize(fit(mul(allocated, UNIT)?, "bytes of names")?, 0);
+        Ok((Write::new(fresh, bytes), Block { location: fresh, allocated }))
     }
 
-    fn end_mark(&self) -> u64 {
-        self.encoding.size(&[]) as u64
+    fn end_mark(&self) -> Result<u64> {
+        Ok(self.encoding.size(&[])? as u64)
     }
 
     /// The names from the id `first` on as they stand in the file.
-    fn encoded(&self, first: usize) -> Vec<u8> {
+    fn encoded(&self, first: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        self.iter().skip(first).for_each(|name| self.encoding.encode(name, &mut out));
-        out
+        self.iter().skip(first).try_for_each(|name| self.encoding.encode(name, &mut out))?;
+        Ok(out)
     }
 
     /// All names are now stored in `block`.
@@ -220,6 +223,6 @@ impl Names {
             (self.location, self.soiled) = (block.location, 0);
         }
         self.stored = self.len();
-        self.soiled = self.soiled.max(self.offset(self.len()).saturating_sub(block.location));
+        self.soiled = self.soiled.max(bound::left(self.offset(self.len()), block.location));
     }
 }

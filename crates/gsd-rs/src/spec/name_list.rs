@@ -13,8 +13,9 @@ use nom::bytes::complete::{tag, take, take_till1};
 use nom::combinator::cut;
 use nom::multi::many_m_n;
 use nom::sequence::terminated;
-use sciformats_core::FaultKind;
+use sciformats_core::arith::add;
 use sciformats_core::fault::{Parsed, checked, fail, field};
+use sciformats_core::{Error, FaultKind, Result};
 
 /// How names are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +51,21 @@ impl Encoding {
     }
 
     /// Appends one name, which is not empty, has no zero in it, and in a slot at most 63 bytes.
-    pub(crate) fn encode(self, name: &[u8], out: &mut Vec<u8>) {
-        let end = out.len().saturating_add(self.size(name));
+    pub(crate) fn encode(self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let end = add(out.len(), self.size(name)?)?;
         out.extend(name);
+        if out.len() >= end {
+            return Err(Error::internal("a name fills its slot"));
+        }
         out.resize(end, 0);
+        Ok(())
     }
 
     /// Bytes that the name takes in the block.
-    pub(crate) fn size(self, name: &[u8]) -> usize {
+    pub(crate) fn size(self, name: &[u8]) -> Result<usize> {
         match self {
-            Self::Slots => 64,
-            Self::Packed => name.len().saturating_add(1),
+            Self::Slots => Ok(64),
+            Self::Packed => add(name.len(), 1),
         }
     }
 }
@@ -152,7 +157,7 @@ mod tests {
         ) {
             let encoding = if slots { Encoding::Slots } else { Encoding::Packed };
             let mut bytes = Vec::new();
-            names.iter().for_each(|name| encoding.encode(name, &mut bytes));
+            names.iter().try_for_each(|name| encoding.encode(name, &mut bytes)).unwrap();
             bytes.resize((bytes.len() + 1).next_multiple_of(64), 0);
             prop_assert_eq!(parse(encoding, &bytes).unwrap().0, names);
         }

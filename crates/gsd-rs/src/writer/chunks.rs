@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use sciformats_core::arith::{add, fit, increase, present, sub};
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
 
 use super::Writer;
 use crate::spec::{IndexEntry, name_list};
@@ -33,7 +34,7 @@ impl Writer {
     pub fn reserve<T: Element>(&mut self, name: &str, n: u64, m: u32) -> Result<Region> {
         let size = self.checked_size(name, T::TYPE, n, m)?;
         self.drain()?;
-        let location = self.place(T::TYPE);
+        let location = self.place(T::TYPE)?;
         let end = location.checked_add(size).ok_or_else(too_long)?;
         self.session.extend_to(end)?;
         self.record(name, T::TYPE, (n, m), location)?;
@@ -63,7 +64,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// [`Error::Usage`] if the values are no whole rows, `columns` is 0, the name is empty, has a NUL or is taken in
     /// this frame; [`Error::LimitExceeded`] for the 65,536th name; `Io`.
     pub fn write<T: Element>(&mut self, name: &str, columns: u32, values: &[T]) -> Result<()> {
-        let width = usize::try_from(columns).unwrap_or(usize::MAX);
+        let width = columns as usize;
         let rows = match values.len().checked_rem(width) {
             Some(0) => values.len() / width,
             Some(_) => return Err(no_whole_rows(values.len(), columns)),
@@ -132,10 +133,10 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 
     fn put(&mut self, name: &str, element: ElementType, shape: (u64, u32), bytes: &[u8]) -> Result<()> {
         self.checked_size(name, element, shape.0, shape.1)?;
-        if self.buffer.len().saturating_add(bytes.len()) > self.buffer_size {
+        if bound::sum(self.buffer.len(), bytes.len()) > self.buffer_size {
             self.drain()?;
         }
-        let location = self.place(element);
+        let location = self.place(element)?;
         let end = location.checked_add(bytes.len() as u64).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(too_long)?;
         if bytes.len() >= self.buffer_size {
@@ -146,8 +147,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
             self.buffer_at = end;
         } else {
             self.record(name, element, shape, location)?;
-            let gap = location.saturating_sub(self.buffer_at);
-            self.buffer.resize(usize::try_from(gap).unwrap_or(self.buffer.len()), 0);
+            self.buffer.resize(fit(sub(location, self.buffer_at)?, "gap before a chunk")?, 0);
             self.buffer.extend(bytes);
         }
         Ok(())
@@ -172,9 +172,10 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     /// Where the next chunk goes: a multiple of its element's size, so that a mapped file can lend it as it is.
-    fn place(&self, element: ElementType) -> u64 {
-        let end = self.buffer_at.saturating_add(self.buffer.len() as u64);
-        end.checked_next_multiple_of(element.size().unwrap_or(1) as u64).unwrap_or(u64::MAX)
+    fn place(&self, element: ElementType) -> Result<u64> {
+        let end = add(self.buffer_at, self.buffer.len() as u64)?;
+        let size = present(element.size(), "size of an element")? as u64;
+        end.checked_next_multiple_of(size).ok_or_else(too_long)
     }
 
     fn record(&mut self, name: &str, element: ElementType, (n, m): (u64, u32), location: u64) -> Result<()> {
@@ -189,7 +190,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     fn drain(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
             self.session.write_fresh(self.buffer_at, &self.buffer)?;
-            self.buffer_at = self.buffer_at.saturating_add(self.buffer.len() as u64);
+            increase(&mut self.buffer_at, self.buffer.len() as u64)?;
             self.buffer.clear();
         }
         Ok(())

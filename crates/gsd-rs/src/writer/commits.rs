@@ -1,5 +1,6 @@
 //! Ending frames and committing them; changes of the whole file.
 
+use sciformats_core::arith::present;
 use sciformats_core::commit::{Fate, Plan, Session, Syncs};
 use sciformats_core::storage::Durability;
 use sciformats_core::{Error, ReadAt, Result, WriteAt};
@@ -98,7 +99,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         let pending = Pending {
             data_at: self.buffer_at,
             data,
-            entries: self.entries.get(..self.finished).unwrap_or_default(),
+            entries: present(self.entries.get(..self.finished), "entries of finished frames")?,
             names: &self.names,
             frames: self.frame,
         };
@@ -129,19 +130,20 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     fn run(&mut self, plans: Vec<Plan<'_>>) -> Result<()> {
         let syncs = if self.durability == Durability::Power { Syncs::Durable } else { Syncs::None };
         let before = self.session.storage().len();
-        let mut done = 0usize;
+        let mut done = false;
         for plan in plans {
             if let Err(error) = self.session.commit(plan, syncs) {
-                if done > 0 && self.session.fate() == Fate::Kept {
+                if done && self.session.fate() == Fate::Kept {
                     // All that they have changed for readers is the header.
                     let old_len = self.session.storage().len();
                     let back = self.state.plan_header((old_len, before));
-                    let _ = self.session.commit(back, syncs).and_then(|()| self.watch());
+                    let _ =
+                        back.and_then(|back| self.session.commit(back, syncs)).and_then(|()| self.watch());
                 }
                 self.fail();
                 return Err(error);
             }
-            done = done.saturating_add(1);
+            done = true;
         }
         Ok(())
     }
@@ -218,7 +220,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     /// As [`flush`](Self::flush); [`Error::Usage`] if a frame has been begun.
     pub fn truncate(&mut self) -> Result<()> {
         self.settle()?;
-        let commit = self.state.plan_truncation(self.buffer_at, self.session.storage());
+        let commit = self.state.plan_truncation(self.buffer_at, self.session.storage())?;
         let names = Names::empty(commit.names);
         let result = self.replace(commit, names);
         match result {

@@ -101,7 +101,7 @@ impl Writer {
     /// `Io`, also if it exists; [`Error::Usage`](crate::Error::Usage) if the options do not fit the header.
     pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let header = options.header()?;
-        let (bytes, _) = new_file(&header);
+        let (bytes, _) = new_file(&header)?;
         let mut session = Session::create_new(path)?;
         session.write_fresh(0, &bytes)?;
         session.renew()?;
@@ -133,7 +133,7 @@ impl Writer {
     /// if the options do not fit the header.
     pub fn overwrite(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
         let path = path.as_ref();
-        let (bytes, _) = new_file(&options.header()?);
+        let (bytes, _) = new_file(&options.header()?)?;
         let existing = match Session::open(path) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
             session => Some(session?),
@@ -199,7 +199,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     fn start(mut storage: S, header: &Header) -> Result<Self> {
-        let (bytes, _) = new_file(header);
+        let (bytes, _) = new_file(header)?;
         let steps = [Step::SetSize { size: 0 }, Step::write(0, bytes), Step::Sync];
         apply(&steps, &mut storage)?;
         Self::append_in(storage)

@@ -100,7 +100,7 @@ fn group_tree(context: &Context, at: Address) -> Result<Place> {
     const NODE: &str = "group B-tree node";
     let start = context.read(NODE, at, Prefix::size(context.sizes) as u64)?;
     let prefix = locate(NODE, context.offset(at), &start, |i| GroupNode::prefix(i, context.sizes))?;
-    let size = GroupNode::size(context.sizes, prefix.entries.into()) as u64;
+    let size = GroupNode::size(context.sizes, prefix.entries.into())? as u64;
     let fields = vec![("node level", prefix.level.into()), ("entries used", prefix.entries.into())];
     Ok(place(context, NODE, at, size, fields))
 }
@@ -175,7 +175,7 @@ fn chunk_tree(context: &Context, at: Address, rank: usize) -> Result<Place> {
     const NODE: &str = "chunk B-tree node";
     let start = context.read(NODE, at, Prefix::size(context.sizes) as u64)?;
     let prefix = locate(NODE, context.offset(at), &start, |i| ChunkNode::prefix(i, context.sizes))?;
-    let size = ChunkNode::size(context.sizes, prefix.entries.into(), rank) as u64;
+    let size = ChunkNode::size(context.sizes, prefix.entries.into(), rank)? as u64;
     let fields = vec![("node level", prefix.level.into()), ("entries used", prefix.entries.into())];
     Ok(place(context, NODE, at, size, fields))
 }

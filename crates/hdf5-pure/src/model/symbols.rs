@@ -75,9 +75,9 @@ impl<'a> Symbols<'a> {
             Ok(node) => node,
             Err(error) => return visit(Err(error.into())),
         };
-        let entries = u32::try_from(node.children.len()).unwrap_or(u32::MAX);
-        let size = GroupNode::size(self.context.sizes, entries) as u64;
-        if let Err(error) = budget.visit(self.context, TREE, at, size) {
+        let visited = GroupNode::size(self.context.sizes, node.children.len())
+            .and_then(|size| budget.visit(self.context, TREE, at, size as u64));
+        if let Err(error) = visited {
             return visit(Err(error.into()));
         }
         for &child in &node.children {
@@ -107,7 +107,7 @@ impl<'a> Symbols<'a> {
             let kind = FaultKind::Mismatch { expected: expected.into(), found: prefix.level.into() };
             return Err(self.context.fault(TREE, at, Fault::new("node level", kind)));
         }
-        let len = GroupNode::size(sizes, prefix.entries.into()) as u64;
+        let len = GroupNode::size(sizes, prefix.entries.into())? as u64;
         self.context.parse(TREE, at, len, |i| GroupNode::parse(i, sizes))
     }
 

@@ -11,7 +11,9 @@
 
 use nom::number::complete::{le_u16, le_u32, le_u64, u8 as byte};
 use nom::{Parser, multi::count};
+use sciformats_core::arith::{add, mul, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, constant, field};
+use sciformats_core::{Error, Result};
 
 use super::{
     Address, Sizes, address, defined, length, put_address, put_length, put_padding, short, signature,
@@ -28,7 +30,7 @@ pub(crate) struct Prefix {
 
 impl Prefix {
     pub(crate) fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_mul(2).saturating_add(8)
+        sizes.bytes(2, 0, 8)
     }
 
     fn parse(i: &[u8], sizes: Sizes, kind: u8) -> Parsed<'_, Self> {
@@ -40,11 +42,6 @@ impl Prefix {
         let (i, _) = field("address of right sibling", address(sizes))(i)?;
         Ok((i, Self { level, entries }))
     }
-}
-
-/// A number of entries as one of memory: machines of 16 bits have no room for a node.
-fn count_of(entries: u32) -> usize {
-    usize::try_from(entries).unwrap_or(usize::MAX)
 }
 
 /// A node of a group's tree. `keys[i] < names of children[i] <= keys[i + 1]`, as offsets in the local heap.
@@ -64,11 +61,9 @@ impl GroupNode {
     }
 
     /// Bytes of a node with `entries` children.
-    pub(crate) fn size(sizes: Sizes, entries: u32) -> usize {
-        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
-        Prefix::size(sizes)
-            .saturating_add(l)
-            .saturating_add(count_of(entries).saturating_mul(o.saturating_add(l)))
+    pub(crate) fn size(sizes: Sizes, entries: usize) -> Result<usize> {
+        let pairs = mul(entries, sizes.bytes(1, 1, 0))?;
+        add(sizes.bytes(2, 1, 8), pairs)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -119,10 +114,10 @@ impl ChunkNode {
     }
 
     /// Bytes of a node with `entries` children of a dataset of `rank` dimensions.
-    pub(crate) fn size(sizes: Sizes, entries: u32, rank: usize) -> usize {
-        let key = rank.saturating_mul(8).saturating_add(16);
-        let pair = key.saturating_add(usize::from(sizes.offsets));
-        Prefix::size(sizes).saturating_add(key).saturating_add(count_of(entries).saturating_mul(pair))
+    pub(crate) fn size(sizes: Sizes, entries: usize, rank: usize) -> Result<usize> {
+        let key = add(mul(rank, 8)?, 16)?;
+        let pairs = mul(entries, add(key, sizes.bytes(1, 0, 0))?)?;
+        add(add(Prefix::size(sizes), key)?, pairs)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes, rank: usize) -> Parsed<'_, Self> {
@@ -170,9 +165,10 @@ impl Default for BtreeK {
 }
 
 impl BtreeK {
-    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(self, out: &mut Vec<u8>) -> Result<()> {
         out.push(0);
         [self.chunk, self.group_internal, self.group_leaf].iter().for_each(|k| out.extend(k.to_le_bytes()));
+        Ok(())
     }
 
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
@@ -195,53 +191,71 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn encode(self, out: &mut Vec<u8>, sizes: Sizes, kind: u8, entries: usize) {
+    fn encode(self, out: &mut Vec<u8>, sizes: Sizes, kind: u8, entries: usize) -> Result<()> {
         out.extend(b"TREE");
         out.extend([kind, self.level]);
-        out.extend(short(entries).to_le_bytes());
-        put_address(out, self.left, sizes);
-        put_address(out, self.right, sizes);
+        out.extend(short(entries, "entries used of a node")?.to_le_bytes());
+        put_address(out, self.left, sizes)?;
+        put_address(out, self.right, sizes)?;
+        Ok(())
     }
+}
+
+/// The first key, and one for each of the children.
+fn one_more_key<K>(keys: &[K], children: usize) -> Result<(&K, &[K])> {
+    let (first, keys) = present(keys.split_first(), "first key of a node")?;
+    if keys.len() != children {
+        return Err(Error::internal("keys of a node are not one more than its children"));
+    }
+    Ok((first, keys))
 }
 
 impl GroupNode {
     /// Appends a whole node of a file whose group internal K is `k`.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, k: u16, place: Place) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, k: u16, place: Place) -> Result<()> {
         let start = out.len();
-        place.encode(out, sizes, 0, self.children.len());
-        let mut keys = self.keys.iter();
-        put_length(out, keys.next().copied().unwrap_or(0), sizes);
+        place.encode(out, sizes, 0, self.children.len())?;
+        let (&first, keys) = one_more_key(&self.keys, self.children.len())?;
+        put_length(out, first, sizes)?;
         for (&child, &key) in self.children.iter().zip(keys) {
-            put_address(out, Some(child), sizes);
-            put_length(out, key, sizes);
+            put_address(out, Some(child), sizes)?;
+            put_length(out, key, sizes)?;
         }
-        put_padding(out, start, Self::size(sizes, u32::from(k) * 2));
+        put_padding(out, start, Self::size(sizes, usize::from(k) * 2)?)?;
+        Ok(())
     }
 }
 
 impl ChunkKey {
-    fn encode(&self, out: &mut Vec<u8>) {
+    fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend(self.size.to_le_bytes());
         out.extend(self.filter_mask.to_le_bytes());
         self.offsets.iter().for_each(|offset| out.extend(offset.to_le_bytes()));
         out.extend([0; 8]);
+        Ok(())
     }
 }
 
 impl ChunkNode {
     /// Appends a whole node of a file whose chunk K is `k`, of a dataset of `rank` dimensions.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, k: u16, rank: usize, place: Place) {
+    pub(crate) fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        sizes: Sizes,
+        k: u16,
+        rank: usize,
+        place: Place,
+    ) -> Result<()> {
         let start = out.len();
-        place.encode(out, sizes, 1, self.children.len());
-        let mut keys = self.keys.iter();
-        if let Some(first) = keys.next() {
-            first.encode(out);
-        }
+        place.encode(out, sizes, 1, self.children.len())?;
+        let (first, keys) = one_more_key(&self.keys, self.children.len())?;
+        first.encode(out)?;
         for (&child, key) in self.children.iter().zip(keys) {
-            put_address(out, child, sizes);
-            key.encode(out);
+            put_address(out, child, sizes)?;
+            key.encode(out)?;
         }
-        put_padding(out, start, Self::size(sizes, u32::from(k) * 2, rank));
+        put_padding(out, start, Self::size(sizes, usize::from(k) * 2, rank)?)?;
+        Ok(())
     }
 }
 
@@ -258,16 +272,16 @@ mod tests {
              50000000 00000000 0000000000000000 0000000000000000 \
              0010000000000000 \
              00000000 00000000 1400000000000000 0400000000000000");
-        assert_eq!(bytes.len(), ChunkNode::size(SIZES, 1, 1));
+        assert_eq!(bytes.len(), ChunkNode::size(SIZES, 1, 1).unwrap());
         let (rest, node) = ChunkNode::parse(&bytes, SIZES, 1).unwrap();
         assert!(rest.is_empty());
         assert_eq!(node.children, [Some(Address(0x1000))]);
         assert_eq!((node.keys[0].size, node.keys[1].offsets[0]), (80, 20));
         assert!(GroupNode::parse(&bytes, SIZES).is_err());
         let mut encoded = Vec::new();
-        node.encode(&mut encoded, SIZES, 1, 1, ROOT);
+        node.encode(&mut encoded, SIZES, 1, 1, ROOT).unwrap();
         assert!(encoded.starts_with(&bytes[..48]));
-        assert_eq!(encoded.len(), ChunkNode::size(SIZES, 2, 1));
+        assert_eq!(encoded.len(), ChunkNode::size(SIZES, 2, 1).unwrap());
         assert_eq!(ChunkNode::parse(&encoded, SIZES, 1).unwrap().1.children, node.children);
     }
 
@@ -278,7 +292,7 @@ mod tests {
         let (rest, node) = GroupNode::parse(&bytes, SIZES).unwrap();
         assert!(rest.is_empty());
         let mut encoded = Vec::new();
-        node.encode(&mut encoded, SIZES, 1, ROOT);
+        node.encode(&mut encoded, SIZES, 1, ROOT).unwrap();
         assert!(encoded.starts_with(&bytes));
         assert_eq!((node.keys, node.children), (vec![0, 8], vec![Address(0x530)]));
     }

@@ -58,7 +58,7 @@ fn entry(i: &[u8], sizes: Sizes) -> Parsed<'_, CacheEntry<'_>> {
     let (i, len) = field("entry length", length(sizes))(i)?;
     let (i, _) = field("parents", count(defined(sizes), usize::from(parents))).parse(i)?;
     // What does not fit into memory is not in the image either.
-    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let len = sciformats_core::bound::addressable(len);
     let (i, bytes) = field("entry image", take(len)).parse(i)?;
     Ok((i, CacheEntry { kind, address, bytes }))
 }

@@ -3,9 +3,11 @@
 //! Block: version (0), 3 reserved, size of the information (4), identification (8), information.
 //! Message: version (0), identification (8), size of the information (2), information.
 
-use nom::Parser;
 use nom::bytes::complete::take;
+use nom::combinator::map_res;
 use nom::number::complete::{le_u16, le_u32, le_u64};
+use nom::{Offset, Parser};
+use sciformats_core::bound;
 use sciformats_core::fault::{Parsed, field};
 
 use super::{Name, until_nul, version};
@@ -39,8 +41,7 @@ impl DriverInfo {
 }
 
 fn identification(i: &[u8]) -> Parsed<'_, [u8; 8]> {
-    let (rest, bytes) = field("driver identification", take(8usize)).parse(i)?;
-    Ok((rest, bytes.try_into().unwrap_or_default()))
+    field("driver identification", map_res(take(8usize), TryFrom::try_from)).parse(i)
 }
 
 /// The information of the family driver: the size of every member but the last.
@@ -70,8 +71,8 @@ pub(crate) struct MultiMember {
 
 impl MultiInfo {
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
-        let (i, map) = field("member mapping", take(6usize)).parse(i)?;
-        let map: [u8; 6] = map.try_into().unwrap_or_default();
+        let (i, map): (_, [u8; 6]) =
+            field("member mapping", map_res(take(6usize), TryFrom::try_from)).parse(i)?;
         let (i, _) = take(2usize)(i)?;
         let distinct = (1..=6u8).filter(|kind| map.contains(kind)).count();
         let (i, ranges) =
@@ -88,8 +89,9 @@ impl MultiInfo {
 
 fn padded(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (rest, name) = until_nul(i)?;
-    let used = i.len().saturating_sub(rest.len());
-    let padding = used.next_multiple_of(8).saturating_sub(used).min(rest.len());
+    let used = i.offset(rest);
+    let padded = used.checked_next_multiple_of(8).unwrap_or(used);
+    let padding = bound::left(padded, used).min(rest.len());
     let (rest, _) = take(padding)(rest)?;
     Ok((rest, name))
 }

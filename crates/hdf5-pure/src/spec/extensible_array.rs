@@ -8,6 +8,7 @@ use nom::bytes::complete::take;
 use nom::multi::{count, fill};
 use nom::number::complete::u8 as byte;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::fixed_array::client;
 use super::{
@@ -40,8 +41,7 @@ pub(crate) struct ExtensibleArray {
 
 impl ExtensibleArray {
     pub(crate) fn size(sizes: Sizes) -> usize {
-        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
-        l.saturating_mul(6).saturating_add(o).saturating_add(16)
+        sizes.bytes(1, 6, 16)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -68,30 +68,32 @@ impl ExtensibleArray {
 
     /// Super blocks whose data blocks the index block leads to.
     pub(crate) fn direct_super_blocks(&self) -> u32 {
-        self.min_super_pointers.checked_ilog2().unwrap_or(0).saturating_mul(2)
+        bound::product(self.min_super_pointers.trailing_zeros(), 2)
     }
 
     /// Super blocks of the whole array.
     pub(crate) fn super_blocks(&self) -> u32 {
-        u32::from(self.max_bits)
-            .saturating_add(1)
-            .saturating_sub(self.min_data_elements.checked_ilog2().unwrap_or(0))
+        bound::left(u32::from(self.max_bits) + 1, self.min_data_elements.trailing_zeros())
     }
 
-    /// Data blocks of super block `u`.
+    /// Super blocks that the index block leads to: those whose data blocks it does not lead to itself.
+    pub(crate) fn indirect_super_blocks(&self) -> u32 {
+        bound::left(self.super_blocks(), self.direct_super_blocks())
+    }
+
+    /// Data blocks of super block `u`, of which an array has at most 65.
     pub(crate) fn blocks(u: u32) -> u64 {
-        1u64.checked_shl(u / 2).unwrap_or(u64::MAX)
+        1u64.unbounded_shl(u / 2)
     }
 
     /// Elements of a data block of super block `u`.
     pub(crate) fn block_elements(&self, u: u32) -> u64 {
-        let factor = 1u64.checked_shl(u.saturating_add(1) / 2).unwrap_or(u64::MAX);
-        u64::from(self.min_data_elements).saturating_mul(factor)
+        u64::from(self.min_data_elements).unbounded_shl(u.div_ceil(2))
     }
 
     /// Data blocks before super block `u`.
     pub(crate) fn blocks_before(u: u32) -> u64 {
-        (0..u).fold(0, |sum, u| sum.saturating_add(Self::blocks(u)))
+        (0..u).map(Self::blocks).fold(0, bound::sum)
     }
 
     /// Data blocks that the index block leads to.
@@ -99,20 +101,21 @@ impl ExtensibleArray {
         Self::blocks_before(self.direct_super_blocks())
     }
 
-    /// Elements before the first one of super block `u`, those of the index block counted.
+    /// Elements before the first one of super block `u`, those of the index block counted. A bound: beyond 64 bits no element
+    /// has a number.
     pub(crate) fn first_of(&self, u: u32) -> u64 {
-        let scale = 1u64.checked_shl(u).unwrap_or(u64::MAX).saturating_sub(1);
-        u64::from(self.min_data_elements).saturating_mul(scale).saturating_add(self.index_elements.into())
+        let scale = 1u64.checked_shl(u).map_or(u64::MAX, |elements| bound::left(elements, 1)); // a bound
+        bound::sum(bound::product(self.min_data_elements.into(), scale), self.index_elements.into())
     }
 
     /// Elements of a page.
     pub(crate) fn page(&self) -> u64 {
-        1u64.checked_shl(self.page_bits.into()).unwrap_or(u64::MAX)
+        1u64.unbounded_shl(self.page_bits.into()).max(1)
     }
 
     /// Pages of a data block of `n` elements; 0 if it is not paged.
     pub(crate) fn pages(&self, n: u64) -> u64 {
-        if n > self.page() { n.checked_div(self.page()).unwrap_or(0) } else { 0 }
+        if n > self.page() { n.unbounded_shr(self.page_bits.into()) } else { 0 }
     }
 
     /// Bytes of the offset field of super and data blocks.
@@ -122,28 +125,29 @@ impl ExtensibleArray {
 
     /// Bytes before the elements of a data block.
     pub(crate) fn data_prefix(&self, sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_add(6).saturating_add(self.offset_width())
+        sizes.bytes(1, 0, bound::sum(6, u16::from(self.max_bits).div_ceil(8)))
     }
 
     /// Bytes of the index block.
     pub(crate) fn index_block_size(&self, sizes: Sizes) -> u64 {
-        let o = u64::from(sizes.offsets);
-        let supers = u64::from(self.super_blocks().saturating_sub(self.direct_super_blocks()));
-        let pointers = self.direct_blocks().saturating_add(supers).saturating_mul(o);
-        let elements = u64::from(self.index_elements).saturating_mul(self.element_size.into());
-        pointers.saturating_add(elements).saturating_add(o).saturating_add(10)
+        let pointers = bound::sum(self.direct_blocks(), self.indirect_super_blocks().into());
+        let elements = bound::product(u16::from(self.index_elements), self.element_size.into());
+        bound::sum(
+            bound::product(pointers, sizes.offsets.into()),
+            bound::sum(sizes.bytes(1, 0, 10) as u64, elements.into()),
+        )
     }
 
     /// Bytes of the bitmap of super block `u`.
     pub(crate) fn bitmap_size(&self, u: u32) -> u64 {
-        Self::blocks(u).saturating_mul(self.pages(self.block_elements(u)).div_ceil(8))
+        bound::product(Self::blocks(u), self.pages(self.block_elements(u)).div_ceil(8))
     }
 
     /// Bytes of super block `u`.
     pub(crate) fn super_block_size(&self, sizes: Sizes, u: u32) -> u64 {
-        let o = u64::from(sizes.offsets);
-        let prefix = o.saturating_add(10).saturating_add(self.offset_width() as u64);
-        Self::blocks(u).saturating_mul(o).saturating_add(self.bitmap_size(u)).saturating_add(prefix)
+        let prefix = sizes.bytes(1, 0, bound::sum(10, u16::from(self.max_bits).div_ceil(8))) as u64;
+        let pointers = bound::product(Self::blocks(u), sizes.offsets.into());
+        bound::sum(bound::sum(pointers, self.bitmap_size(u)), prefix)
     }
 
     /// Parses the prefix and the elements of a data block, or for a paged one only the prefix (`len` 0).
@@ -225,14 +229,14 @@ impl<'a> IndexBlock<'a> {
             let (i, _) = version(0)(i)?;
             let (i, _) = client(i)?;
             let (i, _) = field("header address", defined(sizes))(i)?;
-            let len = usize::from(array.index_elements).saturating_mul(array.element_size.into());
+            let len = bound::product(usize::from(array.index_elements), array.element_size.into());
             let (i, elements) = field("elements", take(len)).parse(i)?;
             let Ok(blocks) = usize::try_from(array.direct_blocks()) else {
                 return fail(i, FaultKind::Overflow);
             };
-            let supers = array.super_blocks().saturating_sub(array.direct_super_blocks());
+            let supers = array.indirect_super_blocks();
             let (i, data_blocks) = field("data block address", count(address(sizes), blocks)).parse(i)?;
-            let supers = usize::try_from(supers).unwrap_or(usize::MAX);
+            let supers = bound::addressable(supers.into());
             let (i, super_blocks) = field("super block address", count(address(sizes), supers)).parse(i)?;
             Ok((i, Self { elements, data_blocks, super_blocks }))
         })(i)
@@ -256,7 +260,7 @@ impl<'a> SuperBlock<'a> {
             let (i, _) = client(i)?;
             let (i, _) = field("header address", defined(sizes))(i)?;
             let (i, _) = field("block offset", uint(array.offset_width()))(i)?;
-            let size = usize::try_from(array.bitmap_size(u)).unwrap_or(usize::MAX);
+            let size = bound::addressable(array.bitmap_size(u));
             let (i, bitmap) = field("page bitmask", take(size)).parse(i)?;
             let Ok(blocks) = usize::try_from(ExtensibleArray::blocks(u)) else {
                 return fail(i, FaultKind::Overflow);
@@ -276,20 +280,21 @@ pub(crate) struct BlockPlace {
 
 impl ExtensibleArray {
     /// Appends the header. `statistics`: super blocks and their bytes, data blocks and theirs, largest index set and 1, elements.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, statistics: [u64; 6]) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, statistics: [u64; 6]) -> Result<()> {
         let start = out.len();
         out.extend(b"EAHD\0");
         out.extend([self.client, self.element_size, self.max_bits, self.index_elements]);
         out.extend([self.min_data_elements, self.min_super_pointers, self.page_bits]);
-        statistics.iter().for_each(|&value| put_length(out, value, sizes));
-        put_address(out, self.index_block, sizes);
-        put_checksum(out, start);
+        statistics.iter().try_for_each(|&value| put_length(out, value, sizes))?;
+        put_address(out, self.index_block, sizes)?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 
-    fn prefix(&self, out: &mut Vec<u8>, mark: &[u8; 5], header: Address, sizes: Sizes) {
+    fn prefix(&self, out: &mut Vec<u8>, mark: &[u8; 5], header: Address, sizes: Sizes) -> Result<()> {
         out.extend(mark);
         out.push(self.client);
-        put_address(out, Some(header), sizes);
+        put_address(out, Some(header), sizes)
     }
 
     /// Appends a data block; without elements if they stand in pages behind it.
@@ -299,33 +304,51 @@ impl ExtensibleArray {
         sizes: Sizes,
         place: BlockPlace,
         elements: &[u8],
-    ) {
+    ) -> Result<()> {
         let start = out.len();
-        self.prefix(out, b"EADB\0", place.header, sizes);
-        put_uint(out, place.first, self.offset_width());
+        self.prefix(out, b"EADB\0", place.header, sizes)?;
+        put_uint(out, place.first, self.offset_width())?;
         out.extend(elements);
-        put_checksum(out, start);
+        put_checksum(out, start)?;
+        Ok(())
     }
 }
 
 impl IndexBlock<'_> {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, array: &ExtensibleArray, sizes: Sizes, header: Address) {
+    pub(crate) fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        array: &ExtensibleArray,
+        sizes: Sizes,
+        header: Address,
+    ) -> Result<()> {
         let start = out.len();
-        array.prefix(out, b"EAIB\0", header, sizes);
+        array.prefix(out, b"EAIB\0", header, sizes)?;
         out.extend(self.elements);
-        self.data_blocks.iter().chain(&self.super_blocks).for_each(|&block| put_address(out, block, sizes));
-        put_checksum(out, start);
+        self.data_blocks
+            .iter()
+            .chain(&self.super_blocks)
+            .try_for_each(|&block| put_address(out, block, sizes))?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 }
 
 impl SuperBlock<'_> {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, array: &ExtensibleArray, sizes: Sizes, place: BlockPlace) {
+    pub(crate) fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        array: &ExtensibleArray,
+        sizes: Sizes,
+        place: BlockPlace,
+    ) -> Result<()> {
         let start = out.len();
-        array.prefix(out, b"EASB\0", place.header, sizes);
-        put_uint(out, place.first, array.offset_width());
+        array.prefix(out, b"EASB\0", place.header, sizes)?;
+        put_uint(out, place.first, array.offset_width())?;
         out.extend(self.bitmap);
-        self.data_blocks.iter().for_each(|&block| put_address(out, block, sizes));
-        put_checksum(out, start);
+        self.data_blocks.iter().try_for_each(|&block| put_address(out, block, sizes))?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 }
 

@@ -7,6 +7,8 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::Result;
+use sciformats_core::arith::{fit, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::{
@@ -31,7 +33,7 @@ pub(crate) struct FixedArray {
 
 impl FixedArray {
     pub(crate) fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_add(usize::from(sizes.lengths)).saturating_add(12)
+        sizes.bytes(1, 1, 12)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -51,7 +53,7 @@ impl FixedArray {
 
     /// Elements of a full page.
     pub(crate) fn page(&self) -> u64 {
-        1u64.checked_shl(self.page_bits.into()).unwrap_or(u64::MAX)
+        1u64.unbounded_shl(self.page_bits.into()).max(1)
     }
 
     /// Pages, 0 if the elements stand in the data block itself.
@@ -61,7 +63,7 @@ impl FixedArray {
 
     /// Bytes before the elements or the bitmap of the data block.
     pub(crate) fn prefix(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_add(6)
+        sizes.bytes(1, 0, 6)
     }
 
     /// Parses the data block up to its first checksum: `len` bytes of elements, or of the bitmap.
@@ -89,9 +91,7 @@ pub(crate) fn page(i: &[u8], len: usize) -> Parsed<'_, &[u8]> {
 /// Whether bit `index` of a bitmap is set, the most significant bit of a byte first.
 pub(crate) fn page_is_used(bitmap: &[u8], index: u64) -> bool {
     let byte = usize::try_from(index / 8).ok().and_then(|at| bitmap.get(at));
-    byte.is_some_and(|byte| {
-        byte.checked_shr(7u64.saturating_sub(index % 8).try_into().unwrap_or(0)).unwrap_or(0) & 1 == 1
-    })
+    byte.is_some_and(|byte| byte & page_bit(index) != 0)
 }
 
 /// An element: a chunk, or none.
@@ -116,49 +116,66 @@ impl Element {
 }
 
 impl FixedArray {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let start = out.len();
         out.extend(b"FAHD\0");
         out.extend([self.client, self.element_size, self.page_bits]);
-        put_length(out, self.elements, sizes);
-        put_address(out, self.block, sizes);
-        put_checksum(out, start);
+        put_length(out, self.elements, sizes)?;
+        put_address(out, self.block, sizes)?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 
     /// Appends a data block: its elements, or the bitmap of its pages.
-    pub(crate) fn encode_block(&self, out: &mut Vec<u8>, sizes: Sizes, header: Address, content: &[u8]) {
+    pub(crate) fn encode_block(
+        &self,
+        out: &mut Vec<u8>,
+        sizes: Sizes,
+        header: Address,
+        content: &[u8],
+    ) -> Result<()> {
         let start = out.len();
         out.extend(b"FADB\0");
         out.push(self.client);
-        put_address(out, Some(header), sizes);
+        put_address(out, Some(header), sizes)?;
         out.extend(content);
-        put_checksum(out, start);
+        put_checksum(out, start)?;
+        Ok(())
     }
 }
 
 /// Appends a page of elements.
-pub(crate) fn encode_page(out: &mut Vec<u8>, elements: &[u8]) {
+pub(crate) fn encode_page(out: &mut Vec<u8>, elements: &[u8]) -> Result<()> {
     let start = out.len();
     out.extend(elements);
-    put_checksum(out, start);
+    put_checksum(out, start)?;
+    Ok(())
 }
 
 /// Marks page `index` as in use.
-pub(crate) fn set_page(bitmap: &mut [u8], index: u64) {
-    let byte = usize::try_from(index / 8).ok().and_then(|at| bitmap.get_mut(at));
-    if let Some(byte) = byte {
-        *byte |= 0x80u8.checked_shr(u32::try_from(index % 8).unwrap_or(0)).unwrap_or(0);
-    }
+pub(crate) fn set_page(bitmap: &mut [u8], index: u64) -> Result<()> {
+    let byte = present(bitmap.get_mut(fit::<usize, _>(index / 8, "number of a page")?), "bit of a page")?;
+    *byte |= page_bit(index);
+    Ok(())
+}
+
+/// The bit of page `index` in its byte.
+fn page_bit(index: u64) -> u8 {
+    let [in_byte, ..] = (index % 8).to_le_bytes();
+    0x80u8.unbounded_shr(in_byte.into())
 }
 
 impl Element {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) {
-        put_address(out, self.address, sizes);
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) -> Result<()> {
+        put_address(out, self.address, sizes)?;
         if size_width > 0 {
-            let (size, mask) = self.filtered.unwrap_or((0, 0));
-            put_uint(out, size, size_width);
+            // A chunk that is not there has no size.
+            let none = self.address.is_none().then_some((0, 0));
+            let (size, mask) = present(self.filtered.or(none), "size of a filtered chunk")?;
+            put_uint(out, size, size_width)?;
             out.extend(mask.to_le_bytes());
         }
+        Ok(())
     }
 }
 

@@ -3,7 +3,9 @@
 //! Header `FSHD` and list of sections `FSSE`. In the list, sections stand in groups of equal size.
 
 use nom::number::complete::{le_u16, u8 as byte};
+use sciformats_core::arith::present;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::{
     Address, Sizes, address, defined, length, put_address, put_checksum, put_length, put_uint, sealed,
@@ -35,8 +37,7 @@ pub(crate) struct FreeSpace {
 
 impl FreeSpace {
     pub(crate) fn size(sizes: Sizes) -> usize {
-        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
-        l.saturating_mul(7).saturating_add(o).saturating_add(18)
+        sizes.bytes(1, 7, 18)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -113,7 +114,7 @@ pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Par
         while left > 0 {
             let (rest, count) = field("number of sections of a size", uint(width_for(header.serialized)))(i)?;
             if count == 0 || count > left {
-                let kind = FaultKind::OutOfBounds { found: count, end: left.saturating_add(1) };
+                let kind = FaultKind::OutOfBounds { found: count, end: bound::sum(left, 1) };
                 return field("number of sections of a size", |i| fail(i, kind))(i);
             }
             let (mut rest, size) = field("size of sections", uint(width_for(header.max_section)))(rest)?;
@@ -123,7 +124,7 @@ pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Par
                 sections.push(Section { offset, size, class });
                 rest = after;
             }
-            left = left.saturating_sub(count);
+            left = bound::left(left, count);
             i = rest;
         }
         Ok((i, sections))
@@ -132,7 +133,7 @@ pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Par
 
 impl FreeSpace {
     /// Appends the header of a manager of the file.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         /// Simple, small and large sections.
         const CLASSES: u16 = 3;
         const SHRINK_AND_EXPAND: [u16; 2] = [80, 120];
@@ -140,16 +141,17 @@ impl FreeSpace {
         out.extend(b"FSHD\0");
         out.push(self.client);
         for value in [self.total, self.sections, self.serialized, 0] {
-            put_length(out, value, sizes);
+            put_length(out, value, sizes)?;
         }
         out.extend(CLASSES.to_le_bytes());
         out.extend(SHRINK_AND_EXPAND.into_iter().flat_map(u16::to_le_bytes));
         out.extend(self.address_bits.to_le_bytes());
-        put_length(out, self.max_section, sizes);
-        put_address(out, self.list, sizes);
-        put_length(out, self.list_size, sizes);
-        put_length(out, self.list_allocated, sizes);
-        put_checksum(out, start);
+        put_length(out, self.max_section, sizes)?;
+        put_address(out, self.list, sizes)?;
+        put_length(out, self.list_size, sizes)?;
+        put_length(out, self.list_allocated, sizes)?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 }
 
@@ -160,21 +162,23 @@ pub(crate) fn encode_sections(
     at: Address,
     sections: &[Section],
     sizes: Sizes,
-) {
+) -> Result<()> {
     let start = out.len();
     out.extend(b"FSSE\0");
-    put_address(out, Some(at), sizes);
+    put_address(out, Some(at), sizes)?;
     let mut sorted = sections.to_vec();
     sorted.sort_unstable_by_key(|section| (section.size, section.offset));
     for group in sorted.chunk_by(|a, b| a.size == b.size) {
-        put_uint(out, group.len() as u64, width_for(header.serialized));
-        put_uint(out, group.first().map_or(0, |section| section.size), width_for(header.max_section));
+        put_uint(out, group.len() as u64, width_for(header.serialized))?;
+        let size = present(group.first(), "section of a group")?.size;
+        put_uint(out, size, width_for(header.max_section))?;
         for section in group {
-            put_uint(out, section.offset, usize::from(header.address_bits).div_ceil(8));
+            put_uint(out, section.offset, usize::from(header.address_bits).div_ceil(8))?;
             out.push(section.class);
         }
     }
-    put_checksum(out, start);
+    put_checksum(out, start)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -198,11 +202,11 @@ mod tests {
             list_allocated: 0,
         };
         let mut list = Vec::new();
-        encode_sections(&mut list, &header, Address(1900), &sections, SIZES);
+        encode_sections(&mut list, &header, Address(1900), &sections, SIZES).unwrap();
         (header.list_size, header.list_allocated) = (list.len() as u64, list.len() as u64);
         assert_eq!(super::sections(&list, &header, SIZES).unwrap(), (&[][..], sections.to_vec()));
         let mut bytes = Vec::new();
-        header.encode(&mut bytes, SIZES);
+        header.encode(&mut bytes, SIZES).unwrap();
         assert_eq!(bytes.len(), FreeSpace::size(SIZES));
         assert_eq!(FreeSpace::parse(&bytes, SIZES).unwrap(), (&[][..], header));
     }

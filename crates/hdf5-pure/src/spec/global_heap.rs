@@ -6,6 +6,8 @@
 
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32};
+use sciformats_core::Result;
+use sciformats_core::arith::add;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::{Address, Sizes, length, pad8, put_length, put_padding, put_uint, signature, uint, version};
@@ -55,7 +57,7 @@ pub(crate) struct CollectionHeader {
 
 impl CollectionHeader {
     pub(crate) fn size_of(sizes: Sizes) -> usize {
-        pad8(usize::from(sizes.lengths).saturating_add(8))
+        sizes.bytes(0, 1, 8).next_multiple_of(8)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -94,51 +96,55 @@ pub(crate) fn object(i: &[u8], sizes: Sizes) -> Parsed<'_, Option<HeapObject<'_>
         return field("object size", |i| fail(i, kind))(i);
     };
     // The padding of the last object may be cut off with the collection.
-    let used = pad8(data.len()).min(rest.len());
+    let used = data.len().checked_next_multiple_of(8).unwrap_or(rest.len()).min(rest.len());
     Ok((rest.get(used..).unwrap_or_default(), Some(HeapObject { index, data })))
 }
 
 impl GlobalId {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
-        put_uint(out, self.collection.0, usize::from(sizes.offsets));
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        put_uint(out, self.collection.0, usize::from(sizes.offsets))?;
         out.extend(self.index.to_le_bytes());
+        Ok(())
     }
 }
 
 impl CollectionHeader {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let start = out.len();
         out.extend(b"GCOL\x01\0\0\0");
-        put_length(out, self.size, sizes);
-        put_padding(out, start, Self::size_of(sizes));
+        put_length(out, self.size, sizes)?;
+        put_padding(out, start, Self::size_of(sizes))?;
+        Ok(())
     }
 }
 
 impl HeapObject<'_> {
     /// Bytes of an object of `len` bytes with its header.
-    pub(crate) fn size(len: usize, sizes: Sizes) -> usize {
-        CollectionHeader::size_of(sizes).saturating_add(pad8(len))
+    pub(crate) fn size(len: usize, sizes: Sizes) -> Result<usize> {
+        add(CollectionHeader::size_of(sizes), pad8(len)?)
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let start = out.len();
         out.extend(self.index.to_le_bytes());
         out.extend([0; 6]);
-        put_length(out, self.data.len() as u64, sizes);
-        put_padding(out, start, CollectionHeader::size_of(sizes));
+        put_length(out, self.data.len() as u64, sizes)?;
+        put_padding(out, start, CollectionHeader::size_of(sizes))?;
         out.extend(self.data);
-        put_padding(out, start, Self::size(self.data.len(), sizes));
+        put_padding(out, start, Self::size(self.data.len(), sizes)?)?;
+        Ok(())
     }
 }
 
 /// Appends the free space that ends a collection: `len` bytes. Too few for a header are zeros only.
-pub(crate) fn put_free(out: &mut Vec<u8>, len: usize, sizes: Sizes) {
+pub(crate) fn put_free(out: &mut Vec<u8>, len: usize, sizes: Sizes) -> Result<()> {
     let start = out.len();
     if len >= CollectionHeader::size_of(sizes) {
         out.extend([0; 8]);
-        put_length(out, len as u64, sizes);
+        put_length(out, len as u64, sizes)?;
     }
-    put_padding(out, start, len);
+    put_padding(out, start, len)?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -165,8 +171,8 @@ mod tests {
         assert_eq!(first, Some(HeapObject { index: 2, data: b"abc" }));
         assert_eq!(object(rest, sizes).unwrap().1, None);
         let mut out = Vec::new();
-        HeapObject { index: 2, data: b"abc" }.encode(&mut out, sizes);
-        put_free(&mut out, 16, sizes);
+        HeapObject { index: 2, data: b"abc" }.encode(&mut out, sizes).unwrap();
+        put_free(&mut out, 16, sizes).unwrap();
         assert_eq!(out, bytes);
     }
 

@@ -3,6 +3,7 @@
 //! `HEAP`, version 0, 3 reserved, size of the data segment (L), head of the free list (L), address of the data (O).
 
 use nom::bytes::complete::take;
+use sciformats_core::Result;
 use sciformats_core::fault::{Parsed, field};
 
 use super::{Address, Sizes, defined, length, put_address, put_length, signature, version};
@@ -20,8 +21,7 @@ pub(crate) struct LocalHeap {
 
 impl LocalHeap {
     pub(crate) fn size_of(sizes: Sizes) -> usize {
-        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
-        l.saturating_mul(2).saturating_add(o).saturating_add(8)
+        sizes.bytes(1, 2, 8)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -36,11 +36,12 @@ impl LocalHeap {
 }
 
 impl LocalHeap {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         out.extend(b"HEAP\0\0\0\0");
-        put_length(out, self.size, sizes);
-        put_length(out, self.free_list, sizes);
-        put_address(out, Some(self.data), sizes);
+        put_length(out, self.size, sizes)?;
+        put_length(out, self.free_list, sizes)?;
+        put_address(out, Some(self.data), sizes)?;
+        Ok(())
     }
 }
 
@@ -55,7 +56,7 @@ mod tests {
         assert_eq!(bytes.len(), LocalHeap::size_of(SIZES));
         let (_, heap) = LocalHeap::parse(&bytes, SIZES).unwrap();
         let mut encoded = Vec::new();
-        heap.encode(&mut encoded, SIZES);
+        heap.encode(&mut encoded, SIZES).unwrap();
         assert_eq!(encoded, bytes);
         assert_eq!(heap, LocalHeap { size: 88, free_list: 1, data: Address(0x2c8) });
     }

@@ -2,7 +2,8 @@
 
 /// The hash of `bytes`, started from `initial` (0 for checksums and names, the message type for shared messages).
 pub(crate) fn hash(bytes: &[u8], initial: u32) -> u32 {
-    let len = u32::try_from(bytes.len() & 0xffff_ffff).unwrap_or(0);
+    let [a, b, c, d, ..] = (bytes.len() as u64).to_le_bytes();
+    let len = u32::from_le_bytes([a, b, c, d]);
     let mut state = [0xdead_beef_u32.wrapping_add(len).wrapping_add(initial); 3];
     // The last block, whole or not, is mixed differently; only an empty input has none.
     let Some(last) = bytes.len().checked_sub(1).map(|n| n / 12) else { return state[2] };

@@ -47,8 +47,11 @@ use std::fmt;
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
+use nom::combinator::consumed;
 use nom::number::complete::le_u32;
+use sciformats_core::arith::{add, fit, present};
 use sciformats_core::fault::{FaultKind, ParseError, Parsed, fail, field};
+use sciformats_core::{Error, Result, bound};
 use smallvec::SmallVec;
 
 /// Where something stands in the file, relative to the base address.
@@ -91,6 +94,16 @@ pub struct Sizes {
     pub offsets: u8,
     /// Bytes of a length.
     pub lengths: u8,
+}
+
+impl Sizes {
+    /// Bytes of so many addresses, lengths, and other bytes.
+    #[expect(clippy::arithmetic_side_effects, reason = "the widest are 3 * 2^24 bytes")]
+    pub(crate) fn bytes(self, addresses: u16, lengths: u16, others: u16) -> usize {
+        let (o, l) = (u32::from(self.offsets), u32::from(self.lengths));
+        let bytes = o * u32::from(addresses) + l * u32::from(lengths) + u32::from(others);
+        bytes as usize
+    }
 }
 
 /// A name as it is stored: bytes, usually UTF-8.
@@ -232,9 +245,8 @@ where
     P: Parser<&'a [u8], Error = ParseError>,
 {
     move |i| {
-        let (rest, value) = parser.parse(i)?;
-        let used = i.len().saturating_sub(rest.len());
-        let computed = lookup3::hash(i.get(..used).unwrap_or_default(), 0);
+        let (rest, (used, value)) = consumed(|i| parser.parse(i)).parse(i)?;
+        let computed = lookup3::hash(used, 0);
         let (after, stored) = field("checksum", le_u32)(rest)?;
         if stored != computed {
             let kind = FaultKind::Checksum { stored: stored.into(), computed: computed.into() };
@@ -246,20 +258,20 @@ where
 
 /// Bytes up to a NUL, which is consumed.
 pub(crate) fn until_nul(i: &[u8]) -> Parsed<'_, &[u8]> {
-    match i.iter().position(|&byte| byte == 0) {
-        Some(len) => {
-            let (name, rest) = i.split_at(len);
-            Ok((rest.get(1..).unwrap_or_default(), name))
-        }
-        None => fail(&[], FaultKind::Truncated),
+    let mut parts = i.splitn(2, |&byte| byte == 0);
+    match (parts.next(), parts.next()) {
+        (Some(name), Some(rest)) => Ok((rest, name)),
+        _ => fail(&[], FaultKind::Truncated),
     }
 }
 
 /// Bytes up to a NUL, then padding until the whole is a multiple of 8 bytes.
 pub(crate) fn padded_name(i: &[u8]) -> Parsed<'_, &[u8]> {
     let (rest, name) = until_nul(i)?;
-    let used = name.len().saturating_add(1);
-    let padding = used.next_multiple_of(8).saturating_sub(used);
+    let used = i.len().checked_sub(rest.len());
+    let Some(padding) = used.and_then(|used| used.checked_next_multiple_of(8)?.checked_sub(used)) else {
+        return fail(rest, FaultKind::Overflow);
+    };
     let (rest, _) = take(padding)(rest)?;
     Ok((rest, name))
 }
@@ -270,76 +282,133 @@ pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
 }
 
 /// `n` rounded up to a multiple of 8.
-pub(crate) fn pad8(n: usize) -> usize {
-    n.checked_next_multiple_of(8).unwrap_or(usize::MAX)
+#[track_caller]
+pub(crate) fn pad8(n: usize) -> Result<usize> {
+    present(n.checked_next_multiple_of(8), "length of a padded field")
 }
 
 /// Bytes that are reserved for values up to `n`: `floor(log2 n) / 8 + 1`.
 pub(crate) fn width_for(n: u64) -> usize {
-    usize::try_from(n.checked_ilog2().unwrap_or(0) / 8).unwrap_or(7).saturating_add(1)
+    n.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).count().max(1)
 }
 
 /// Whether bit `bit` is set.
 pub(crate) fn bit(flags: u32, bit: u32) -> bool {
-    flags.checked_shr(bit).unwrap_or(0) & 1 == 1
+    flags.unbounded_shr(bit) & 1 == 1
 }
 
-/// The `count` bits from `first` on.
+/// The `count` bits from `first` on, the lowest eight of them.
 pub(crate) fn bits(flags: u32, first: u32, count: u32) -> u8 {
-    let mask = 1u32.checked_shl(count).unwrap_or(0).wrapping_sub(1);
-    u8::try_from(flags.checked_shr(first).unwrap_or(0) & mask & 0xff).unwrap_or(0)
+    let mask = 1u32.unbounded_shl(count).wrapping_sub(1);
+    let [low, ..] = (flags.unbounded_shr(first) & mask).to_le_bytes();
+    low
 }
 
-/// Appends the lowest `width` bytes of `value`; what is wider than 64 bits is filled with zeros.
-pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64, width: usize) {
-    let end = out.len().saturating_add(width);
-    out.extend(value.to_le_bytes().iter().take(width));
-    out.resize(end, 0);
+/// Appends `value` in `width` bytes; what is wider than 64 bits is filled with zeros.
+///
+/// # Errors
+/// `Internal` if it does not fit them.
+#[inline]
+#[track_caller]
+pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64, width: usize) -> Result<()> {
+    let bytes = value.to_le_bytes();
+    let (low, high) = bytes.split_at(width.min(bytes.len()));
+    if high.iter().any(|&byte| byte != 0) {
+        return Err(wider(value, width));
+    }
+    out.extend_from_slice(low);
+    out.extend(std::iter::repeat_n(0, bound::left(width, bytes.len())));
+    Ok(())
+}
+
+#[cold]
+#[track_caller]
+fn wider(value: u64, width: usize) -> Error {
+    Error::internal(format!("{value:#x} does not fit a field of {width} bytes"))
 }
 
 /// Appends an address; none is all bits set.
-pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Sizes) {
+///
+/// # Errors
+/// `Internal` if it is wider than the addresses of the file, or reads as none.
+#[inline]
+#[track_caller]
+pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Sizes) -> Result<()> {
     let width = usize::from(sizes.offsets);
     match address {
+        Some(Address(value)) if value.trailing_ones() >= u32::from(sizes.offsets) * 8 => {
+            Err(Error::internal("an address reads as the undefined one"))
+        }
         Some(Address(value)) => put_uint(out, value, width),
-        None => out.resize(out.len().saturating_add(width), 0xff),
+        None => {
+            out.extend(std::iter::repeat_n(0xff, width));
+            Ok(())
+        }
     }
 }
 
 /// Appends a length.
-pub(crate) fn put_length(out: &mut Vec<u8>, value: u64, sizes: Sizes) {
-    put_uint(out, value, usize::from(sizes.lengths));
+///
+/// # Errors
+/// As [`put_uint`].
+#[inline]
+#[track_caller]
+pub(crate) fn put_length(out: &mut Vec<u8>, value: u64, sizes: Sizes) -> Result<()> {
+    put_uint(out, value, usize::from(sizes.lengths))
 }
 
 /// Appends a length that may be without end: all bits set.
-pub(crate) fn put_limit(out: &mut Vec<u8>, value: Option<u64>, sizes: Sizes) {
-    put_address(out, value.map(Address), Sizes { offsets: sizes.lengths, ..sizes });
+///
+/// # Errors
+/// As [`put_address`].
+#[track_caller]
+pub(crate) fn put_limit(out: &mut Vec<u8>, value: Option<u64>, sizes: Sizes) -> Result<()> {
+    put_address(out, value.map(Address), Sizes { offsets: sizes.lengths, ..sizes })
 }
 
 /// Appends the checksum of what `out` holds from `start` on.
-pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) {
-    let checksum = lookup3::hash(out.get(start..).unwrap_or_default(), 0);
+///
+/// # Errors
+/// `Internal` if it holds less.
+#[track_caller]
+pub(crate) fn put_checksum(out: &mut Vec<u8>, start: usize) -> Result<()> {
+    let checksum = lookup3::hash(present(out.get(start..), "what a checksum is of")?, 0);
     out.extend(checksum.to_le_bytes());
+    Ok(())
 }
 
 /// Appends a name and a NUL, then zeros until both are a multiple of 8 bytes.
-pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) {
-    let end = out.len().saturating_add(pad8(name.len().saturating_add(1)));
+///
+/// # Errors
+/// `Internal` if that is longer than memory.
+#[track_caller]
+pub(crate) fn put_padded_name(out: &mut Vec<u8>, name: &[u8]) -> Result<()> {
+    let start = out.len();
     out.extend(name);
-    out.resize(end, 0);
+    put_padding(out, start, pad8(add(name.len(), 1)?)?)
 }
 
 /// Zeros up to `len` bytes from `start` on.
-pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) {
-    let end = start.saturating_add(len);
-    if out.len() < end {
-        out.resize(end, 0);
+///
+/// # Errors
+/// `Internal` if there are more bytes than that already.
+#[track_caller]
+pub(crate) fn put_padding(out: &mut Vec<u8>, start: usize, len: usize) -> Result<()> {
+    let end = add(start, len)?;
+    if out.len() > end {
+        return Err(Error::internal(format!("content is longer than the {len} bytes of its structure")));
     }
+    out.resize(end, 0);
+    Ok(())
 }
 
-/// The low 16 bits of a count that has been checked to fit.
-pub(crate) fn short(n: usize) -> u16 {
-    u16::try_from(n).unwrap_or(u16::MAX)
+/// A count or length as 16 bits; `what` names it.
+///
+/// # Errors
+/// `Internal` if they do not hold it.
+#[track_caller]
+pub(crate) fn short(n: usize, what: &'static str) -> Result<u16> {
+    fit(n, what)
 }
 
 #[cfg(test)]

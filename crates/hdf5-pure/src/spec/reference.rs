@@ -6,6 +6,7 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use sciformats_core::{Error, Result};
 
@@ -136,42 +137,47 @@ pub(crate) fn blob(i: &[u8], kind: u8, external: bool) -> Parsed<'_, Option<Refe
 pub(crate) const ELEMENT: usize = 18;
 
 /// Appends an element that leads to an object of this file.
-pub(crate) fn put_object(out: &mut Vec<u8>, object: Address) {
+pub(crate) fn put_object(out: &mut Vec<u8>, object: Address) -> Result<()> {
     let start = out.len();
     out.extend([2, 0]);
-    put_token(out, object);
-    put_padding(out, start, ELEMENT);
+    put_token(out, object)?;
+    put_padding(out, start, ELEMENT)?;
+    Ok(())
 }
 
-fn put_token(out: &mut Vec<u8>, object: Address) {
+fn put_token(out: &mut Vec<u8>, object: Address) -> Result<()> {
     out.push(8);
     out.extend(object.0.to_le_bytes());
+    Ok(())
 }
 
 /// What stands before the heap ID in an element that leads to a part of an object; the blob has `len` bytes.
-pub(crate) fn blob_prefix(part: &Part, len: usize) -> [u8; 6] {
+pub(crate) fn blob_prefix(part: &Part, len: usize) -> Result<[u8; 6]> {
     let kind = match part {
         Part::Object => 2,
         Part::Region(_) => 3,
         Part::Attribute(_) => 4,
     };
-    let [a, b, c, d] = u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes();
-    [kind, 0, a, b, c, d]
+    let [a, b, c, d] = fit::<u32, _>(len, "size of a blob")?.to_le_bytes();
+    Ok([kind, 0, a, b, c, d])
 }
 
 /// Appends the blob of an element that leads to a part of an object of this file; a region has `rank` dimensions.
 ///
 /// # Errors
-/// [`Error::Usage`] for a name of 64 KiB or more.
+/// [`Error::Usage`] for a name of 64 KiB or more, and for a region that is none of `rank` dimensions.
 pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: usize) -> Result<()> {
-    put_token(out, object);
+    put_token(out, object)?;
     match part {
         Part::Object => {}
         Part::Region(selection) => {
+            if !selection.is_of_rank(rank) {
+                return Err(Error::usage("reference", "leads to a region of another number of dimensions"));
+            }
             let mut bytes = Vec::new();
-            selection.encode(&mut bytes);
-            out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
-            out.extend(u32::try_from(rank).unwrap_or(u32::MAX).to_le_bytes());
+            selection.encode(&mut bytes)?;
+            out.extend(fit::<u32, _>(bytes.len(), "size of a selection")?.to_le_bytes());
+            out.extend(fit::<u32, _>(rank, "rank of a region")?.to_le_bytes());
             out.extend(bytes);
         }
         Part::Attribute(name) => {

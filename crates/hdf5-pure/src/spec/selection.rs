@@ -6,8 +6,9 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::arith::{add, fit, mul, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
-use sciformats_core::{Range, Slab};
+use sciformats_core::{Range, Result, Slab, bound};
 
 use super::{put_uint, uint};
 
@@ -70,6 +71,9 @@ pub struct Regular {
     /// Elements of a block; none if unlimited.
     pub block: Option<u64>,
 }
+
+/// A count or size without end.
+const UNLIMITED: u64 = u64::MAX;
 
 /// No array has more dimensions.
 pub(crate) const MAX_RANK: u32 = 32;
@@ -139,7 +143,7 @@ fn rank(i: &[u8]) -> Parsed<'_, usize> {
     let (i, rank) = checked("rank", le_u32, |&rank| {
         (rank == 0 || rank > MAX_RANK).then_some(FaultKind::Undefined { found: rank.into() })
     })(i)?;
-    Ok((i, usize::try_from(rank).unwrap_or(0)))
+    Ok((i, bound::addressable(rank.into())))
 }
 
 fn width(i: &[u8]) -> Parsed<'_, usize> {
@@ -169,14 +173,14 @@ fn entries(i: &[u8], entries: u64, size: usize) -> Parsed<'_, usize> {
 fn points(i: &[u8], width: usize) -> Parsed<'_, Selection> {
     let (i, rank) = rank(i)?;
     let (i, n) = field("number of points", uint(width))(i)?;
-    let (i, n) = entries(i, n, rank.saturating_mul(width))?;
+    let (i, n) = entries(i, n, bound::product(rank, width))?;
     let (i, points) = count(count(uint(width), rank), n).parse(i)?;
     Ok((i, Selection::Points(points)))
 }
 
 fn blocks(i: &[u8], width: usize, rank: usize) -> Parsed<'_, Selection> {
     let (i, n) = field("number of blocks", uint(width))(i)?;
-    let (i, n) = entries(i, n, rank.saturating_mul(width).saturating_mul(2))?;
+    let (i, n) = entries(i, n, bound::product(bound::product(rank, width), 2))?;
     let block = (count(uint(width), rank), count(uint(width), rank));
     let at = i;
     let (i, blocks) = count(block, n).parse(i)?;
@@ -195,7 +199,7 @@ fn hyperslab(i: &[u8], width: usize, regular: bool) -> Parsed<'_, Selection> {
         let unlimited = match width {
             2 => u64::from(u16::MAX),
             4 => u64::from(u32::MAX),
-            _ => u64::MAX,
+            _ => UNLIMITED,
         };
         (value != unlimited).then_some(value)
     };
@@ -231,14 +235,40 @@ impl Selection {
         Self::Regular(slab.ranges().iter().map(regular).collect())
     }
 
+    /// Whether the selection can be one of an array of `rank` dimensions, and be written.
+    pub(crate) fn is_of_rank(&self, rank: usize) -> bool {
+        match self {
+            Self::None | Self::All => true,
+            Self::Points(points) => points.iter().all(|point| point.len() == rank),
+            Self::Regular(dimensions) => {
+                let said = |value: Option<u64>| value != Some(UNLIMITED);
+                let sayable = |dimension: &Regular| said(dimension.count) && said(dimension.block);
+                dimensions.len() == rank && rank > 0 && dimensions.iter().all(sayable)
+            }
+            Self::Blocks(blocks) => {
+                blocks.iter().all(|(first, last)| first.len() == rank && last.len() == rank)
+            }
+        }
+    }
+
+    /// Whether it is a list of nothing, which has no rank to write.
+    fn is_empty_list(&self) -> bool {
+        match self {
+            Self::Points(points) => points.is_empty(),
+            Self::Blocks(blocks) => blocks.is_empty(),
+            Self::None | Self::All | Self::Regular(_) => false,
+        }
+    }
+
     /// Appends the selection in the oldest version that can say it.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let head = |out: &mut Vec<u8>, kind: u32, version: u32| {
             out.extend(kind.to_le_bytes());
             out.extend(version.to_le_bytes());
         };
-        let rank = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
+        let rank = |n: usize| fit::<u32, _>(n, "size of a selection").map(u32::to_le_bytes);
         match self {
+            _ if self.is_empty_list() => return Self::None.encode(out),
             Self::None | Self::All => {
                 head(out, if *self == Self::All { 3 } else { 0 }, 1);
                 out.extend([0; 8]);
@@ -246,11 +276,11 @@ impl Selection {
             Self::Regular(dimensions) => {
                 head(out, 2, 2);
                 out.push(1);
-                let len = dimensions.len().saturating_mul(32).saturating_add(4);
-                out.extend(rank(len));
-                out.extend(rank(dimensions.len()));
+                let len = add(mul(dimensions.len(), 32)?, 4)?;
+                out.extend(rank(len)?);
+                out.extend(rank(dimensions.len())?);
                 for dimension in dimensions {
-                    let limit = |value: Option<u64>| value.unwrap_or(u64::MAX);
+                    let limit = |value: Option<u64>| value.unwrap_or(UNLIMITED);
                     let Regular { start, stride, count, block } = *dimension;
                     [start, stride, limit(count), limit(block)]
                         .iter()
@@ -260,29 +290,30 @@ impl Selection {
             Self::Points(points) => {
                 let width = coordinate_width(points.iter().flatten());
                 head(out, 1, if width == 4 { 1 } else { 2 });
-                let count = points.first().map_or(0, Vec::len);
-                let len = points.len().saturating_mul(count).saturating_mul(4).saturating_add(8);
-                put_form(out, width, len);
-                out.extend(rank(count));
-                put_uint(out, points.len() as u64, width);
-                points.iter().flatten().for_each(|&at| put_uint(out, at, width));
+                let count = present(points.first(), "point of a selection")?.len();
+                let len = add(mul(mul(points.len(), count)?, 4)?, 8)?;
+                put_form(out, width, len)?;
+                out.extend(rank(count)?);
+                put_uint(out, points.len() as u64, width)?;
+                points.iter().flatten().try_for_each(|&at| put_uint(out, at, width))?;
             }
             Self::Blocks(blocks) => {
                 let width =
                     coordinate_width(blocks.iter().flat_map(|(first, last)| first.iter().chain(last)));
                 head(out, 2, if width == 4 { 1 } else { 3 });
-                let count = blocks.first().map_or(0, |(first, _)| first.len());
-                let len = blocks.len().saturating_mul(count).saturating_mul(8).saturating_add(8);
+                let count = present(blocks.first(), "block of a selection")?.0.len();
+                let len = add(mul(mul(blocks.len(), count)?, 8)?, 8)?;
                 if width == 8 {
                     out.push(0); // not regular
                 }
-                put_form(out, width, len);
-                out.extend(rank(count));
-                put_uint(out, blocks.len() as u64, width);
-                let corners = blocks.iter().flat_map(|(first, last)| first.iter().chain(last));
-                corners.for_each(|&at| put_uint(out, at, width));
+                put_form(out, width, len)?;
+                out.extend(rank(count)?);
+                put_uint(out, blocks.len() as u64, width)?;
+                let mut corners = blocks.iter().flat_map(|(first, last)| first.iter().chain(last));
+                corners.try_for_each(|&at| put_uint(out, at, width))?;
             }
         }
+        Ok(())
     }
 }
 
@@ -292,13 +323,14 @@ fn coordinate_width<'a>(mut coordinates: impl Iterator<Item = &'a u64>) -> usize
 }
 
 /// Appends what stands before the rank: the length that follows, or how wide coordinates are.
-fn put_form(out: &mut Vec<u8>, width: usize, len: usize) {
+fn put_form(out: &mut Vec<u8>, width: usize, len: usize) -> Result<()> {
     if width == 4 {
         out.extend([0; 4]);
-        out.extend(u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes());
+        out.extend(fit::<u32, _>(len, "size of a selection")?.to_le_bytes());
     } else {
         out.push(8);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -345,7 +377,7 @@ mod tests {
         ];
         for selection in all {
             let mut bytes = Vec::new();
-            selection.encode(&mut bytes);
+            selection.encode(&mut bytes).unwrap();
             assert_eq!(Selection::parse(&bytes).unwrap(), (&[][..], selection));
         }
     }

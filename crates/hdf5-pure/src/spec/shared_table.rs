@@ -5,12 +5,14 @@
 
 use nom::Parser;
 use nom::bytes::complete::take;
-use nom::combinator::rest;
+use nom::combinator::{map_res, rest};
 use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::arith::{add, fit, mul};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Result, bound};
 
-use super::{Address, Sizes, address, put_address, put_checksum, sealed, signature, version};
+use super::{Address, Sizes, address, put_address, put_checksum, put_padding, sealed, signature, version};
 
 /// One index of shared messages.
 ///
@@ -42,10 +44,6 @@ pub struct SharedIndex {
 }
 
 impl SharedIndex {
-    fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_mul(2).saturating_add(14)
-    }
-
     fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
         let (i, _) = version(0)(i)?;
         let (i, kind) = checked("index type", byte, |&found| {
@@ -65,27 +63,29 @@ impl SharedIndex {
 }
 
 impl SharedIndex {
-    fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         out.extend([0, self.kind]);
         out.extend(self.message_types.to_le_bytes());
         out.extend(self.minimum_size.to_le_bytes());
         for number in [self.list_cutoff, self.btree_cutoff, self.messages] {
             out.extend(number.to_le_bytes());
         }
-        put_address(out, self.index, sizes);
-        put_address(out, self.heap, sizes);
+        put_address(out, self.index, sizes)?;
+        put_address(out, self.heap, sizes)?;
+        Ok(())
     }
 
     /// Bytes of the index's list, with the room that is not used.
-    pub(crate) fn list_size(&self, sizes: Sizes) -> u64 {
-        SharedRecord::size(sizes).saturating_mul(self.list_cutoff.max(self.messages).into()).saturating_add(8)
-            as u64
+    pub(crate) fn list_size(&self, sizes: Sizes) -> Result<u64> {
+        let records = u64::from(self.list_cutoff.max(self.messages));
+        add(mul(SharedRecord::size(sizes) as u64, records)?, 8)
     }
 }
 
 /// Bytes of a table of `indexes` indexes.
 pub(crate) fn size(sizes: Sizes, indexes: u8) -> usize {
-    SharedIndex::size(sizes).saturating_mul(indexes.into()).saturating_add(8)
+    let indexes = u16::from(indexes);
+    sizes.bytes(bound::product(indexes, 2), 0, bound::sum(bound::product(indexes, 14), 8))
 }
 
 /// Parses the table.
@@ -97,11 +97,12 @@ pub(crate) fn table(i: &[u8], sizes: Sizes, indexes: u8) -> Parsed<'_, Vec<Share
 }
 
 /// Appends the table.
-pub(crate) fn encode_table(out: &mut Vec<u8>, sizes: Sizes, indexes: &[SharedIndex]) {
+pub(crate) fn encode_table(out: &mut Vec<u8>, sizes: Sizes, indexes: &[SharedIndex]) -> Result<()> {
     let start = out.len();
     out.extend(b"SMTB");
-    indexes.iter().for_each(|index| index.encode(out, sizes));
-    put_checksum(out, start);
+    indexes.iter().try_for_each(|index| index.encode(out, sizes))?;
+    put_checksum(out, start)?;
+    Ok(())
 }
 
 /// Where a shared message is.
@@ -146,7 +147,7 @@ pub enum SharedRecord {
 impl SharedRecord {
     /// Bytes of a record.
     pub(crate) fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_add(4).max(12).saturating_add(5)
+        sizes.bytes(1, 0, 9).max(17)
     }
 
     /// Parses a record of exactly its size.
@@ -156,8 +157,8 @@ impl SharedRecord {
         let record = match location {
             0 => {
                 let (at, references) = field("reference count", le_u32)(at)?;
-                let (_, id) = field("heap ID", take(8usize)).parse(at)?;
-                Self::Heap { hash, references, id: id.try_into().unwrap_or_default() }
+                let (_, id) = field("heap ID", map_res(take(8usize), TryFrom::try_from)).parse(at)?;
+                Self::Heap { hash, references, id }
             }
             1 => {
                 let (at, _) = byte(at)?;
@@ -178,8 +179,8 @@ impl SharedRecord {
 
 impl SharedRecord {
     /// Appends the record.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
-        let end = out.len().saturating_add(Self::size(sizes));
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        let start = out.len();
         match self {
             Self::Heap { hash, references, id } => {
                 out.push(0);
@@ -192,10 +193,10 @@ impl SharedRecord {
                 out.extend(hash.to_le_bytes());
                 out.extend([0, *kind]);
                 out.extend(index.to_le_bytes());
-                put_address(out, *header, sizes);
+                put_address(out, *header, sizes)?;
             }
         }
-        out.resize(end, 0);
+        put_padding(out, start, Self::size(sizes))
     }
 }
 
@@ -211,13 +212,17 @@ pub(crate) fn list(i: &[u8], sizes: Sizes, messages: u16) -> Parsed<'_, Vec<Shar
 }
 
 /// Appends a list with room for as many records as `index` says.
-pub(crate) fn encode_list(out: &mut Vec<u8>, sizes: Sizes, index: &SharedIndex, records: &[SharedRecord]) {
+pub(crate) fn encode_list(
+    out: &mut Vec<u8>,
+    sizes: Sizes,
+    index: &SharedIndex,
+    records: &[SharedRecord],
+) -> Result<()> {
     let start = out.len();
     out.extend(b"SMLI");
-    records.iter().for_each(|record| record.encode(out, sizes));
-    put_checksum(out, start);
-    let len = usize::try_from(index.list_size(sizes)).unwrap_or(0);
-    out.resize(out.len().max(start.saturating_add(len)), 0);
+    records.iter().try_for_each(|record| record.encode(out, sizes))?;
+    put_checksum(out, start)?;
+    put_padding(out, start, fit(index.list_size(sizes)?, "size of a list")?)
 }
 
 #[cfg(test)]
@@ -243,7 +248,7 @@ mod tests {
     #[test]
     fn a_table() {
         let mut bytes = Vec::new();
-        encode_table(&mut bytes, SIZES, &[index()]);
+        encode_table(&mut bytes, SIZES, &[index()]).unwrap();
         let fields = "534d5442 00 00 0210 28000000 0300 0200 0200 0001000000000000 ffffffffffffffff";
         assert_eq!(bytes[..bytes.len() - 4], hex(fields));
         assert_eq!(bytes.len(), size(SIZES, 1));
@@ -257,11 +262,11 @@ mod tests {
             SharedRecord::Header { hash: 9, kind: 3, index: 1, header: Some(Address(0x320)) },
         ];
         let mut bytes = Vec::new();
-        encode_list(&mut bytes, SIZES, &index(), &records);
+        encode_list(&mut bytes, SIZES, &index(), &records).unwrap();
         let used =
             hex("534d4c49 00 07000000 03000000 0016616263646566 01 09000000 00 03 0100 2003000000000000");
         assert_eq!(bytes[..used.len()], used);
-        assert_eq!(bytes.len() as u64, index().list_size(SIZES));
+        assert_eq!(bytes.len() as u64, index().list_size(SIZES).unwrap());
         assert!(bytes[used.len() + 4..].iter().all(|&byte| byte == 0), "room for a third");
         assert_eq!(list(&bytes, SIZES, 2).unwrap().1, records);
     }

@@ -21,6 +21,7 @@
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, checked, constant, fail, field};
 
 use super::symbol_table::Entry;
@@ -197,7 +198,7 @@ fn new(i: &[u8]) -> Parsed<'_, Superblock> {
 }
 
 impl Superblock {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let Sizes { offsets, lengths } = self.sizes;
         out.extend(SIGNATURE);
@@ -212,22 +213,23 @@ impl Superblock {
                     out.extend(chunk_k.to_le_bytes());
                     out.extend([0, 0]);
                 }
-                put_uint(out, self.base, offsets.into());
-                put_address(out, *free_space, self.sizes);
-                put_uint(out, self.end_of_file, offsets.into());
-                put_address(out, *driver_info, self.sizes);
-                root.encode(out, self.sizes);
+                put_uint(out, self.base, offsets.into())?;
+                put_address(out, *free_space, self.sizes)?;
+                put_uint(out, self.end_of_file, offsets.into())?;
+                put_address(out, *driver_info, self.sizes)?;
+                root.encode(out, self.sizes)?;
             }
             Rest::New { extension, root } => {
                 let [flags, ..] = self.consistency_flags.to_le_bytes();
                 out.extend([offsets, lengths, flags]);
-                put_uint(out, self.base, offsets.into());
-                put_address(out, *extension, self.sizes);
-                put_uint(out, self.end_of_file, offsets.into());
-                put_address(out, Some(*root), self.sizes);
-                put_checksum(out, start);
+                put_uint(out, self.base, offsets.into())?;
+                put_address(out, *extension, self.sizes)?;
+                put_uint(out, self.end_of_file, offsets.into())?;
+                put_address(out, Some(*root), self.sizes)?;
+                put_checksum(out, start)?;
             }
         }
+        Ok(())
     }
 }
 
@@ -246,7 +248,7 @@ mod tests {
         assert!(rest.is_empty());
         assert_eq!(superblock.end_of_file, 0x78);
         let mut encoded = Vec::new();
-        superblock.encode(&mut encoded);
+        superblock.encode(&mut encoded).unwrap();
         assert_eq!(encoded, bytes);
         assert_eq!(superblock.rest, Rest::New { extension: None, root: Address(0x30) });
         for at in 8..48 {
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(superblock.root(), Some(Address(0x60)));
         assert_eq!(superblock.end_of_file, 0x320);
         let mut encoded = Vec::new();
-        superblock.encode(&mut encoded);
+        superblock.encode(&mut encoded).unwrap();
         assert_eq!(encoded, bytes);
     }
 }

@@ -12,6 +12,8 @@ use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use nom::{Parser, combinator::map};
+use sciformats_core::Result;
+use sciformats_core::arith::{add, mul};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::{
@@ -75,7 +77,7 @@ pub enum Cache {
 
 impl Entry {
     pub(crate) fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_add(usize::from(sizes.lengths)).saturating_add(24)
+        sizes.bytes(1, 1, 24)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -129,15 +131,15 @@ impl Node {
 }
 
 impl Entry {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
-        put_length(out, self.name, sizes);
-        put_address(out, self.header, sizes);
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        put_length(out, self.name, sizes)?;
+        put_address(out, self.header, sizes)?;
         let mut scratch = Vec::new();
         let kind: u32 = match self.cache {
             Cache::None => 0,
             Cache::Group { btree, heap } => {
-                put_address(&mut scratch, btree, sizes);
-                put_address(&mut scratch, heap, sizes);
+                put_address(&mut scratch, btree, sizes)?;
+                put_address(&mut scratch, heap, sizes)?;
                 // Wide addresses do not fit, and are only a copy.
                 u32::from(scratch.len() <= 16)
             }
@@ -153,23 +155,24 @@ impl Entry {
         out.extend(kind.to_le_bytes());
         out.extend([0; 4]);
         out.extend(scratch);
+        Ok(())
     }
 }
 
 impl Node {
     /// Bytes of a node in a file whose group leaf K is `leaf_k`.
-    pub(crate) fn size(sizes: Sizes, leaf_k: u16) -> usize {
-        let slots = usize::from(leaf_k).saturating_mul(2);
-        slots.saturating_mul(Entry::size(sizes)).saturating_add(Self::PREFIX)
+    pub(crate) fn size(sizes: Sizes, leaf_k: u16) -> Result<usize> {
+        add(mul(usize::from(leaf_k) * 2, Entry::size(sizes))?, Self::PREFIX)
     }
 
     /// Appends a whole node, empty slots included.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, leaf_k: u16) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, leaf_k: u16) -> Result<()> {
         let start = out.len();
         out.extend(b"SNOD\x01\0");
-        out.extend(short(self.entries.len()).to_le_bytes());
-        self.entries.iter().for_each(|entry| entry.encode(out, sizes));
-        put_padding(out, start, Self::size(sizes, leaf_k));
+        out.extend(short(self.entries.len(), "number of symbols of a node")?.to_le_bytes());
+        self.entries.iter().try_for_each(|entry| entry.encode(out, sizes))?;
+        put_padding(out, start, Self::size(sizes, leaf_k)?)?;
+        Ok(())
     }
 }
 
@@ -192,7 +195,7 @@ mod tests {
         );
         assert_eq!(node.entries[1].cache, Cache::SoftLink { path: 24 });
         let mut encoded = Vec::new();
-        node.encode(&mut encoded, SIZES, 1);
+        node.encode(&mut encoded, SIZES, 1).unwrap();
         assert_eq!(encoded, bytes);
     }
 }

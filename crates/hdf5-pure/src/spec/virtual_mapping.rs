@@ -6,6 +6,7 @@
 
 use nom::Parser;
 use nom::number::complete::u8 as byte;
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::selection::Selection;
@@ -90,17 +91,18 @@ fn name<'a, 'b>(
 }
 
 /// Appends a list of mappings in version 0.
-pub(crate) fn encode(out: &mut Vec<u8>, mappings: &[Mapping], sizes: Sizes) {
+pub(crate) fn encode(out: &mut Vec<u8>, mappings: &[Mapping], sizes: Sizes) -> Result<()> {
     let start = out.len();
     out.push(0);
-    put_length(out, mappings.len() as u64, sizes);
+    put_length(out, mappings.len() as u64, sizes)?;
     for mapping in mappings {
         for name in [&mapping.file, &mapping.dataset] {
             out.extend(name.as_bytes());
             out.push(0);
         }
-        mapping.source.encode(out);
-        mapping.target.encode(out);
+        mapping.source.encode(out)?;
+        mapping.target.encode(out)?;
     }
-    put_checksum(out, start);
+    put_checksum(out, start)?;
+    Ok(())
 }

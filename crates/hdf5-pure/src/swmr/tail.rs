@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sciformats_core::storage::Access;
-use sciformats_core::{Error, Range, Result, Slab};
+use sciformats_core::{Error, Range, Result, Slab, bound};
 
 use crate::dataset::Dataset;
 use crate::element::Element;
@@ -237,8 +237,8 @@ impl Tail {
             if rows.is_some() || start.elapsed() >= timeout {
                 return Ok(rows);
             }
-            std::thread::sleep(pause.min(timeout.saturating_sub(start.elapsed())));
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            std::thread::sleep(pause.min(timeout.saturating_sub(start.elapsed()) /* a bound */));
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE); // a bound
         }
     }
 
@@ -257,7 +257,7 @@ impl Tail {
         let Some(&length) = shape.get(self.axis) else {
             return Err(Error::usage("dimension", "is none of the dataset"));
         };
-        let rows = length.saturating_sub(self.next).min(self.most);
+        let rows = bound::left(length, self.next).min(self.most);
         if rows == 0 {
             return Ok(None);
         }
@@ -276,7 +276,7 @@ impl Tail {
             })?,
             other => other?,
         };
-        self.next = self.next.saturating_add(rows);
+        self.next = bound::sum(self.next, rows); // no further than the length
         Ok(Some((first, values)))
     }
 }
@@ -288,7 +288,7 @@ pub(super) fn attempts<T>(mut read: impl FnMut() -> Result<T>) -> Result<T> {
         match read() {
             Err(error) if is_passing(&error) => {
                 std::thread::sleep(pause);
-                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE); // a bound
             }
             other => return other,
         }

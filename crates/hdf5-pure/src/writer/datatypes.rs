@@ -1,7 +1,7 @@
 //! Datatypes to write with.
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::store::Store;
 use super::value::UTF8;
@@ -34,7 +34,7 @@ impl Datatype {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn integer(signed: bool, size: u32) -> Self {
-        let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        let precision = precision(size);
         let fixed = FixedPoint {
             order: ByteOrder::Little,
             low_padding: false,
@@ -150,7 +150,7 @@ impl Datatype {
     /// assert_eq!(tensor.size, 36);
     /// ```
     pub fn array(shape: &[u32], base: &Self) -> Self {
-        let size = Self::array_elements(shape).and_then(|n| n.checked_mul(base.size)).unwrap_or(0);
+        let size = Self::array_elements(shape).and_then(|n| n.checked_mul(base.size)).unwrap_or(UNCOUNTED);
         Self {
             version: 2,
             size,
@@ -170,7 +170,7 @@ impl Datatype {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn bits(size: u32) -> Self {
-        let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        let precision = precision(size);
         let order = ByteOrder::Little;
         let field = BitField { order, low_padding: false, high_padding: false, bit_offset: 0, precision };
         Self { version: 1, size, class: Class::BitField(field) }
@@ -209,7 +209,7 @@ impl Datatype {
             .into_iter()
             .map(|(name, datatype)| {
                 let at = offset;
-                offset = offset.saturating_add(datatype.size);
+                offset = bound::sum(offset, datatype.size); // refused by `check`
                 Member { name: name.into(), offset: at, datatype }
             })
             .collect();
@@ -255,11 +255,12 @@ impl Datatype {
         let Class::FixedPoint(fixed) = &base.class else {
             return Err(Error::usage("enumeration", "is not one of integers"));
         };
-        let size = usize::try_from(base.size).unwrap_or(usize::MAX);
-        let bits = base.size.saturating_mul(8);
-        if size > 8 {
-            return Err(Error::usage("enumeration", "is one of integers of more than 8 bytes"));
-        }
+        let (size, bits) = match base.size {
+            size @ 1..=8 => (size as usize, size * 8),
+            _ => {
+                return Err(Error::usage("enumeration", "is one of integers of no bytes, or of more than 8"));
+            }
+        };
         let (low, high) = match fixed.signed {
             true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
             false => (0, (1i128 << bits) - 1),
@@ -298,7 +299,7 @@ impl Datatype {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn native_complex(part: &Self) -> Self {
-        let size = part.size.saturating_mul(2);
+        let size = part.size.checked_mul(2).unwrap_or(UNCOUNTED);
         Self { version: 5, size, class: Class::Complex { base: Box::new(part.clone()) } }
     }
 
@@ -311,7 +312,7 @@ impl Datatype {
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn time(size: u32) -> Self {
-        let precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        let precision = precision(size);
         Self { version: 1, size, class: Class::Time { order: ByteOrder::Little, precision } }
     }
 
@@ -354,7 +355,7 @@ impl Datatype {
     /// # Errors
     /// [`Error::Usage`] if the type is another or the bits do not fit it.
     pub fn with_precision(mut self, precision: u16, offset: u16) -> Result<Self> {
-        let fits = precision > 0 && u32::from(precision) + u32::from(offset) <= self.size.saturating_mul(8);
+        let fits = bits_fit(self.size, precision, offset);
         match &mut self.class {
             Class::FixedPoint(fixed) if fits => (fixed.precision, fixed.bit_offset) = (precision, offset),
             Class::BitField(field) if fits => (field.precision, field.bit_offset) = (precision, offset),
@@ -381,7 +382,22 @@ impl Datatype {
         }
         match &self.class {
             Class::Compound(members) if members.is_empty() => wrong("has no members"),
-            Class::Compound(members) => members.iter().try_for_each(|member| member.datatype.check()),
+            Class::Compound(members) => {
+                let end = |member: &Member| u64::from(member.offset) + u64::from(member.datatype.size);
+                if members.iter().any(|member| end(member) > self.size.into()) {
+                    return wrong("has members behind its end, or 4 GiB or more");
+                }
+                members.iter().try_for_each(|member| member.datatype.check())
+            }
+            Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
+            | Class::BitField(BitField { precision, bit_offset, .. })
+                if !bits_fit(self.size, *precision, *bit_offset) =>
+            {
+                wrong("has elements of more bits than are counted, or that do not fit its bytes")
+            }
+            Class::Time { precision, .. } if !bits_fit(self.size, *precision, 0) => {
+                wrong("has elements of more bits than are counted, or that do not fit its bytes")
+            }
             Class::Enumeration { members, .. } if members.is_empty() => wrong("has no members"),
             Class::Array { dimensions, .. } if dimensions.is_empty() || dimensions.len() > 32 => {
                 wrong("has an array of no dimensions, or of more than 32")
@@ -391,4 +407,17 @@ impl Datatype {
             _ => Ok(()),
         }
     }
+}
+
+/// The size of a type that has more bytes than are counted: none that is written has it.
+const UNCOUNTED: u32 = 0;
+
+/// The bits of `size` bytes; 0, which nothing that is written has, if they are more than are counted.
+fn precision(size: u32) -> u16 {
+    size.checked_mul(8).and_then(|bits| u16::try_from(bits).ok()).unwrap_or_default()
+}
+
+/// Whether elements of `size` bytes have `precision` bits that count above `offset` others.
+fn bits_fit(size: u32, precision: u16, offset: u16) -> bool {
+    precision > 0 && u64::from(precision) + u64::from(offset) <= u64::from(size) * 8
 }

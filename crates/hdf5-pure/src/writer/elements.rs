@@ -283,7 +283,8 @@ impl<'w> DatasetWriter<'w> {
         if self.tree.dataset(self.id)?.edited.is_some() {
             return self.append_along(0, values);
         }
-        let row = sciformats_core::slab::elements(self.shape()?.get(1..).unwrap_or_default()).unwrap_or(0);
+        let row = sciformats_core::slab::elements(self.shape()?.get(1..).unwrap_or_default());
+        let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements in a row"))?;
         let rows = match (values.len() as u64).checked_rem(row) {
             Some(0) => values.len() as u64 / row.max(1),
             _ => return Err(Error::usage("values", "are no whole rows of the dataset")),
@@ -342,8 +343,9 @@ impl<'w> DatasetWriter<'w> {
 
 /// The shape after `count` more elements along `axis`, and the part of it that is new.
 pub(crate) fn appended(shape: &[u64], axis: usize, count: u64) -> Result<(Vec<u64>, Slab)> {
-    let others = shape.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &n)| n);
-    let row = others.fold(1u64, u64::saturating_mul);
+    let mut others = shape.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &n)| n);
+    let row = others.try_fold(1u64, u64::checked_mul);
+    let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements in a row"))?;
     let mut grown = shape.to_vec();
     let (Some(length), Some(0)) = (grown.get_mut(axis), count.checked_rem(row)) else {
         return Err(Error::usage("values", "are no whole rows of the dataset"));

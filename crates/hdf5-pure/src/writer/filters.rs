@@ -1,12 +1,13 @@
 //! Filters of datasets that are written, with the client values that the C library would give them.
 
+use sciformats_core::arith::{fit, present};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result};
 
 use crate::element_type::ElementType;
 use crate::spec::message::datatype::{Class, Datatype, FloatOrder};
 use crate::spec::message::fill_value::Fill;
-use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+use crate::spec::message::filter_pipeline::{FilterDescription, MAX_FILTER_NAME, MAX_FILTERS, Pipeline};
 
 /// The filters of a dataset, in the order in which they are applied.
 ///
@@ -102,8 +103,9 @@ impl Filtered<'_> {
         elements.ok_or_else(|| Error::usage("chunks", "have 2^32 elements or more"))
     }
 
-    fn bytes(&self) -> u32 {
-        self.elements().ok().and_then(|n| n.checked_mul(self.datatype.size)).unwrap_or(0)
+    fn bytes(&self) -> Result<u32> {
+        let bytes = self.elements()?.checked_mul(self.datatype.size);
+        bytes.ok_or_else(|| Error::usage("chunks", "have 4 GiB or more, which the filter does not count"))
     }
 }
 
@@ -414,9 +416,25 @@ impl Filters {
     }
 
     /// The pipeline for the chunks of a dataset.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a filter does not apply, or has no place in a file.
     pub(super) fn pipeline(&self, of: Filtered<'_>) -> Result<Pipeline> {
-        let filters = self.requests.iter().map(|request| describe(request, of));
-        Ok(Pipeline { filters: filters.collect::<Result<_>>()? })
+        if self.requests.len() > usize::from(MAX_FILTERS) {
+            let problem =
+                format!("are {}, more than the {MAX_FILTERS} that a dataset has", self.requests.len());
+            return Err(Error::usage("filters", problem));
+        }
+        let filters: Vec<FilterDescription> =
+            self.requests.iter().map(|request| describe(request, of)).collect::<Result<_>>()?;
+        let long = |filter: &FilterDescription| {
+            let name = filter.name.as_ref().map_or(0, |name| name.as_bytes().len());
+            name > MAX_FILTER_NAME || filter.values.len() > usize::from(u16::MAX)
+        };
+        if filters.iter().any(long) {
+            return Err(Error::usage("filter", "has a name or client data of 64 KiB or more"));
+        }
+        Ok(Pipeline { filters })
     }
 }
 
@@ -424,7 +442,7 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
     let size = of.datatype.size;
     let (id, optional, values) = match request {
         Request::Shuffle => (2, true, vec![size]),
-        Request::Lzf => (32000, true, vec![4, 0x0105, of.bytes()]),
+        Request::Lzf => (32000, true, vec![4, 0x0105, of.bytes()?]),
         Request::Bitshuffle { codec, level } => {
             let values = [0, 4, size, 0, *codec].into_iter().chain(level.map(i32::cast_unsigned));
             (32008, *codec != 0, values.collect())
@@ -448,7 +466,7 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
             };
             let element = if element > 255 { 1 } else { element };
             let level = u32::from(*level).min(9);
-            (*id, true, vec![revision, format, element, of.bytes(), level, *shuffle as u32, codec])
+            (*id, true, vec![revision, format, element, of.bytes()?, level, *shuffle as u32, codec])
         }
         Request::Custom(filter) => return Ok(filter.clone()),
     };
@@ -476,9 +494,9 @@ fn szip(of: Filtered<'_>, predict: bool, block: u32) -> Result<Vec<u32>> {
         bits => bits,
     };
     let total = of.elements()?;
-    let last = of.chunk.last().copied().unwrap_or(0);
+    let Some(&last) = of.chunk.last() else { return wrong("packs chunks") };
     let longest = block * 128;
-    let line = match u32::try_from(last).unwrap_or(u32::MAX) {
+    let line = match u32::try_from(last).unwrap_or(u32::MAX) /* a bound */ {
         last if last < block && total < block => return wrong("packs chunks of a block at least"),
         last if last < block => longest.min(total),
         last if last <= 4096 => longest.min(last),
@@ -500,13 +518,11 @@ fn n_bit(of: Filtered<'_>) -> Result<Vec<u32>> {
     }
     let mut values = vec![0, u32::from(!packs), of.elements()?];
     values.extend(tree);
-    let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
     if values.len() > 4096 {
         return Err(Error::usage("n-bit filter", "has no room for a type of so many parts"));
     }
-    if let Some(first) = values.first_mut() {
-        *first = count;
-    }
+    let count = fit(values.len(), "client data values of a filter")?;
+    *present(values.first_mut(), "client data of a filter")? = count;
     Ok(values)
 }
 
@@ -515,7 +531,7 @@ fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
     let size = datatype.size;
     let mut number = |big: bool, precision: u16, offset: u16| {
         tree.extend([1, size, u32::from(big), precision.into(), offset.into()]);
-        Ok(u32::from(precision) != size.saturating_mul(8) || offset != 0)
+        Ok(u64::from(precision) != u64::from(size) * 8 || offset != 0)
     };
     match &datatype.class {
         Class::FixedPoint(fixed) => number(fixed.order == ByteOrder::Big, fixed.precision, fixed.bit_offset),
@@ -530,7 +546,7 @@ fn n_bit_node(datatype: &Datatype, tree: &mut Vec<u32>) -> Result<bool> {
             n_bit_node(base, tree)
         }
         Class::Compound(members) => {
-            tree.extend([3, size, u32::try_from(members.len()).unwrap_or(u32::MAX)]);
+            tree.extend([3, size, fit(members.len(), "number of members")?]);
             let mut packs = false;
             for member in members {
                 tree.push(member.offset);
@@ -572,7 +588,7 @@ fn scale_offset(of: Filtered<'_>, decimals: Option<i32>) -> Result<Vec<u32>> {
             word.reverse();
         }
         let bits = u64::from_le_bytes(word);
-        values.extend([bits & 0xffff_ffff, bits >> 32].map(|half| u32::try_from(half).unwrap_or(0)));
+        values.extend([bits as u32, (bits >> 32) as u32]);
     }
     values.resize(20, 0);
     Ok(values)

@@ -69,7 +69,7 @@ impl ChunkIndex {
 /// A dataspace with dimensions.
 pub(super) fn simple(shape: &[u64], maximum: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
     let wrong = |problem: &'static str| Err(Error::usage("shape", problem));
-    if shape.len() > usize::try_from(MAX_RANK).unwrap_or(32) {
+    if shape.len() > MAX_RANK as usize {
         return wrong("has more than 32 dimensions");
     }
     if sciformats_core::slab::elements(shape).is_none() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sciformats_core::arith::{fit, mul, present};
 use sciformats_core::{Error, Result, Slab};
 
 use super::dataset::{DatasetBuilder, Place};
@@ -257,11 +258,11 @@ impl<'w> DatasetBuilder<'w> {
             if filtered || matches!(self.place, Place::Chunked(_)) {
                 return Err(Error::usage("chunks", "are nothing that a dataset without dimensions has"));
             }
-            let bytes = dataspace.elements().unwrap_or(0).saturating_mul(datatype.size.into());
-            return self.flat(bytes);
+            let elements = present(dataspace.elements(), "number of elements")?;
+            return self.flat(mul(elements, datatype.size.into())?);
         };
         let grows = maximum.iter().zip(dimensions).any(|(max, &n)| *max != Some(n));
-        let elements = dataspace.elements().unwrap_or(u64::MAX);
+        let elements = present(dataspace.elements(), "number of elements")?;
         let bytes = elements
             .checked_mul(datatype.size.into())
             .ok_or_else(|| Error::usage("shape", "has more bytes than a file holds"))?;
@@ -294,12 +295,10 @@ impl<'w> DatasetBuilder<'w> {
         }
         let slots = files
             .into_iter()
-            .map(|(name, offset, size)| Slot {
-                name: symbols::name(&mut heap, name.as_bytes()),
-                offset,
-                size,
+            .map(|(name, offset, size)| {
+                Ok(Slot { name: symbols::name(&mut heap, name.as_bytes())?, offset, size })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let heap = symbols::local_heap(&mut self.tree.output, &heap)?;
         Ok(Data::External(ExternalFiles { heap, slots }))
     }
@@ -309,7 +308,7 @@ impl<'w> DatasetBuilder<'w> {
             self.tree.settings.bound.needs(Bound::V110, "virtual datasets")?;
         }
         let mut bytes = Vec::new();
-        virtual_mapping::encode(&mut bytes, mappings, self.tree.output.sizes);
+        virtual_mapping::encode(&mut bytes, mappings, self.tree.output.sizes)?;
         Ok(Data::Virtual(self.tree.heap.put(&mut self.tree.output, &bytes)?))
     }
 
@@ -319,7 +318,7 @@ impl<'w> DatasetBuilder<'w> {
             Place::Compact if bytes > MAX_COMPACT => {
                 Err(Error::usage("compact dataset", format!("has {bytes} bytes, more than {MAX_COMPACT}")))
             }
-            Place::Compact => Ok(Data::Compact(vec![0; usize::try_from(bytes).unwrap_or(0)])),
+            Place::Compact => Ok(Data::Compact(vec![0; fit(bytes, "size of compact data")?])),
             _ => Ok(Data::Contiguous(None)),
         }
     }

@@ -38,8 +38,9 @@ impl Store for Reference {
     }
 
     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
-        values.iter().for_each(|reference| to.address(reference.0.unwrap_or(0)));
-        Ok(())
+        /// What stands for no object.
+        const NULL: u64 = 0;
+        values.iter().try_for_each(|reference| to.address(reference.0.unwrap_or(NULL)))
     }
 }
 
@@ -132,8 +133,8 @@ impl Store for RegionReference {
                 continue;
             };
             let mut bytes = Vec::new();
-            put_uint(&mut bytes, object, to.address_width());
-            value.selection(to.bound)?.encode(&mut bytes);
+            put_uint(&mut bytes, object, to.address_width())?;
+            value.selection(to.bound)?.encode(&mut bytes)?;
             to.heap_object(&bytes)?;
         }
         Ok(())
@@ -182,7 +183,7 @@ impl StandardReference {
 
 impl Store for StandardReference {
     fn datatype() -> Datatype {
-        let size = u32::try_from(reference::ELEMENT).unwrap_or(0);
+        let size = reference::ELEMENT as u32;
         Datatype { version: 4, size, class: Class::Reference(ReferenceKind::Standard) }
     }
 
@@ -192,12 +193,12 @@ impl Store for StandardReference {
             match value.parts(to.bound)? {
                 None => to.bytes(&[0; reference::ELEMENT]),
                 Some((object, Part::Object, _)) => {
-                    reference::put_object(&mut bytes, object);
+                    reference::put_object(&mut bytes, object)?;
                     to.bytes(&bytes);
                 }
                 Some((object, part, rank)) => {
                     reference::put_blob(&mut bytes, object, &part, rank)?;
-                    to.bytes(&reference::blob_prefix(&part, bytes.len()));
+                    to.bytes(&reference::blob_prefix(&part, bytes.len())?);
                     to.heap_object(&bytes)?;
                 }
             }

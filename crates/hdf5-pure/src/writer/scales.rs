@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sciformats_core::arith::{fit, present};
 use sciformats_core::{Error, Result};
 
 use super::references::Reference;
@@ -111,17 +112,13 @@ impl Writer {
         let mut lists: BTreeMap<ObjectId, Vec<Vec<Reference>>> = BTreeMap::new();
         let mut uses: BTreeMap<ObjectId, Vec<Use>> = BTreeMap::new();
         for (dataset, dimension, scale) in attached {
-            let place = Use {
-                dataset: self.reference(dataset)?,
-                dimension: i32::try_from(dimension).unwrap_or(i32::MAX),
-            };
+            let place =
+                Use { dataset: self.reference(dataset)?, dimension: fit(dimension, "dimension of a scale")? };
             uses.entry(scale).or_default().push(place);
             let rank = self.tree.dataset(dataset)?.shape().len();
             let reference = self.reference(scale)?;
             let list = lists.entry(dataset).or_insert_with(|| vec![Vec::new(); rank]);
-            if let Some(scales) = list.get_mut(dimension) {
-                scales.push(reference);
-            }
+            present(list.get_mut(dimension), "dimension of a scale")?.push(reference);
         }
         for (scale, name) in names {
             self.attribute(scale, "CLASS", terminated("DIMENSION_SCALE")?)?;

@@ -1,6 +1,6 @@
 //! Rust values as elements.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use crate::model::write::bound::Bound;
 use crate::model::write::global_heap::GlobalHeap;
@@ -66,9 +66,9 @@ impl Encoder<'_> {
     }
 
     /// Appends an address.
-    pub(super) fn address(&mut self, address: u64) {
+    pub(super) fn address(&mut self, address: u64) -> Result<()> {
         let width = self.address_width();
-        put_uint(&mut self.out, address, width);
+        put_uint(&mut self.out, address, width)
     }
 
     /// Appends an element of variable length: `count` elements whose bytes are `bytes`.
@@ -102,8 +102,7 @@ impl Encoder<'_> {
 
     /// Puts an object into the file's heap and appends where it is.
     pub(super) fn heap_object(&mut self, bytes: &[u8]) -> Result<()> {
-        self.heap.put(self.output, bytes)?.encode(&mut self.out, self.output.sizes);
-        Ok(())
+        self.heap.put(self.output, bytes)?.encode(&mut self.out, self.output.sizes)
     }
 
     /// Appends an element of variable length whose `values` are encoded themselves.
@@ -294,7 +293,10 @@ impl<T: Store> Store for Vec<T> {
 
 impl<T: Store, const N: usize> Store for [T; N] {
     fn datatype() -> Datatype {
-        Datatype::array(&[u32::try_from(N).unwrap_or(u32::MAX)], &T::datatype())
+        Datatype::array(
+            &[u32::try_from(N).unwrap_or(u32::MAX) /* a bound, as no such type is written */],
+            &T::datatype(),
+        )
     }
 
     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
@@ -374,7 +376,7 @@ pub(crate) fn convert<T: Store>(to: Elsewhere<'_>, values: &[T], datatype: &Data
 }
 
 fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<Vec<u8>> {
-    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let size = bound::addressable(size.into());
     let mut out = Vec::new();
     for value in values {
         let Some(text) = value.text() else {

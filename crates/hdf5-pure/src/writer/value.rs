@@ -1,5 +1,6 @@
 //! Rust values as attributes.
 
+use sciformats_core::arith::present;
 use sciformats_core::{Error, Result};
 
 use super::references::{Reference, RegionReference, StandardReference};
@@ -202,17 +203,18 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     let ((datatype, shape), mut data) = encoded(tree, |to| value.store(to))?;
     let bound = tree.settings.bound;
     let datatype = bound.datatype(&datatype, tree.output.sizes)?;
+    datatype.check()?;
     let mut types = Vec::new();
     let size = match committed {
         None => {
-            datatype.encode(&mut types);
+            datatype.encode(&mut types)?;
             datatype.size
         }
         Some(id) => {
             let wanted = tree.committed(id)?.clone();
             data = crate::convert::elements(&datatype, &wanted, data)?;
             let sizes = tree.output.sizes;
-            Shared::Committed(tree.address(id)?).encode(&mut types, sizes, bound.version(2, 3));
+            Shared::Committed(tree.address(id)?).encode(&mut types, sizes, bound.version(2, 3))?;
             wanted.size
         }
     };
@@ -221,7 +223,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
         Some(shape) if shape.is_empty() => Dataspace::Scalar,
         Some(shape) => super::layout::simple(&shape, None)?,
     };
-    let elements = dataspace.elements().unwrap_or(u64::MAX);
+    let elements = present(dataspace.elements(), "number of elements")?;
     if elements.checked_mul(size.into()) != Some(data.len() as u64) {
         let problem = format!("has {} bytes, not those of {elements} elements", data.len());
         return Err(Error::usage("attribute", problem));
@@ -230,7 +232,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
     let oldest = if committed.is_some() { 2 } else { 1 };
     let version = if utf8 { 3 } else { bound.version(oldest, 3) };
     let (mut spaces, mut message) = (Vec::new(), Vec::new());
-    dataspace.encode(&mut spaces, tree.output.sizes, bound.version(1, 2));
+    dataspace.encode(&mut spaces, tree.output.sizes, bound.version(1, 2))?;
     if name.len() >= usize::from(u16::MAX) || types.len() > usize::from(u16::MAX) {
         return Err(Error::usage("attribute", "has a name or a datatype of 64 KiB or more"));
     }
@@ -243,7 +245,7 @@ pub(crate) fn attribute(tree: &mut Tree, name: &str, value: impl Value) -> Resul
         dataspace: &spaces,
         data: &data,
     };
-    new.encode(&mut message, version);
+    new.encode(&mut message, version)?;
     Ok(Attribute { name: name.as_bytes().into(), message, committed, creation_order: None, shared: None })
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn unpack(words: &[u8], first: usize, out: &mut [u8]) {
 
 /// Packs truth values, a byte each, of which 0 is false. The last word is filled up with zeros.
 pub(crate) fn pack(values: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(values.len().div_ceil(64).saturating_mul(WORD));
+    let mut out = Vec::with_capacity(values.len().div_ceil(64) * WORD);
     for eight in values.chunks(8) {
         out.push(eight.iter().enumerate().fold(0, |byte, (bit, &value)| byte | u8::from(value != 0) << bit));
     }

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
+use sciformats_core::arith::{add, div, fit, present, sub};
 use sciformats_core::commit::{Decisive, Plan, Write};
 use sciformats_core::storage::Patch;
-use sciformats_core::{Error, ReadAt, Result, Slab, slab};
+use sciformats_core::{Error, ReadAt, Result, Slab, bound, slab};
 
 use super::gather::{Piece, next_batch, pieces, within};
 use super::layout::{Encoding, Layout};
@@ -42,28 +43,28 @@ pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [
         return Err(Error::usage("rows", format!("have {added} bytes, but each row has {row}")));
     }
     let slowest = header.dims.last_mut().ok_or_else(no_row)?;
-    *slowest = slowest.checked_add(added.checked_div(row).unwrap_or(0)).ok_or_else(too_long)?;
+    *slowest = slowest.checked_add(div(added, row)?).ok_or_else(too_long)?;
     let slowest = *slowest;
     header.size = header.size.checked_add(added).ok_or_else(too_long)?;
     let len = layout.file_len.checked_add(added).ok_or_else(too_long)?;
 
     let at = layout.metadata();
-    let tail_len = layout.file_len.saturating_sub(at);
-    let tail = storage.read_at(at, usize::try_from(tail_len).unwrap_or(usize::MAX))?.into_owned();
-    let slowest_at = layout.data.saturating_sub(8).max(DIMS_AT);
+    let tail_len = sub(layout.file_len, at)?;
+    let tail = storage.read_at(at, bound::addressable(tail_len))?.into_owned();
+    let slowest_at = sub(layout.data, 8)?.max(DIMS_AT);
     let mut patches = vec![
         Patch { offset: SIZE_AT, bytes: header.size.to_le_bytes().to_vec() },
         Patch { offset: slowest_at, bytes: slowest.to_le_bytes().to_vec() },
     ];
     // The new rows and then the metadata go where the metadata were, and on from there into fresh space.
     let overlap = rows.len().min(tail.len());
-    let (over, tail_over) = (overlap, tail.len().saturating_sub(overlap));
-    let mut first = rows.get(..over).unwrap_or_default().to_vec();
-    first.extend_from_slice(tail.get(..tail_over).unwrap_or_default());
+    let (over, tail_over) = (overlap, sub(tail.len(), overlap)?);
+    let mut first = present(rows.get(..over), "rows over the metadata")?.to_vec();
+    first.extend_from_slice(present(tail.get(..tail_over), "metadata over themselves")?);
     let mut fresh_at = layout.file_len;
     let mut fresh = Vec::new();
-    for bytes in [cut(rows, over), cut(Cow::Owned(tail), tail_over)] {
-        let end = fresh_at.saturating_add(bytes.len() as u64);
+    for bytes in [cut(rows, over)?, cut(Cow::Owned(tail), tail_over)?] {
+        let end = add(fresh_at, bytes.len() as u64)?;
         fresh.push(Write::new(fresh_at, bytes));
         fresh_at = end;
     }
@@ -72,11 +73,11 @@ pub(crate) fn append<'a>(storage: &impl ReadAt, layout: &Layout, rows: Cow<'a, [
 }
 
 /// The bytes without the first `start`.
-fn cut(bytes: Cow<'_, [u8]>, start: usize) -> Cow<'_, [u8]> {
-    match bytes {
-        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(start..).unwrap_or_default()),
+fn cut(bytes: Cow<'_, [u8]>, start: usize) -> Result<Cow<'_, [u8]>> {
+    Ok(match bytes {
+        Cow::Borrowed(bytes) => Cow::Borrowed(present(bytes.get(start..), "rest of the bytes")?),
         Cow::Owned(mut bytes) => Cow::Owned(bytes.split_off(start.min(bytes.len()))),
-    }
+    })
 }
 
 /// Plans to overwrite the selected elements with `bytes`, which have their total size and the file's byte order.
@@ -87,22 +88,21 @@ pub(crate) fn overwrite(
     mut bytes: &[u8],
 ) -> Result<Edit<'static>> {
     check_raw(layout, "overwriting a part of")?;
-    let width = usize::try_from(layout.element.size()).unwrap_or(usize::MAX);
+    let width = fit(layout.element.size(), "size of an element")?;
     let near = |first: &Piece, end: u64, next: &Piece| {
-        let gap = next.from.saturating_sub(end);
-        gap == 0 || gap <= GAP && next.end().saturating_sub(first.from) <= BATCH
+        let gap = bound::left(next.from, end);
+        gap == 0 || gap <= GAP && bound::left(next.end(), first.from) <= BATCH
     };
     let mut patches = Vec::new();
     let mut batch = Vec::new();
     let mut pieces = pieces(slab, width).peekable();
     while let Some(all) = next_batch(&mut pieces, near, &mut batch).filter(|_| width > 0) {
-        let offset = layout.data.saturating_add(all.from);
+        let offset = add(layout.data, all.from)?;
         let mut patch = storage.read_at(offset, all.len)?.into_owned();
         for piece in &batch {
-            let source = bytes.split_off(..piece.len).unwrap_or_default();
-            if let Some(target) = patch.get_mut(within(piece, all.from)) {
-                target.copy_from_slice(source);
-            }
+            let source = present(bytes.split_off(..piece.len), "elements of a piece")?;
+            let target = patch.get_mut(within(piece, all.from));
+            present(target, "place of a piece")?.copy_from_slice(source);
         }
         patches.push(Patch { offset, bytes: patch });
     }
@@ -122,7 +122,7 @@ pub(crate) fn set_metadata<'a>(layout: &Layout, metadata: &'a [u8]) -> Result<Ed
     let at = layout.metadata();
     let too_long = || Error::usage("metadata", "make the file longer than 2^64 bytes");
     let len = at.checked_add(metadata.len() as u64).ok_or_else(too_long)?;
-    let old = usize::try_from(layout.file_len.saturating_sub(at)).unwrap_or(usize::MAX);
+    let old = bound::addressable(sub(layout.file_len, at)?);
     let (over, fresh) = metadata.split_at_checked(old).unwrap_or((metadata, &[]));
     let patches = vec![Patch { offset: at, bytes: over.to_vec() }];
     let fresh = if fresh.is_empty() { Vec::new() } else { vec![Write::new(layout.file_len, fresh)] };

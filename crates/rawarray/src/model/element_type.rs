@@ -68,7 +68,7 @@ impl ElementType {
 
     /// As [`component`](Self::component), for [`swap`](sciformats_core::endian::swap).
     pub(crate) fn swap_width(self) -> usize {
-        usize::try_from(self.component()).unwrap_or(usize::MAX)
+        sciformats_core::bound::addressable(self.component())
     }
 
     /// The kind that the header states for this type. The width it states is the size.

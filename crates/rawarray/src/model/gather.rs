@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use sciformats_core::slab::Run;
 use sciformats_core::storage::{machine_threads, read_into_threads};
-use sciformats_core::{ReadAt, Result, Slab};
+use sciformats_core::{ReadAt, Result, Slab, bound};
 
 use crate::codec::bits;
 
@@ -23,19 +23,21 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// A bound: a piece of an array that memory or a file holds ends before it.
     pub(crate) fn end(&self) -> u64 {
-        self.from.saturating_add(self.len as u64)
+        bound::sum(self.from, self.len as u64)
     }
 }
 
-/// The contiguous pieces of a selection, in order; they fill the output without gaps.
+/// The contiguous pieces of a selection, in order; they fill the output without gaps. The array has no more bytes than 64
+/// bits count, so none of these sums and products reaches its bound.
 pub(crate) fn pieces(slab: &Slab, width: usize) -> impl Iterator<Item = Piece> {
     slab.runs().flat_map(move |Run { from, len, step, .. }| {
         let (times, len) = if step == 1 { (1, len) } else { (len, 1) };
-        let bytes = usize::try_from(len).unwrap_or(usize::MAX).saturating_mul(width);
+        let bytes = bound::product(bound::addressable(len), width);
         (0..times).map(move |i| {
-            let element = from.saturating_add(i.saturating_mul(step));
-            Piece { from: element.saturating_mul(width as u64), len: bytes }
+            let element = bound::sum(from, bound::product(i, step));
+            Piece { from: bound::product(element, width as u64), len: bytes }
         })
     })
 }
@@ -55,14 +57,14 @@ pub(crate) fn next_batch(
         end = next.end();
         batch.push(next);
     }
-    let len = usize::try_from(end.saturating_sub(first.from)).unwrap_or(usize::MAX);
+    let len = bound::addressable(bound::left(end, first.from));
     Some(Piece { from: first.from, len })
 }
 
 /// The place of `piece` in the bytes that start at `base`.
 pub(crate) fn within(piece: &Piece, base: u64) -> std::ops::Range<usize> {
-    let start = usize::try_from(piece.from.saturating_sub(base)).unwrap_or(usize::MAX);
-    start..start.saturating_add(piece.len)
+    let start = bound::addressable(bound::left(piece.from, base));
+    start..bound::sum(start, piece.len)
 }
 
 /// The first `len` bytes of what is left of the output.
@@ -88,7 +90,7 @@ pub(crate) fn read(
         let readers: Vec<_> = slab
             .pieces(slab.len().div_ceil(threads as u64))
             .map(|part| {
-                let size = usize::try_from(part.len()).unwrap_or(usize::MAX).saturating_mul(width);
+                let size = bound::product(bound::addressable(part.len()), width);
                 let out = take(&mut rest, size);
                 scope.spawn(move || read_part(storage, base, width, &part, out))
             })
@@ -112,13 +114,13 @@ fn read_part(
     }
     let in_memory = storage.as_slice().is_some();
     let near = |first: &Piece, end: u64, next: &Piece| {
-        let close = next.from.saturating_sub(end) <= GAP && next.end().saturating_sub(first.from) <= BATCH;
+        let close = bound::left(next.from, end) <= GAP && bound::left(next.end(), first.from) <= BATCH;
         close && !in_memory && first.len < LONG && next.len < LONG
     };
     let mut pieces = pieces(slab, width).peekable();
     let (mut batch, mut buffer) = (Vec::new(), Vec::new());
     while let Some(all) = next_batch(&mut pieces, near, &mut batch) {
-        let offset = base.saturating_add(all.from);
+        let offset = bound::sum(base, all.from);
         if batch.len() == 1 {
             read_long(storage, offset, take(&mut out, all.len))?;
             continue;
@@ -154,22 +156,22 @@ pub(crate) fn read_bits(
 ) -> Result<()> {
     let Some((first, last)) = bounds(slab) else { return Ok(()) };
     let from = first / 64;
-    let words = (last / 64).saturating_sub(from).saturating_add(1);
-    let size = usize::try_from(words.saturating_mul(bits::WORD as u64)).unwrap_or(usize::MAX);
-    let offset = base.saturating_add(from.saturating_mul(bits::WORD as u64));
+    let words = bound::sum(bound::left(last / 64, from), 1);
+    let size = bound::addressable(bound::product(words, bits::WORD as u64));
+    let offset = bound::sum(base, bound::product(from, bits::WORD as u64));
     let mut words = storage.read_at(offset, size)?;
     if swapped {
         sciformats_core::endian::swap(words.to_mut(), bits::WORD);
     }
-    let bit = |element: u64| usize::try_from(element.saturating_sub(from.saturating_mul(64))).unwrap_or(0);
+    let bit = |element: u64| bound::addressable(bound::left(element, bound::product(from, 64)));
     for run in slab.runs() {
-        let part = take(&mut out, usize::try_from(run.len).unwrap_or(usize::MAX));
+        let part = take(&mut out, bound::addressable(run.len));
         if run.step == 1 {
             bits::unpack(&words, bit(run.from), part);
             continue;
         }
         for (i, value) in (0..).zip(part.chunks_mut(1)) {
-            bits::unpack(&words, bit(run.from.saturating_add(run.step.saturating_mul(i))), value);
+            bits::unpack(&words, bit(bound::sum(run.from, bound::product(run.step, i))), value);
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sciformats_core::arith::{div, fit, increase, mul, sum};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::{Error, Result, WriteAt, slab};
 
@@ -43,7 +44,7 @@ impl<'a> Elements<'a> {
         if self.order == target || width <= 1 {
             return write(self.bytes);
         }
-        let size = BUFFER.checked_div(width).unwrap_or(0).max(1).saturating_mul(width);
+        let size = mul(div(BUFFER, width)?.max(1), width)?;
         let mut buffer = Vec::with_capacity(size.min(self.bytes.len()));
         self.bytes.chunks(size).try_for_each(|piece| {
             buffer.clear();
@@ -110,12 +111,12 @@ impl<'a> Image<'a> {
     }
 
     /// The length of the file.
-    pub(crate) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> Result<u64> {
         let payload = match &self.payload {
             Payload::Raw(elements, _) => elements.bytes,
             Payload::Encoded(bytes) => bytes,
         };
-        self.header.end().saturating_add(payload.len() as u64).saturating_add(self.metadata.len() as u64)
+        sum([self.header.end(), payload.len() as u64, self.metadata.len() as u64])
     }
 
     /// Writes the file.
@@ -125,7 +126,7 @@ impl<'a> Image<'a> {
         let mut at = 0u64;
         let mut write = |bytes: &[u8]| {
             let offset = at;
-            at = at.saturating_add(bytes.len() as u64);
+            increase(&mut at, bytes.len() as u64)?;
             if bytes.is_empty() { Ok(()) } else { storage.write_at(offset, bytes) }
         };
         write(&head)?;
@@ -169,7 +170,7 @@ fn compressed(elements: Elements<'_>, order: ByteOrder) -> Result<(Flags, Payloa
 
 fn numbers(elements: Elements<'_>) -> Result<Vec<u8>> {
     let element = elements.element;
-    let width = usize::try_from(element.size()).unwrap_or(usize::MAX);
+    let width = fit(element.size(), "size of an element")?;
     let signed = element.kind() == ElementKind::Int;
     if !(signed || element.kind() == ElementKind::UInt) || width > leb128::WIDEST {
         let problem = format!("is for integers of at most 16 bytes, the elements are {element}");

@@ -3,7 +3,7 @@
 use sciformats_core::commit::journal;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, slab};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound, slab};
 
 use super::element_type::ElementType;
 use crate::codec::{bits, leb128, lz4};
@@ -71,7 +71,7 @@ impl Layout {
         let bytes = count.checked_mul(element.size()).ok_or_else(overflow)?;
         let encoding = encoding(&header, bytes);
         let data = header.end();
-        let room = file_len.saturating_sub(data);
+        let room = bound::left(file_len, data);
         let stored = if encoding == Encoding::Leb128 { room } else { header.size };
         let order = if flags.contains(Flags::BIG_ENDIAN) { ByteOrder::Big } else { ByteOrder::Little };
         let layout = Self { header, element, encoding, order, count, bytes, data, stored, file_len };
@@ -93,7 +93,7 @@ impl Layout {
         if self.stored > room || self.encoding == Encoding::Leb128 && self.stored < self.count {
             return Err(Fault::new("the array's data", FaultKind::Truncated).at("file", self.file_len));
         }
-        if self.encoding == Encoding::Lz4 && found.saturating_mul(lz4::EXPANSION) < self.bytes {
+        if self.encoding == Encoding::Lz4 && bound::product(found, lz4::EXPANSION) < self.bytes {
             return size(FaultKind::Rule("is less than the array can be compressed to"));
         }
         if self.encoding == Encoding::Leb128 && self.header.elbyte > leb128::WIDEST as u64 {
@@ -109,7 +109,8 @@ impl Layout {
 
     /// Offset of the metadata, which end with the file.
     pub(crate) fn metadata(&self) -> u64 {
-        self.data.saturating_add(self.stored)
+        // What is stored lies in the file: the sum does not reach its bound.
+        bound::sum(self.data, self.stored)
     }
 }
 
@@ -129,17 +130,17 @@ fn encoding(header: &Header, bytes: u64) -> Encoding {
 
 /// Bytes of the words that hold `count` bits.
 pub(crate) fn size_of_bits(count: u64) -> u64 {
-    count.div_ceil(64).saturating_mul(bits::WORD as u64)
+    bound::product(count.div_ceil(64), bits::WORD as u64)
 }
 
 /// Reads the header of a file: its bytes and no others.
 pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
     let len = storage.len();
-    let head = storage.read_at(0, Preamble::SIZE.min(usize::try_from(len).unwrap_or(usize::MAX)))?;
+    let head = storage.read_at(0, Preamble::SIZE.min(bound::addressable(len)))?;
     let preamble = locate("header", 0, &head, Preamble::parse)?;
-    let room = len.saturating_sub(DIMS_AT) / 8;
+    let room = bound::left(len, DIMS_AT) / 8;
     if preamble.ndims > room {
-        let kind = FaultKind::OutOfBounds { found: preamble.ndims, end: room.saturating_add(1) };
+        let kind = FaultKind::OutOfBounds { found: preamble.ndims, end: bound::sum(room, 1) };
         return Err(Fault::new("ndims", kind).at("header", NDIMS_AT));
     }
     let header = preamble.with_dims(read_dims(storage, preamble.ndims)?);
@@ -151,7 +152,7 @@ pub(crate) fn read_header(storage: &(impl ReadAt + ?Sized)) -> Result<Header> {
 }
 
 fn read_dims(storage: &(impl ReadAt + ?Sized), ndims: u64) -> Result<Vec<u64>> {
-    let size = usize::try_from(ndims.saturating_mul(8)).unwrap_or(usize::MAX);
+    let size = bound::addressable(bound::product(ndims, 8));
     let bytes = storage.read_at(DIMS_AT, size)?;
     locate("header", DIMS_AT, &bytes, dims(ndims))
 }
@@ -177,7 +178,7 @@ fn counted_in_words(storage: &(impl ReadAt + ?Sized), preamble: Preamble) -> Res
 /// header nor the header's length, and write the size within one sector, so what the header says is true of the
 /// file before the edit or after it, and the journal lies beyond both.
 pub(crate) fn may_have_journal(header: &Header, len: u64) -> bool {
-    header.end().saturating_add(header.size) < len && len.is_multiple_of(sciformats_core::commit::SECTOR)
+    bound::sum(header.end(), header.size) < len && len.is_multiple_of(sciformats_core::commit::SECTOR)
 }
 
 /// The header of a file and, if an edit was interrupted, the file as it left it.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::ParseError;
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Limits, ReadAt, Result, Slab};
+use sciformats_core::{Limits, ReadAt, Result, Slab, bound};
 
 use super::gather;
 use super::layout::{Encoding, Layout};
@@ -18,10 +18,10 @@ pub(crate) fn read_all(
     target: ByteOrder,
     out: &mut [u8],
 ) -> Result<()> {
-    let stored = |size: u64| storage.read_at(layout.data, usize::try_from(size).unwrap_or(usize::MAX));
+    let stored = |size: u64| storage.read_at(layout.data, bound::addressable(size));
     let place = |e: ParseError, block: &Cow<'_, [u8]>, structure| {
-        let position = block.len().saturating_sub(e.remaining) as u64;
-        e.fault.at(structure, layout.data.saturating_add(position))
+        let position = bound::left(block.len(), e.remaining) as u64;
+        e.fault.at(structure, bound::sum(layout.data, position))
     };
     match layout.encoding {
         Encoding::Raw => {
@@ -35,7 +35,7 @@ pub(crate) fn read_all(
         }
         Encoding::Leb128 => {
             let block = stored(layout.stored)?;
-            let width = usize::try_from(layout.header.elbyte).unwrap_or(usize::MAX);
+            let width = bound::addressable(layout.header.elbyte);
             let signed = layout.header.eltype == crate::spec::ElementKind::Int;
             leb128::decode(&block, width, signed, out).map_err(|e| place(e, &block, "LEB128 payload"))?;
             ByteOrder::Little.convert(target, out, width);
@@ -57,7 +57,7 @@ pub(crate) fn read_slab<'a>(
     decoded: impl FnOnce() -> Result<&'a [u8]>,
     out: &mut [u8],
 ) -> Result<ByteOrder> {
-    let width = usize::try_from(layout.element.size()).unwrap_or(usize::MAX);
+    let width = bound::addressable(layout.element.size());
     match layout.encoding {
         Encoding::Raw => gather::read(storage, layout.data, width, slab, out).map(|()| layout.order),
         Encoding::Bits => {

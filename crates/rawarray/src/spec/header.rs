@@ -19,7 +19,7 @@ use nom::number::complete::le_u64;
 
 use super::{ElementKind, Flags};
 use sciformats_core::fault::{Parsed, fail, field, locate};
-use sciformats_core::{FaultKind, Result};
+use sciformats_core::{FaultKind, Result, bound};
 
 /// The first eight bytes of every file.
 pub(crate) const MAGIC: [u8; 8] = *b"rawarray";
@@ -157,7 +157,8 @@ impl Header {
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     pub fn end(&self) -> u64 {
-        (self.dims.len() as u64).saturating_mul(8).saturating_add(DIMS_AT)
+        // The dimensions stand in memory, so their bytes are counted.
+        bound::sum(bound::product(self.dims.len() as u64, 8), DIMS_AT)
     }
 }
 

@@ -37,6 +37,7 @@ use nom::number::complete::le_u64;
 use nom::{Parser, multi::length_data};
 
 use super::{SECTOR, Step, Steps};
+use crate::bound;
 use crate::error::{Error, Result};
 use crate::fault::{FaultKind, Parsed, constant, fail, field, locate_all};
 use crate::storage::{Overlay, Patch, ReadAt};
@@ -101,7 +102,7 @@ fn patch(i: &[u8]) -> Parsed<'_, Patch> {
 /// A length above what the machine can address is above what is there, too.
 fn length(i: &[u8]) -> Parsed<'_, usize> {
     let (i, length) = le_u64(i)?;
-    Ok((i, usize::try_from(length).unwrap_or(usize::MAX)))
+    Ok((i, bound::addressable(length)))
 }
 
 fn encode_patches(patches: &[Patch]) -> Vec<u8> {
@@ -191,7 +192,7 @@ fn completion<'a>(new_len: u64, patches: Vec<Patch>) -> impl Iterator<Item = Ste
 }
 
 fn check(old_len: u64, new_len: u64, fresh: &[Step<'_>], patches: &[Patch]) -> Result<()> {
-    let end = |offset: u64, bytes: &[u8]| offset.saturating_add(bytes.len() as u64);
+    let end = |offset: u64, bytes: &[u8]| bound::sum(offset, bytes.len() as u64);
     let fresh_is_fresh = fresh.iter().all(|step| match step {
         Step::Write { offset, bytes } => *offset >= old_len && end(*offset, bytes) <= new_len,
         Step::Sync => true,
@@ -234,7 +235,7 @@ fn meaning(storage: &(impl ReadAt + ?Sized)) -> Result<Meaning> {
     if !committed {
         return Ok(Meaning::Journalled { len: record.old_len, patches: Vec::new(), interrupted });
     }
-    let size = usize::try_from(record.body_size).unwrap_or(usize::MAX);
+    let size = bound::addressable(record.body_size);
     let bytes = storage.read_at(record.body, size)?;
     let computed = checksum(&bytes);
     if computed != record.body_checksum {

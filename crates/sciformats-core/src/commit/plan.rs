@@ -38,8 +38,10 @@ impl<'a> Write<'a> {
     }
 
     fn is_in_one_sector(&self) -> bool {
-        let last = self.end().and_then(|end| end.checked_sub(1)).unwrap_or(self.offset);
-        self.offset.checked_div(SECTOR) == last.checked_div(SECTOR)
+        let Some(end) = self.end() else { return false };
+        // The last byte, or, of a write without bytes, the place itself.
+        let last = if end == self.offset { end } else { end - 1 };
+        self.offset / SECTOR == last / SECTOR
     }
 }
 
@@ -124,7 +126,8 @@ impl<'a> Plan<'a> {
         if writes.iter().any(|write| !write.is_in_one_sector()) {
             return Err(Error::usage("plan", "has a decisive write that lies in two sectors"));
         }
-        let end = fresh.iter().filter_map(end_of).fold(stored, u64::max);
+        let end = fresh.iter().try_fold(stored, |end, step| Some(end.max(end_of(step)?)));
+        let end = end.ok_or_else(|| Error::usage("plan", "has a write that ends beyond 2^64 bytes"))?;
         let mut completion = vec![Step::Sync];
         if end < size {
             fresh.push(Step::SetSize { size });
@@ -140,9 +143,10 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Where the bytes of a step end, 0 if it has none.
 fn end_of(step: &Step<'_>) -> Option<u64> {
     match step {
         Step::Write { offset, bytes } => offset.checked_add(bytes.len() as u64),
-        Step::Sync | Step::SetSize { .. } => None,
+        Step::Sync | Step::SetSize { .. } => Some(0),
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::plan::{Plan, Steps};
 use super::{Step, apply, journal};
+use crate::bound;
 use crate::error::{Clash, Error, Result};
 use crate::storage::{Durability, FileStorage, Patch, ReadAt, Replacement, Seen, WriteAt};
 
@@ -370,7 +371,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
         self.storage.check_unchanged()?;
         for watched in &self.watched {
             let Watched { offset, len, hash } = *watched;
-            let end = offset.saturating_add(len as u64);
+            let end = bound::sum(offset, len as u64);
             if end > self.storage.len() || journal::checksum(&self.storage.read_at(offset, len)?) != hash {
                 return Err(self.conflict(Clash::Changed { offset }));
             }
@@ -492,7 +493,7 @@ impl<S: ReadAt + WriteAt> Session<S> {
                 Step::SetSize { size } => {
                     // What is behind that was written since the last commit, and given back.
                     let end = here.min(self.kept_len);
-                    let cut = usize::try_from(end.saturating_sub(*size));
+                    let cut = usize::try_from(bound::left(end, *size));
                     let cut = cut.map_err(|_| Error::usage("plan", "cuts too much off"))?;
                     save(&self.storage, end, *size, cut, undo)?;
                 }
@@ -520,7 +521,7 @@ fn save(
     len: usize,
     undo: &mut Vec<Patch>,
 ) -> Result<()> {
-    let len = end.saturating_sub(offset).min(len as u64);
+    let len = bound::left(end, offset).min(len as u64);
     if len > 0 {
         let len = usize::try_from(len).map_err(|_| Error::usage("write", "is too long"))?;
         undo.push(Patch { offset, bytes: storage.read_at(offset, len)?.into_owned() });

@@ -184,9 +184,10 @@ impl Index<'_> {
             Ok(node) => node,
             Err(error) => return visit(Err(error)),
         };
-        let entries = u32::try_from(node.children.len()).unwrap_or(u32::MAX);
-        let size = ChunkNode::size(self.context.sizes, entries, self.dimensions.len()) as u64;
-        if let Err(error) = budget.visit(self.context, "chunk B-tree node", at, size) {
+        let entries = node.children.len();
+        let visited = ChunkNode::size(self.context.sizes, entries, self.dimensions.len())
+            .and_then(|size| budget.visit(self.context, "chunk B-tree node", at, size as u64));
+        if let Err(error) = visited {
             return visit(Err(error));
         }
         let scale = |offsets: &[u64]| -> Vec<u64> {
@@ -223,7 +224,7 @@ impl Index<'_> {
             let kind = FaultKind::Mismatch { expected: expected.into(), found: prefix.level.into() };
             return Err(self.context.fault(NODE, at, Fault::new("node level", kind)));
         }
-        let len = ChunkNode::size(sizes, prefix.entries.into(), rank) as u64;
+        let len = ChunkNode::size(sizes, prefix.entries.into(), rank)? as u64;
         let node = self.context.parse(NODE, at, len, |i| ChunkNode::parse(i, sizes, rank))?;
         let aligned = |offsets: &[u64]| {
             offsets.iter().zip(&self.layout.dimensions).all(|(at, n)| at.checked_rem(*n) == Some(0))

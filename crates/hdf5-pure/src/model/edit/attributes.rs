@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::header::Header;
 use super::session::{Session, release};
@@ -56,11 +56,8 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
     // In the order in which they were made, where it is kept.
     found.sort_by_key(|attribute| attribute.creation_order);
     let next = info.and_then(|info| info.max_creation_index).map_or(0, u32::from);
-    let after = found
-        .iter()
-        .filter_map(|attribute| attribute.creation_order)
-        .max()
-        .map_or(0, |n| n.saturating_add(1));
+    let after =
+        found.iter().filter_map(|attribute| attribute.creation_order).max().map_or(0, |n| bound::sum(n, 1)); // more than the next one may have
     Ok((found, next.max(after)))
 }
 
@@ -152,7 +149,7 @@ pub(crate) fn store(
     let too_long = !attributes::fit(attributes);
     if too_long {
         // Old headers have no other place for attributes than a message.
-        header.renew();
+        header.renew()?;
     }
     let (tracked, indexed) = header.attribute_order();
     let next = match tracked {
@@ -181,15 +178,15 @@ pub(crate) fn store(
     };
     match new {
         Some(new) => {
-            let flags = attributes::info_message(&new, sizes).flags;
-            header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, sizes));
+            let flags = attributes::info_message(&new, sizes)?.flags;
+            header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, sizes))?;
         }
         None => {
             header.take(MessageType::AttributeInfo);
         }
     }
     if !dense {
-        header.extend(attributes::compact(attributes));
+        header.extend(attributes::compact(attributes).collect::<Result<Vec<_>>>()?);
     }
     release(output, &old)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, increase};
 use sciformats_core::fault::FaultKind;
+use sciformats_core::{Result, bound};
 
 use super::counts::datatypes;
 use super::extents::Extents;
@@ -30,7 +31,7 @@ impl Session {
         let mut parts = structures(&self.opened, &self.superblock, self.is_managed())?;
         parts.extend(self.space.free_after().iter().map(|&(start, end, _)| (start, end)));
         let (lost, end) = gaps(self.context(), parts)?;
-        Ok(lost.saturating_add(self.space.trimmed_end().saturating_sub(end)))
+        add(lost, bound::left(self.space.trimmed_end(), end))
     }
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn check(opened: &Opened) -> Result<()> {
         parts.extend(
             sections(context, at)?
                 .iter()
-                .map(|section| (section.offset, section.offset.saturating_add(section.size))),
+                .map(|section| (section.offset, bound::sum(section.offset, section.size))),
         );
     }
     gaps(context, parts).map(drop)
@@ -59,7 +60,7 @@ fn managers(opened: &Opened) -> Vec<Address> {
 /// Where the structures in use are; those of free-space managers too, if they are `managed`.
 fn structures(opened: &Opened, superblock: &Superblock, managed: bool) -> Result<Vec<Part>> {
     let mut encoded = Vec::new();
-    superblock.encode(&mut encoded);
+    superblock.encode(&mut encoded)?;
     let mut extents = Extents::of(opened);
     if managed {
         managers(opened).into_iter().try_for_each(|at| extents.free_space(at))?;
@@ -72,7 +73,7 @@ fn structures(opened: &Opened, superblock: &Superblock, managed: bool) -> Result
     let roots = extension.into_iter().chain([opened.root]).collect();
     in_use(&opened.context, roots)?.into_iter().try_for_each(|address| extents.object(address))?;
     let found = extents.into_found();
-    let parts = found.iter().map(|extent| (extent.at.0, extent.at.0.saturating_add(extent.len)));
+    let parts = found.iter().map(|extent| (extent.at.0, bound::sum(extent.at.0, extent.len)));
     Ok(std::iter::once((0, encoded.len() as u64)).chain(parts).collect())
 }
 
@@ -85,7 +86,7 @@ fn gaps(context: &Context, mut parts: Vec<Part>) -> Result<(u64, u64)> {
             let rule = FaultKind::Rule("belongs to two structures, or is free");
             context.fault("file space", Address(start), rule)
         })?;
-        lost = lost.saturating_add(gap);
+        increase(&mut lost, gap)?;
         end = stop;
     }
     Ok((lost, end))

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, fit, increase};
 use sciformats_core::fault::locate;
+use sciformats_core::{Error, Result};
 
 use super::session::Session;
 use super::shared::{Part, Shares};
@@ -41,17 +42,17 @@ enum Lost {
 
 impl Counts {
     /// Of the objects of a new file.
-    pub(crate) fn of_new(objects: &[Object]) -> Self {
+    pub(crate) fn of_new(objects: &[Object]) -> Result<Self> {
         let mut counts = Self { new: vec![0; objects.len()], ..Self::default() };
-        counts.add(objects, &Destination::Object(ObjectId::ROOT), 1);
-        counts.all(objects);
+        counts.add(objects, &Destination::Object(ObjectId::ROOT), 1)?;
+        counts.all(objects)?;
         counts.find_unlinked(objects);
         while let Some(lost) = counts.lost.pop() {
             if let Lost::New(index) = lost {
-                counts.drop_new(objects, index);
+                counts.drop_new(objects, index)?;
             }
         }
-        counts
+        Ok(counts)
     }
 
     /// Of the objects of a file that is edited.
@@ -60,14 +61,14 @@ impl Counts {
     /// `Malformed` if an object that may have to be taken out cannot be read.
     pub(crate) fn of_edited(objects: &[Object], session: &Session) -> Result<Self> {
         let mut counts = Self { new: vec![0; objects.len()], ..Self::default() };
-        counts.all(objects);
+        counts.all(objects)?;
         // What is used again is counted before what is not used any more.
         let mut given_back: Vec<&Part> = Vec::new();
         for object in objects {
             if let Kind::Group(group) = &object.kind
                 && let Some(stored) = &group.stored
             {
-                stored.targets.iter().for_each(|target| counts.add_stored(*target, -1));
+                stored.targets.iter().try_for_each(|target| counts.add_stored(*target, -1))?;
             }
             if let Some(stored) = object.origin.as_ref().and_then(|origin| origin.attributes.as_ref()) {
                 counts.of_attributes(objects, session, &object.attributes, 1)?;
@@ -85,7 +86,7 @@ impl Counts {
             objects.iter().filter_map(|object| Some((object.origin.as_ref()?.address, object))).collect();
         while let Some(lost) = counts.lost.pop() {
             match lost {
-                Lost::New(index) => counts.drop_new(objects, index),
+                Lost::New(index) => counts.drop_new(objects, index)?,
                 Lost::Stored(address) => counts.drop_stored(objects, session, address, &loaded)?,
             }
         }
@@ -94,7 +95,8 @@ impl Counts {
 
     /// Links to the new object with this index.
     pub(crate) fn of(&self, index: usize) -> u32 {
-        self.new.get(index).copied().unwrap_or(0)
+        // Those that are in the file have no place in the list.
+        self.new.get(index).copied().unwrap_or_default()
     }
 
     /// What has to be added to the count of each object that stays.
@@ -103,51 +105,52 @@ impl Counts {
         self.more.iter().map(|(at, more)| (*at, *more)).filter(stays)
     }
 
-    fn add_stored(&mut self, address: Address, more: i64) {
-        let count = self.more.entry(address).or_default();
-        *count = count.saturating_add(more);
+    fn add_stored(&mut self, address: Address, more: i64) -> Result<()> {
+        increase(self.more.entry(address).or_default(), more)?;
         if more < 0 {
             self.lost.push(Lost::Stored(address));
         }
+        Ok(())
     }
 
-    fn add(&mut self, objects: &[Object], to: &Destination, more: i64) {
+    fn add(&mut self, objects: &[Object], to: &Destination, more: i64) -> Result<()> {
         match to {
-            Destination::Stored(address) => self.add_stored(*address, more),
+            Destination::Stored(address) => self.add_stored(*address, more)?,
             Destination::Object(id) => {
                 let origin = objects.get(id.index()).and_then(|object| object.origin.as_ref());
                 match (origin, self.new.get_mut(id.index())) {
-                    (Some(origin), _) => self.add_stored(origin.address, more),
+                    (Some(origin), _) => self.add_stored(origin.address, more)?,
                     (None, Some(count)) => {
-                        *count = count.saturating_add_signed(i32::try_from(more).unwrap_or(0));
+                        *count = fit(add(i64::from(*count), more)?, "number of links to an object")?;
                         if more < 0 {
                             self.lost.push(Lost::New(id.index()));
                         }
                     }
-                    (None, None) => {}
+                    (None, None) => return Err(Error::internal("the target of a link is missing")),
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Counts the links of all groups that are in memory, and what datasets are of.
-    fn all(&mut self, objects: &[Object]) {
-        objects.iter().for_each(|object| self.links_of(objects, object, 1));
+    fn all(&mut self, objects: &[Object]) -> Result<()> {
+        objects.iter().try_for_each(|object| self.links_of(objects, object, 1))
     }
 
-    fn links_of(&mut self, objects: &[Object], object: &Object, more: i64) {
+    fn links_of(&mut self, objects: &[Object], object: &Object, more: i64) -> Result<()> {
         if object.origin.is_none() {
-            let committed = object.attributes.iter().filter_map(|attribute| attribute.committed);
-            committed.for_each(|id| self.add(objects, &Destination::Object(id), more));
+            let mut committed = object.attributes.iter().filter_map(|attribute| attribute.committed);
+            committed.try_for_each(|id| self.add(objects, &Destination::Object(id), more))?;
         }
         match &object.kind {
-            Kind::Group(group) => group.members().for_each(|member| self.add(objects, &member.to, more)),
+            Kind::Group(group) => group.members().try_for_each(|member| self.add(objects, &member.to, more)),
             Kind::Dataset(dataset) if object.origin.is_none() => {
                 let committed = dataset.committed.map(Destination::Object);
-                committed.iter().for_each(|to| self.add(objects, to, more));
+                committed.iter().try_for_each(|to| self.add(objects, to, more))
             }
-            _ => {}
+            _ => Ok(()),
         }
     }
 
@@ -160,10 +163,9 @@ impl Counts {
     }
 
     /// Takes back the links of a new object, if nothing leads to it. It loses its last link only once.
-    fn drop_new(&mut self, objects: &[Object], index: usize) {
-        if let Some(object) = objects.get(index).filter(|_| self.of(index) == 0) {
-            self.links_of(objects, object, -1);
-        }
+    fn drop_new(&mut self, objects: &[Object], index: usize) -> Result<()> {
+        let unlinked = objects.get(index).filter(|_| self.of(index) == 0);
+        unlinked.map_or(Ok(()), |object| self.links_of(objects, object, -1))
     }
 
     /// Takes an object out of the file, if nothing leads to it any more; what only it leads to goes with it.
@@ -175,22 +177,22 @@ impl Counts {
         loaded: &HashMap<Address, &Object>,
     ) -> Result<()> {
         let context = session.context();
-        let more = self.more.get(&address).copied().unwrap_or(0);
+        let more = self.more.get(&address).copied().unwrap_or_default(); // none more
         let kept = Some(address) == session.extension() || address == session.opened.root;
         if more >= 0 || kept || self.deleted.contains(&address) {
             return Ok(());
         }
-        if i64::from(session.header(address)?.references()).saturating_add(more) > 0 {
+        if add(i64::from(session.header(address)?.references()), more)? > 0 {
             return Ok(());
         }
         self.deleted.insert(address);
         let stored = Stored::read(context, address)?;
         let loaded = loaded.get(&address).copied();
         match loaded {
-            Some(object) if matches!(object.kind, Kind::Group(_)) => self.links_of(objects, object, -1),
+            Some(object) if matches!(object.kind, Kind::Group(_)) => self.links_of(objects, object, -1)?,
             _ if group::is_group(&stored) => {
                 let group = group::load(context, address)?;
-                group.members().for_each(|member| self.add(objects, &member.to, -1));
+                group.members().try_for_each(|member| self.add(objects, &member.to, -1))?;
             }
             _ => {}
         }
@@ -201,7 +203,7 @@ impl Counts {
                 parts.into_iter().try_for_each(|part| self.give_back(context, part))?;
             }
         }
-        of_dataset(context, &stored)?.iter().for_each(|at| self.add_stored(*at, -1));
+        of_dataset(context, &stored)?.iter().try_for_each(|at| self.add_stored(*at, -1))?;
         for message in stored.messages() {
             let counted = message.kind == MessageType::Dataspace && self.reshaped.contains(&address);
             if message.kind != MessageType::Attribute && !counted {
@@ -225,7 +227,7 @@ impl Counts {
         let mut parts = vec![part];
         while let Some(part) = parts.pop() {
             match part {
-                Part::Committed(at) => self.add_stored(at, -1),
+                Part::Committed(at) => self.add_stored(at, -1)?,
                 Part::Shared(shared) => parts.extend(self.shares.give_back(context, shared)?),
             }
         }
@@ -242,12 +244,12 @@ impl Counts {
     ) -> Result<()> {
         for attribute in all.iter() {
             match attribute.committed {
-                Some(id) => self.add(objects, &Destination::Object(id), more),
+                Some(id) => self.add(objects, &Destination::Object(id), more)?,
                 None => {
                     for part in attributes::parts(session.context(), std::slice::from_ref(attribute))? {
                         match part {
                             part if more < 0 => self.give_back(session.context(), part)?,
-                            Part::Committed(at) => self.add_stored(at, more),
+                            Part::Committed(at) => self.add_stored(at, more)?,
                             Part::Shared(shared) => self.shares.take(session.context(), shared)?,
                         }
                     }

@@ -17,11 +17,11 @@ use crate::model::fractal_heap::Heap;
 use crate::model::object::Object;
 use crate::model::symbols::Symbols;
 use crate::model::write::attributes::MAX_MESSAGE;
+use crate::model::write::emit::Resolve;
 use crate::model::write::group::{Destination, Group, Member};
 use crate::model::write::links::{self, Encoded, Order};
 use crate::model::write::output::Output;
 use crate::model::write::symbols;
-use crate::model::write::tree::ObjectId;
 use crate::spec::Address;
 use crate::spec::btree_v2::record::LinkName;
 use crate::spec::message::MessageType;
@@ -111,7 +111,7 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<Group> {
         }
     }
     if let Storage::Links { info: Some(LinkInfo { max_creation_index: Some(next), .. }), .. } = storage {
-        group.start_at(i64::try_from(next).unwrap_or(i64::MAX));
+        group.start_at(next.min(i64::MAX.cast_unsigned()).cast_signed());
     }
     group.stored = Some(StoredGroup { address, storage, targets, changed: false });
     Ok(group)
@@ -183,7 +183,7 @@ pub(crate) fn store(
     output: &mut Output,
     header: &mut Header,
     group: &Group,
-    resolve: &dyn Fn(ObjectId) -> Address,
+    resolve: Resolve<'_>,
 ) -> Result<()> {
     let Some(stored) = group.stored.as_ref().filter(|stored| stored.changed) else { return Ok(()) };
     match stored.storage {
@@ -191,15 +191,18 @@ pub(crate) fn store(
             let k = session.opened.btree_k;
             let mut old = session.extents(|extents| extents.symbol_table(table))?;
             old.retain(|extent| extent.at != table.btree && extent.at != table.heap);
-            let links = group.resolved(resolve, false);
+            let links = group.resolved(resolve, false)?;
             symbols::build(output, &links, (k.group_leaf, k.group_internal), Some(table))?;
             release(output, &old)
         }
         Storage::Table(table) => {
             let old = session.extents(|extents| extents.symbol_table(table))?;
             header.take(MessageType::SymbolTable);
-            let message = links::group_info(GroupInfo { phase_change: None, estimates: None });
-            header.set(MessageType::GroupInfo, message.flags, |out| out.extend(message.body));
+            let message = links::group_info(GroupInfo { phase_change: None, estimates: None })?;
+            header.set(MessageType::GroupInfo, message.flags, |out| {
+                out.extend(message.body);
+                Ok(())
+            })?;
             store_links(output, header, group, (None, 8, 6), resolve)?;
             session.forget_table(stored.address);
             release(output, &old)
@@ -217,25 +220,21 @@ fn store_links(
     header: &mut Header,
     group: &Group,
     (info, most, fewest): (Option<LinkInfo>, usize, usize),
-    resolve: &dyn Fn(ObjectId) -> Address,
+    resolve: Resolve<'_>,
 ) -> Result<()> {
     let order = Order {
         next: info.and_then(|info| info.max_creation_index).map(|_| group.next().cast_unsigned()),
         indexed: info.is_some_and(|info| info.by_creation_order.is_some()),
     };
-    let links = group.resolved(resolve, order.next.is_some());
+    let links = group.resolved(resolve, order.next.is_some())?;
     let encoded: Vec<Encoded> = links
         .iter()
         .zip(group.members())
         .map(|(link, member)| match &member.message {
-            Some(message) => Encoded {
-                name: link.name.clone(),
-                creation_order: link.creation_order.unwrap_or(0),
-                message: message.clone(),
-            },
+            Some(message) => Ok(Encoded::stored(link, message.clone())),
             None => Encoded::new(link, output.sizes),
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let was_dense = info.is_some_and(|info| info.heap.is_some());
     let many = if was_dense { encoded.len() >= fewest.max(1) } else { encoded.len() > most };
     header.take(MessageType::Link);
@@ -246,6 +245,5 @@ fn store_links(
             order.info()
         }
     };
-    header.set(MessageType::LinkInfo, 0, |out| info.encode(out, output.sizes));
-    Ok(())
+    header.set(MessageType::LinkInfo, 0, |out| info.encode(out, output.sizes))
 }

@@ -3,7 +3,8 @@
 //! The header's address never changes, nor does the size of its first chunk. What does not fit there goes to one
 //! continuation in fresh space; continuations of before are given back. Messages that are not known stay as they are.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::{add, fit, increase, sub, sum};
+use sciformats_core::{Error, Result, bound};
 
 use super::space::Use;
 use crate::model::context::Context;
@@ -77,14 +78,19 @@ impl Header {
             }
         };
         let prefix = context.read("object header", address, object.prefix.len as u64)?.into_owned();
-        let relative = |offset: u64| Address(offset.saturating_sub(context.base));
+        let relative = |offset: u64| Ok(Address(sub(offset, context.base)?));
         Ok(Self {
             address,
             sizes: context.sizes,
             prefix,
             version: object.prefix.version,
-            room: usize::try_from(object.prefix.chunk_size).unwrap_or(0),
-            continuations: object.blocks.iter().skip(1).map(|&(at, len)| (relative(at), len)).collect(),
+            room: fit(object.prefix.chunk_size, "size of an object header")?,
+            continuations: object
+                .blocks
+                .iter()
+                .skip(1)
+                .map(|&(at, len)| Ok((relative(at)?, len)))
+                .collect::<Result<_>>()?,
             messages,
             references,
         })
@@ -127,8 +133,16 @@ impl Header {
 
     /// Gives the first message of a kind another body, or adds one with these flags. What was shared is not any more: its
     /// use has to be [taken back](super::shared::Shares).
-    pub(crate) fn set(&mut self, kind: MessageType, flags: u8, encode: impl FnOnce(&mut Vec<u8>)) {
-        let message = Message::new(kind, flags, encode);
+    ///
+    /// # Errors
+    /// Those of `encode`; the header stays as it is.
+    pub(crate) fn set(
+        &mut self,
+        kind: MessageType,
+        flags: u8,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let message = Message::new(kind, flags, encode)?;
         match self.messages.iter_mut().find(|message| message.kind == kind) {
             Some(old) => {
                 old.flags &= !(SHARED | SHAREABLE);
@@ -136,6 +150,7 @@ impl Header {
             }
             None => self.messages.push(message),
         }
+        Ok(())
     }
 
     /// Adds messages at the end.
@@ -151,23 +166,23 @@ impl Header {
     }
 
     /// Makes a header of version 1 one of version 2 in the same place.
-    pub(crate) fn renew(&mut self) {
+    pub(crate) fn renew(&mut self) -> Result<()> {
         if !self.is_old() {
-            return;
+            return Ok(());
         }
-        let whole = self.room.saturating_add(v1::PREFIX);
+        let whole = add(self.room, v1::PREFIX)?;
         // The prefix and the checksum take the same bytes for all sizes that its field can hold.
         let room = [0usize, 0x100, 0x10000].into_iter().find_map(|size| {
-            let overhead = v2::prefix_size(size).1.saturating_add(4);
+            let overhead = bound::sum(v2::prefix_size(size).1, 4);
             let room = whole.checked_sub(overhead)?;
             (v2::prefix_size(room) == v2::prefix_size(size)).then_some(room)
         });
-        let Some(room) = room else { return };
+        let Some(room) = room else { return Ok(()) };
         self.room = room;
         self.version = Version::V2 { flags: 0, times: None, phase_change: None };
         self.prefix.clear();
-        v2::encode_prefix(&mut self.prefix, 0, &[], room);
         // Old writers share messages by a form that new headers have as well, and pad bodies, which does no harm.
+        v2::encode_prefix(&mut self.prefix, 0, &[], room)
     }
 
     fn flags(&self) -> u8 {
@@ -177,23 +192,23 @@ impl Header {
         }
     }
 
-    fn size_of(&self, len: usize) -> usize {
+    fn size_of(&self, len: usize) -> Result<usize> {
         if self.is_old() { v1::message_size(len) } else { v2::message_size(len, self.flags()) }
     }
 
-    fn encode(&self, out: &mut Vec<u8>, message: &Message) {
+    fn encode(&self, out: &mut Vec<u8>, message: &Message) -> Result<()> {
         if self.is_old() {
-            v1::encode_message(out, message);
+            v1::encode_message(out, message)
         } else {
-            v2::encode_message(out, message, self.flags());
+            v2::encode_message(out, message, self.flags())
         }
     }
 
     /// Where all parts of the header are: addresses and bytes.
-    pub(crate) fn places(&self) -> Vec<(Address, u64)> {
+    pub(crate) fn places(&self) -> Result<Vec<(Address, u64)>> {
         let tail = if self.is_old() { 0 } else { 4 };
-        let first = self.prefix.len().saturating_add(self.room).saturating_add(tail) as u64;
-        std::iter::once((self.address, first)).chain(self.continuations.iter().copied()).collect()
+        let first = sum([self.prefix.len(), self.room, tail])? as u64;
+        Ok(std::iter::once((self.address, first)).chain(self.continuations.iter().copied()).collect())
     }
 
     /// Puts the header back.
@@ -210,42 +225,47 @@ impl Header {
         if !self.is_old() && self.references != 1 {
             let references = self.references;
             self.messages.push(Message::new(MessageType::ReferenceCount, 0, |out| {
-                small::encode_reference_count(out, references);
-            }));
+                small::encode_reference_count(out, references)
+            })?);
         }
-        let sizes = self.messages.iter().map(|message| self.size_of(message.body.len()));
-        let total = sizes.fold(0, usize::saturating_add);
+        let mut sizes = self.messages.iter().map(|message| self.size_of(message.body.len()));
+        let total = sizes.try_fold(0, |sum, size| add(sum, size?))?;
         let movable = self.messages.iter().any(|message| message.body.len() >= CONTINUATION);
         // What is left of the first chunk becomes an empty message, which gives way to a continuation as others do.
-        let spare = self.room.saturating_sub(total) >= self.size_of(CONTINUATION);
+        let spare = bound::left(self.room, total) >= self.size_of(CONTINUATION)?;
         let (first, mut rest) = match total <= self.room && (movable || spare) {
             true => (std::mem::take(&mut self.messages), Vec::new()),
             false => self.split()?,
         };
         if !movable && !rest.is_empty() {
-            rest.push(Message::new(MessageType::Nil, 0, |out| out.resize(CONTINUATION, 0)));
+            rest.push(Message::nil(CONTINUATION));
         }
-        if self.is_old() && first.len().saturating_add(rest.len()) > 65_000 {
+        if self.is_old() && bound::sum(first.len(), rest.len()) > 65_000 {
             return Err(Error::usage("object", "has more messages than an old header counts"));
         }
         let more = self.continue_with(output, &rest)?;
-        let chunk = self.first_chunk(&first, more, rest.len());
+        let chunk = self.first_chunk(&first, more, rest.len())?;
         output.write(self.address, &chunk)?;
         output.flush()
     }
 
     /// The messages that stay in the first chunk, and those that do not.
     fn split(&mut self) -> Result<(Vec<Message>, Vec<Message>)> {
-        let own = self.size_of(usize::from(self.sizes.offsets).saturating_add(self.sizes.lengths.into()));
+        let own = self.size_of(self.sizes.bytes(1, 1, 0))?;
         let mut left = self.room.checked_sub(own).ok_or_else(|| {
             Error::unsupported("an object header whose first chunk is too small to continue elsewhere")
         })?;
-        let messages = std::mem::take(&mut self.messages);
-        Ok(messages.into_iter().partition(|message| {
-            let rest = left.checked_sub(self.size_of(message.body.len()));
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        }))
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for message in std::mem::take(&mut self.messages) {
+            match left.checked_sub(self.size_of(message.body.len())?) {
+                Some(after) => {
+                    left = after;
+                    first.push(message);
+                }
+                None => rest.push(message),
+            }
+        }
+        Ok((first, rest))
     }
 
     /// Writes `messages` to a continuation, if there are any, and gives back those of before.
@@ -254,9 +274,9 @@ impl Header {
         if !self.is_old() {
             out.extend(b"OCHK");
         }
-        messages.iter().for_each(|message| self.encode(&mut out, message));
+        messages.iter().try_for_each(|message| self.encode(&mut out, message))?;
         if !self.is_old() {
-            put_checksum(&mut out, 0);
+            put_checksum(&mut out, 0)?;
         }
         let len = out.len() as u64;
         let before = std::mem::take(&mut self.continuations);
@@ -275,39 +295,43 @@ impl Header {
     }
 
     /// The first chunk with its prefix; `elsewhere` messages are in the continuation `more`.
-    fn first_chunk(&self, messages: &[Message], more: Option<(Address, u64)>, elsewhere: usize) -> Vec<u8> {
+    fn first_chunk(
+        &self,
+        messages: &[Message],
+        more: Option<(Address, u64)>,
+        elsewhere: usize,
+    ) -> Result<Vec<u8>> {
         let mut body = Vec::new();
-        messages.iter().for_each(|message| self.encode(&mut body, message));
-        let mut count = messages.len().saturating_add(elsewhere);
+        messages.iter().try_for_each(|message| self.encode(&mut body, message))?;
+        let mut count = add(messages.len(), elsewhere)?;
         if let Some(place) = more {
             let message = Message::new(MessageType::Continuation, 0, |out| {
-                small::encode_continuation(out, place, self.sizes);
-            });
-            self.encode(&mut body, &message);
-            count = count.saturating_add(1);
+                small::encode_continuation(out, place, self.sizes)
+            })?;
+            self.encode(&mut body, &message)?;
+            increase(&mut count, 1)?;
         }
         // What is left is a message without meaning, or several, as one has at most so many bytes.
-        while let Some(len) = self.room.saturating_sub(body.len()).checked_sub(self.size_of(0)) {
+        while let Some(len) = sub(self.room, body.len())?.checked_sub(self.size_of(0)?) {
             // Bodies of old headers are padded to 8 bytes.
             let len = if self.is_old() { len & !7 } else { len };
-            let message = Message::new(MessageType::Nil, 0, |out| out.resize(len.min(65_528), 0));
-            self.encode(&mut body, &message);
-            count = count.saturating_add(1);
+            self.encode(&mut body, &Message::nil(len.min(65_528)))?;
+            increase(&mut count, 1)?;
         }
-        put_padding(&mut body, 0, self.room);
+        put_padding(&mut body, 0, self.room)?;
         let mut out = Vec::new();
         match self.version {
             Version::V1 { .. } => {
-                let count = u16::try_from(count).unwrap_or(u16::MAX);
-                let room = u32::try_from(self.room).unwrap_or(u32::MAX);
-                v1::encode_prefix(&mut out, count, self.references, room);
+                let count = fit(count, "number of header messages")?;
+                let room = fit(self.room, "size of an object header")?;
+                v1::encode_prefix(&mut out, count, self.references, room)?;
             }
             Version::V2 { .. } => out.extend(&self.prefix),
         }
         out.extend(body);
         if !self.is_old() {
-            put_checksum(&mut out, 0);
+            put_checksum(&mut out, 0)?;
         }
-        out
+        Ok(out)
     }
 }

@@ -2,6 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sciformats_core::bound;
+
+/// The length of a range, none of which is empty or ends before it starts.
+fn length(start: u64, end: u64) -> u64 {
+    bound::left(end, start)
+}
+
 /// Ranges that neither touch nor overlap, found by place and by size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
@@ -14,12 +21,12 @@ pub(crate) struct Ranges {
 impl Ranges {
     fn put(&mut self, start: u64, end: u64) {
         self.ends.insert(start, end);
-        self.sizes.insert((end.saturating_sub(start), start));
+        self.sizes.insert((length(start, end), start));
     }
 
     fn drop(&mut self, start: u64, end: u64) {
         self.ends.remove(&start);
-        self.sizes.remove(&(end.saturating_sub(start), start));
+        self.sizes.remove(&(length(start, end), start));
     }
 
     /// The ranges that hold a byte of `start .. end`.
@@ -97,9 +104,8 @@ impl Ranges {
     pub(crate) fn take(&mut self, len: u64, place: impl Fn(u64, u64) -> Option<u64>) -> Option<u64> {
         const TRIED: usize = 16;
         let candidates = self.sizes.range((len, 0)..).take(TRIED);
-        let start =
-            candidates.filter_map(|&(size, start)| place(start, start.saturating_add(size))).next()?;
-        self.remove(start, start.saturating_add(len));
+        let start = candidates.filter_map(|&(size, start)| place(start, bound::sum(start, size))).next()?;
+        self.remove(start, start.checked_add(len)?);
         Some(start)
     }
 

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::arith::{add, fit, present, sum};
 use sciformats_core::commit::{apply, journal};
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use super::extents::{Extent, Extents};
 use super::header::Header;
@@ -66,7 +67,7 @@ impl Session {
         }
         let space = Arc::new(Space::new(storage, position, end, most(superblock.sizes)));
         let mut bytes = Vec::new();
-        superblock.encode(&mut bytes);
+        superblock.encode(&mut bytes)?;
         space.watch_superblock(bytes.len() as u64)?;
         let mut opened = Opened::plain(space.clone(), path, options)?;
         if unload(&opened, &space)? {
@@ -119,7 +120,7 @@ impl Session {
     fn take_free_space(&self) -> Result<()> {
         let Some(info) = &self.opened.file_space else { return Ok(()) };
         if info.strategy == PAGED {
-            self.space.set_page(info.page_size.unwrap_or(0));
+            self.space.set_page(info.page_size);
         }
         for (number, manager) in info.managers.iter().enumerate() {
             let Some(at) = *manager else { continue };
@@ -185,7 +186,11 @@ impl Session {
         let message = header.find(MessageType::FileSpaceInfo);
         let body = message
             .map(|message| file_space_info::with_manager(&message.body, manager, self.context().sizes));
-        header.set(MessageType::FileSpaceInfo, 0, |out| out.extend(body.into_iter().flatten()));
+        let body = present(body, "what the file says of its free space")??;
+        header.set(MessageType::FileSpaceInfo, 0, |out| {
+            out.extend(body);
+            Ok(())
+        })?;
         header.write(output)
     }
 
@@ -207,7 +212,7 @@ impl Session {
         let parts = self.space.free_after();
         let sections: Vec<Section> = parts
             .iter()
-            .map(|&(start, end, _)| Section { offset: start, size: end.saturating_sub(start), class: 0 })
+            .map(|&(start, end, _)| Section { offset: start, size: bound::left(end, start), class: 0 })
             .filter(|section| section.size >= threshold)
             .collect();
         if sections.is_empty() {
@@ -216,10 +221,10 @@ impl Session {
         let sizes = self.context().sizes;
         let mut manager = FreeSpace {
             client: 1,
-            total: sections.iter().fold(0, |total, section| total.saturating_add(section.size)),
+            total: sum(sections.iter().map(|section| section.size))?,
             sections: sections.len() as u64,
             serialized: sections.len() as u64,
-            address_bits: u16::try_from(most(sizes).ilog2().saturating_add(1)).unwrap_or(63),
+            address_bits: fit(add(most(sizes).ilog2(), 1)?, "bits of an address")?,
             max_section: most(sizes),
             list: None,
             list_size: 0,
@@ -227,10 +232,10 @@ impl Session {
         };
         let at = self.space.append(FreeSpace::size(sizes) as u64)?;
         let (mut header, mut list) = (Vec::new(), Vec::new());
-        free_space::encode_sections(&mut list, &manager, at, &sections, sizes);
+        free_space::encode_sections(&mut list, &manager, at, &sections, sizes)?;
         let (len, place) = (list.len() as u64, self.space.append(list.len() as u64)?);
         (manager.list, manager.list_size, manager.list_allocated) = (Some(place), len, len);
-        manager.encode(&mut header, sizes);
+        manager.encode(&mut header, sizes)?;
         output.write(at, &header)?;
         output.write(place, &list)?;
         self.name_manager(output, extension, Some((at, at.0)))?;
@@ -246,17 +251,17 @@ impl Session {
     pub(crate) fn commit(&mut self, output: &mut Output, flush: Flush) -> Result<()> {
         output.flush()?;
         let base = self.context().base;
-        let end = |space: &Space| base.saturating_add(space.trimmed_end());
-        if !self.space.is_changed() && end(&self.space) == self.superblock.end_of_file {
+        let end = |space: &Space| add(base, space.trimmed_end());
+        if !self.space.is_changed() && end(&self.space)? == self.superblock.end_of_file {
             return Ok(());
         }
         self.forget_managers(output)?;
-        let end_of_file = end(&self.space);
+        let end_of_file = end(&self.space)?;
         self.superblock.end_of_file = end_of_file;
         self.superblock.base = base;
         self.superblock.consistency_flags = 0;
         let mut bytes = Vec::new();
-        self.superblock.encode(&mut bytes);
+        self.superblock.encode(&mut bytes)?;
         self.space.write(Address(0), &bytes)?;
         self.space.commit(flush)
     }
@@ -264,8 +269,8 @@ impl Session {
 
 /// The longest file that addresses and lengths of these widths allow.
 fn most(sizes: Sizes) -> u64 {
-    let bits = u32::from(sizes.offsets.min(sizes.lengths)).saturating_mul(8);
-    1u64.checked_shl(bits).unwrap_or(u64::MAX).saturating_sub(1).min(i64::MAX.cast_unsigned())
+    let bits = u32::from(sizes.offsets.min(sizes.lengths)) * 8;
+    1u64.unbounded_shl(bits).wrapping_sub(1).min(i64::MAX.cast_unsigned())
 }
 
 /// Space is managed in pages.

@@ -15,8 +15,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::session::{Session, release};
 use crate::model::context::Context;
@@ -80,7 +81,7 @@ impl Part {
             Ok((rest, shared.map(|(kind, part)| (kind, part.at, part.bytes.to_vec())).collect::<Vec<_>>()))
         })?;
         let part = |(kind, at, stub): (_, usize, Vec<u8>)| {
-            Self::of(context, kind, offset.saturating_add(at as u64), &stub)
+            Self::of(context, kind, bound::sum(offset, at as u64), &stub)
         };
         stubs.into_iter().map(part).collect()
     }
@@ -104,7 +105,7 @@ impl Index {
     fn read(context: &Context, index: &SharedIndex) -> Result<Self> {
         let before = records(context, index)?;
         if before.len() != usize::from(index.messages) {
-            let at = index.index.unwrap_or(Address(0));
+            let at = index.index.unwrap_or(Address(0)); // a position in a message
             let kind = FaultKind::Mismatch { expected: index.messages.into(), found: before.len() as u64 };
             return Err(context.fault(RECORDS, at, Fault::new("number of messages", kind)));
         }
@@ -134,7 +135,7 @@ impl Index {
         kind: MessageType,
         body: &[u8],
     ) -> Result<Option<usize>> {
-        let number = u8::try_from(kind.number()).unwrap_or(u8::MAX);
+        let number: u8 = fit(kind.number(), "type of a shared message")?;
         let there = |place: &usize| self.records.get(*place).is_some_and(Option::is_some);
         if let Some(place) = self.by_header.get(&(header, number)).copied().filter(there) {
             return Ok(Some(place));
@@ -142,7 +143,9 @@ impl Index {
         let Some(heap) = heap else { return Ok(None) };
         // Bodies in headers of version 1 are padded.
         for padding in 0..8usize {
-            let Some((message, rest)) = body.split_at_checked(body.len().saturating_sub(padding)) else {
+            let Some((message, rest)) =
+                body.len().checked_sub(padding).and_then(|len| body.split_at_checked(len))
+            else {
                 break;
             };
             if rest.iter().any(|&byte| byte != 0) {
@@ -166,7 +169,7 @@ impl Index {
         if let Some(SharedRecord::Heap { references, .. }) = record
             && *references > 1
         {
-            *references = references.saturating_sub(1);
+            *references = bound::left(*references, 1);
             return false;
         }
         record.take().is_some()
@@ -193,7 +196,11 @@ impl Shares {
         let at = index_of(context, shared.kind).and_then(|number| context.shared.get(number)?.index);
         let lost = || {
             let rule = FaultKind::Rule("is not that of a record, though a message refers to it");
-            context.fault(RECORDS, at.unwrap_or(Address(0)), Fault::new("heap ID", rule))
+            context.fault(
+                RECORDS,
+                at.unwrap_or(Address(0)),
+                /* a position in a message */ Fault::new("heap ID", rule),
+            )
         };
         let (index, loaded) = self.index(context, shared.kind)?.ok_or_else(lost)?;
         let place = loaded.by_id.get(&shared.id).copied();
@@ -276,7 +283,7 @@ impl Shares {
             return Ok(());
         }
         let mut table = Vec::new();
-        shared_table::encode_table(&mut table, output.sizes, &indexes);
+        shared_table::encode_table(&mut table, output.sizes, &indexes)?;
         output.write(at, &table)?;
         session.opened.context.shared = indexes;
         Ok(())
@@ -295,7 +302,7 @@ fn store(
         extents.shared_index(&index)?;
         heap.map_or(Ok(()), |heap| extents.fractal_heap(heap))
     })?;
-    let mut new = SharedIndex { messages: u16::try_from(left.len()).unwrap_or(u16::MAX), ..index };
+    let mut new = SharedIndex { messages: fit(left.len(), "number of shared messages")?, ..index };
     if new.messages < index.btree_cutoff && new.messages <= index.list_cutoff {
         new.kind = 0;
     }
@@ -304,11 +311,11 @@ fn store(
     if left.is_empty() {
         (new.index, new.heap) = (None, None);
     } else if new.kind == 0 {
-        shared_table::encode_list(&mut bytes, sizes, &new, left);
+        shared_table::encode_list(&mut bytes, sizes, &new, left)?;
         new.index = Some(output.put(&bytes)?);
     } else {
-        left.iter().for_each(|record| record.encode(&mut bytes, sizes));
-        let size = u16::try_from(SharedRecord::size(sizes)).unwrap_or(u16::MAX);
+        left.iter().try_for_each(|record| record.encode(&mut bytes, sizes))?;
+        let size = fit(SharedRecord::size(sizes), "size of a record")?;
         new.index = Some(btree_v2::build(output, 7, NODE_SIZE, size, &bytes)?);
     }
     release(output, &old)?;

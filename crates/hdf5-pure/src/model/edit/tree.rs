@@ -1,7 +1,8 @@
 //! Objects of the file that is edited, among those of a [`Tree`].
 
+use sciformats_core::arith::{add, increase};
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::counts::Counts;
 use super::session::{Session, release};
@@ -127,7 +128,7 @@ impl Tree {
                 Some(Destination::Object(id)) => id,
                 Some(Destination::Stored(address)) => self.import(address)?,
                 Some(Destination::Soft(target)) => {
-                    *followed = followed.saturating_add(1);
+                    *followed = bound::sum(*followed, 1);
                     if *followed > MAX_LINKS {
                         let (declared, limit) = (*followed as u64, MAX_LINKS as u64);
                         return Err(Error::LimitExceeded { what: "soft links in a row", declared, limit });
@@ -225,7 +226,7 @@ impl Tree {
     pub(crate) fn attributes_changed(&mut self, id: ObjectId, new: u32) -> Result<()> {
         let origin = self.object_mut(id)?.origin.as_mut();
         if let Some(stored) = origin.and_then(|origin| origin.attributes.as_mut()) {
-            stored.next = stored.next.saturating_add(new);
+            increase(&mut stored.next, new)?;
             stored.changed = true;
         }
         Ok(())
@@ -257,8 +258,8 @@ impl Tree {
         }
         let attribute =
             attributes.get_mut(name.as_bytes()).ok_or_else(|| Error::not_found("attribute", name))?;
-        let renamed = |i| RawAttribute::renamed(i, to.as_bytes());
-        let message = locate("attribute message", 0, &attribute.message, renamed)?;
+        let raw = locate("attribute message", 0, &attribute.message, RawAttribute::parse)?;
+        let message = raw.renamed(&attribute.message, to.as_bytes())?;
         attributes.rename(name.as_bytes(), to.as_bytes(), message);
         self.attributes_changed(id, 0)
     }
@@ -303,8 +304,9 @@ impl Tree {
         self.write_changed(&counts, &parts)?;
         for (address, more) in counts.changes() {
             let mut header = self.session()?.header(address)?;
-            let count = i64::from(header.references()).saturating_add(more);
-            header.set_references(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
+            // What stays has a link, whatever its header said before.
+            let count = add(i64::from(header.references()), more)?.max(1);
+            header.set_references(u32::try_from(count).map_err(|_| too_many_links())?);
             header.write(&mut self.output)?;
         }
         for address in &counts.deleted {
@@ -326,7 +328,7 @@ impl Tree {
     /// Writes what has changed of the objects that are there.
     fn write_changed(&mut self, counts: &Counts, parts: &[Option<Parts>]) -> Result<()> {
         let places = self.places(parts);
-        let resolve = |id: ObjectId| places.get(id.index()).copied().unwrap_or(Address(0));
+        let resolve = |id: ObjectId| places.of(id);
         let Some(session) = &mut self.session else { return Ok(()) };
         for object in &mut self.objects {
             if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin) {
@@ -361,7 +363,7 @@ impl Tree {
                 attributes::store(session, &mut self.output, &mut header, &object.attributes, next)?;
             }
             if let Some(comment) = &object.comment {
-                header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment));
+                header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?;
             }
             header.write(&mut self.output)?;
         }
@@ -372,8 +374,8 @@ impl Tree {
     fn forget(&mut self, counts: &Counts, parts: &[Option<Parts>]) {
         for (index, object) in self.objects.iter_mut().enumerate() {
             let part = parts.get(index).and_then(Option::as_ref);
-            let address =
-                object.origin.as_ref().map(|origin| origin.address).or(part.map(|part| part.address));
+            let address = object.origin.as_ref().map(|origin| origin.address);
+            let address = address.or_else(|| part.and_then(|part| part.address().ok()));
             object.attributes = AttributeList::default();
             object.comment = None;
             match address.filter(|address| !counts.deleted.contains(address)) {
@@ -418,4 +420,8 @@ impl Tree {
             None => Ok(()),
         }
     }
+}
+
+fn too_many_links() -> Error {
+    Error::usage("object", "has more hard links than its header counts")
 }

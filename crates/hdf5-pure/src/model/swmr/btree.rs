@@ -5,8 +5,9 @@
 
 use std::cmp::Ordering;
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, fit, increase, mul, present, sub, sum};
 use sciformats_core::fault::locate;
+use sciformats_core::{Error, Result};
 
 use super::{Elements, MOST_BYTES, beyond};
 use crate::model::write::output::{Output, SIZES};
@@ -56,9 +57,9 @@ impl LiveTree {
     pub(super) fn open(output: &mut Output, at: Address, elements: &Elements, rank: usize) -> Result<Self> {
         const HEADER: &str = "version 2 B-tree header";
         let bytes = output.read(at, Header::size(SIZES))?;
-        let base = output.base().saturating_add(at.0);
+        let base = add(output.base(), at.0)?;
         let header = locate(HEADER, base, &bytes, |i| Header::parse(i, SIZES))?;
-        let expected = Self::empty(elements, rank);
+        let expected = Self::empty(elements, rank)?;
         if header.kind != expected.kind || header.record_size != expected.record_size {
             return Err(elements.mismatch(
                 HEADER,
@@ -81,20 +82,20 @@ impl LiveTree {
     /// A tree that is not in the file yet.
     pub(super) fn create(output: &mut Output, elements: &Elements, rank: usize) -> Result<Self> {
         let at = output.allocate(Header::size(SIZES) as u64)?;
-        Ok(Self { header: Self::empty(elements, rank), at, root: None, rank, changed: true })
+        Ok(Self { header: Self::empty(elements, rank)?, at, root: None, rank, changed: true })
     }
 
-    fn empty(elements: &Elements, rank: usize) -> Header {
-        let size = rank.saturating_mul(8).saturating_add(elements.absent.len());
-        Header {
+    fn empty(elements: &Elements, rank: usize) -> Result<Header> {
+        let size = add(mul(rank, 8)?, elements.absent.len())?;
+        Ok(Header {
             kind: if elements.client == 0 { 10 } else { 11 },
             node_size: NODE_SIZE,
-            record_size: u16::try_from(size).unwrap_or(u16::MAX),
+            record_size: fit(size, "size of a record")?,
             depth: 0,
             root: None,
             root_records: 0,
             total_records: 0,
-        }
+        })
     }
 
     /// The most records of a node.
@@ -122,9 +123,9 @@ impl LiveTree {
         if let Place::Memory(node) = &mut root.node
             && node.records.len() as u64 > self.most(depth)
         {
-            let (separator, right) = split(node, &mut root.total);
-            let level = depth.saturating_add(1);
-            let total = root.total.saturating_add(right.total).saturating_add(1);
+            let (separator, right) = split(node, &mut root.total)?;
+            let level = add(depth, 1)?;
+            let total = sum([root.total, right.total, 1])?;
             let above = Node { level, records: vec![separator], children: vec![root, right] };
             root = Branch { node: Place::Memory(Box::new(above)), total };
             self.header.depth = level;
@@ -137,31 +138,28 @@ impl LiveTree {
         let node = self.load(output, branch, level)?;
         let slot = match node.records.binary_search_by(|other| self.compare(other, record)) {
             Ok(found) => {
-                if let Some(found) = node.records.get_mut(found) {
-                    *found = record.to_vec();
-                }
+                *present(node.records.get_mut(found), "record of a node")? = record.to_vec();
                 return Ok(());
             }
             Err(slot) => slot,
         };
         let Some(below) = level.checked_sub(1) else {
             node.records.insert(slot, record.to_vec());
-            branch.total = branch.total.saturating_add(1);
+            increase(&mut branch.total, 1)?;
             return Ok(());
         };
         let child = node.children.get_mut(slot).ok_or_else(beyond)?;
         let before = child.total;
         self.insert(output, child, below, record)?;
-        let added = child.total.saturating_sub(before);
+        let added = sub(child.total, before)?;
         if let Place::Memory(full) = &mut child.node
             && full.records.len() as u64 > self.most(below)
         {
-            let (separator, right) = split(full, &mut child.total);
+            let (separator, right) = split(full, &mut child.total)?;
             node.records.insert(slot, separator);
-            node.children.insert(slot.saturating_add(1), right);
+            node.children.insert(add(slot, 1)?, right);
         }
-        branch.total = branch.total.saturating_add(added);
-        Ok(())
+        increase(&mut branch.total, added)
     }
 
     /// The coordinates decide, the slowest first.
@@ -173,9 +171,9 @@ impl LiveTree {
     /// The node of a branch, in memory.
     fn load<'b>(&self, output: &mut Output, branch: &'b mut Branch, level: u16) -> Result<&'b mut Node> {
         if let Place::File(child) = branch.node {
-            let len = usize::try_from(self.header.node_size).unwrap_or(usize::MAX);
+            let len = fit(self.header.node_size, "size of a node")?;
             let bytes = output.read(child.address, len)?;
-            let base = output.base().saturating_add(child.address.0);
+            let base = add(output.base(), child.address.0)?;
             let (records, children) = match level.checked_sub(1) {
                 None => {
                     let leaf = locate(NODE, base, &bytes, |i| Stored::leaf(i, &self.header, child.records))?;
@@ -217,7 +215,7 @@ impl LiveTree {
             (self.header.root, self.header.root_records) = (Some(child.address), child.records);
         }
         let mut bytes = Vec::new();
-        self.header.encode(&mut bytes, SIZES);
+        self.header.encode(&mut bytes, SIZES)?;
         output.write_part(self.at, &bytes)
     }
 
@@ -234,8 +232,8 @@ impl LiveTree {
         let header = Header { depth: node.level, ..self.header };
         let pointer = header.pointers(SIZES).last().copied();
         let below = pointer.map(|pointer| (pointer, &children[..]));
-        encode_node(&mut bytes, &header, SIZES, &node.records.concat(), below);
-        let records = u16::try_from(node.records.len()).unwrap_or(u16::MAX);
+        encode_node(&mut bytes, &header, SIZES, &node.records.concat(), below)?;
+        let records = fit(node.records.len(), "number of records of a node")?;
         let child = Child { address: output.put(&bytes)?, records };
         branch.node = Place::File(child);
         Ok(child)
@@ -243,17 +241,20 @@ impl LiveTree {
 }
 
 /// Moves the upper half of a node to a new one; returns the record between the two. `total` counts what is left.
-fn split(node: &mut Node, total: &mut u64) -> (Vec<u8>, Branch) {
+fn split(node: &mut Node, total: &mut u64) -> Result<(Vec<u8>, Branch)> {
     let middle = node.records.len() / 2;
     let mut records = node.records.split_off(middle);
-    let separator = if records.is_empty() { Vec::new() } else { records.remove(0) };
+    if records.is_empty() {
+        return Err(Error::internal("a node without records is split"));
+    }
+    let separator = records.remove(0);
     let children = match node.children.is_empty() {
         true => Vec::new(),
-        false => node.children.split_off(middle.saturating_add(1)),
+        false => node.children.split_off(add(middle, 1)?),
     };
-    let below = children.iter().fold(0u64, |sum, child| sum.saturating_add(child.total));
-    let right = below.saturating_add(records.len() as u64);
-    *total = total.saturating_sub(right).saturating_sub(1);
+    let below = sum(children.iter().map(|child| child.total))?;
+    let right = add(below, records.len() as u64)?;
+    *total = sub(*total, add(right, 1)?)?;
     let node = Node { level: node.level, records, children };
-    (separator, Branch { node: Place::Memory(Box::new(node)), total: right })
+    Ok((separator, Branch { node: Place::Memory(Box::new(node)), total: right }))
 }

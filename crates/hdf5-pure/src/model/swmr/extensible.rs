@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use sciformats_core::Result;
+use sciformats_core::arith::{add, div, fit, increase, mul, rem, sub, sum};
 use sciformats_core::fault::locate;
 
 use super::leaves::{Leaves, put};
@@ -58,7 +59,7 @@ impl LiveExtensible {
     pub(super) fn open(output: &mut Output, header: Address, elements: &Elements) -> Result<Self> {
         const HEADER: &str = "extensible array header";
         let bytes = output.read(header, ExtensibleArray::size(SIZES))?;
-        let base = output.base().saturating_add(header.0);
+        let base = add(output.base(), header.0)?;
         let (array, statistics) = locate(HEADER, base, &bytes, |i| ExtensibleArray::parse_whole(i, SIZES))?;
         elements.check(HEADER, base, array.client, array.element_size)?;
         if array.page_bits > MOST_PAGE_BITS {
@@ -69,7 +70,7 @@ impl LiveExtensible {
         if let Some(at) = array.index_block {
             let len = usize::try_from(array.index_block_size(SIZES)).map_err(|_| beyond())?;
             let bytes = output.read(at, len)?;
-            let base = output.base().saturating_add(at.0);
+            let base = add(output.base(), at.0)?;
             let block = locate(INDEX, base, &bytes, |i| IndexBlock::parse(i, &array, SIZES))?;
             live.index = Some(Index {
                 at,
@@ -86,7 +87,7 @@ impl LiveExtensible {
     pub(super) fn create(output: &mut Output, elements: &Elements) -> Result<Self> {
         let array = ExtensibleArray {
             client: elements.client,
-            element_size: u8::try_from(elements.absent.len()).unwrap_or(u8::MAX),
+            element_size: fit(elements.absent.len(), "size of an element")?,
             max_bits: MAX_BITS,
             index_elements: INDEX_ELEMENTS,
             min_data_elements: MIN_DATA_ELEMENTS,
@@ -114,8 +115,8 @@ impl LiveExtensible {
         }
     }
 
-    fn absent(&self, n: u64) -> Vec<u8> {
-        self.absent.repeat(usize::try_from(n).unwrap_or(0))
+    fn absent(&self, n: u64) -> Result<Vec<u8>> {
+        super::repeated(&self.absent, n)
     }
 
     /// Replaces element `number`.
@@ -135,9 +136,7 @@ impl LiveExtensible {
                     0 => (self.whole(output, block, at)?, slot),
                     _ => {
                         let page = self.array.page().max(1);
-                        let number = slot.checked_div(page).unwrap_or(0);
-                        let slot = slot.checked_rem(page).unwrap_or(0);
-                        (self.page(output, block, at, number)?, slot)
+                        (self.page(output, block, at, div(slot, page)?)?, rem(slot, page)?)
                     }
                 };
                 self.leaves.set(leaf, slot, element).ok_or_else(beyond)?;
@@ -145,7 +144,7 @@ impl LiveExtensible {
         }
         let [.., largest, _] = &mut self.statistics;
         if number >= *largest {
-            *largest = number.saturating_add(1);
+            *largest = add(number, 1)?;
             self.header_changed = true;
         }
         Ok(())
@@ -156,17 +155,17 @@ impl LiveExtensible {
             return Ok(());
         }
         let direct = usize::try_from(self.array.direct_blocks()).map_err(|_| beyond())?;
-        let supers = self.array.super_blocks().saturating_sub(self.array.direct_super_blocks());
+        let supers = self.array.indirect_super_blocks();
         let at = output.allocate(self.array.index_block_size(SIZES))?;
         self.index = Some(Index {
             at,
-            elements: self.absent(self.array.index_elements.into()),
+            elements: self.absent(self.array.index_elements.into())?,
             data_blocks: vec![None; direct],
-            super_blocks: vec![None; usize::try_from(supers).unwrap_or(0)],
+            super_blocks: vec![None; fit(supers, "number of super blocks")?],
             changed: true,
         });
         let [.., realized] = &mut self.statistics;
-        *realized = realized.saturating_add(self.array.index_elements.into());
+        increase(realized, self.array.index_elements.into())?;
         self.array.index_block = Some(at);
         self.header_changed = true;
         Ok(())
@@ -205,22 +204,22 @@ impl LiveExtensible {
     /// Makes a data block.
     fn new_block(&mut self, output: &mut Output, block: Block) -> Result<Address> {
         let array = self.array;
-        let own = array.first_of(block.u).saturating_sub(array.index_elements.into());
-        let first = own.saturating_add(block.number.saturating_mul(block.elements));
+        let own = sub(array.first_of(block.u), array.index_elements.into())?;
+        let first = add(own, mul(block.number, block.elements)?)?;
         let place = BlockPlace { header: self.header, first };
         let pages = array.pages(block.elements);
-        let content = if pages == 0 { self.absent(block.elements) } else { Vec::new() };
+        let content = if pages == 0 { self.absent(block.elements)? } else { Vec::new() };
         let mut bytes = Vec::new();
-        array.encode_data_block(&mut bytes, SIZES, place, &content);
-        let page = array.page().saturating_mul(self.absent.len() as u64).saturating_add(4);
-        let len = (bytes.len() as u64).saturating_add(pages.saturating_mul(page));
+        array.encode_data_block(&mut bytes, SIZES, place, &content)?;
+        let page = add(mul(array.page(), self.absent.len() as u64)?, 4)?;
+        let len = add(bytes.len() as u64, mul(pages, page)?)?;
         let at = output.allocate(len)?;
-        bytes.truncate(bytes.len().saturating_sub(4));
+        bytes.truncate(sub(bytes.len(), 4)?);
         self.leaves.create(at, bytes, array.data_prefix(SIZES));
         let [_, _, blocks, size, _, realized] = &mut self.statistics;
-        *blocks = blocks.saturating_add(1);
-        *size = size.saturating_add(len);
-        *realized = realized.saturating_add(block.elements);
+        increase(blocks, 1)?;
+        increase(size, len)?;
+        increase(realized, block.elements)?;
         self.header_changed = true;
         Ok(at)
     }
@@ -231,7 +230,7 @@ impl LiveExtensible {
             return Ok(());
         }
         let array = self.array;
-        let slot = u.saturating_sub(array.direct_super_blocks());
+        let slot = sub(u, array.direct_super_blocks())?;
         let index = self.index.as_mut().ok_or_else(beyond)?;
         let slot = usize::try_from(slot).ok().and_then(|slot| index.super_blocks.get_mut(slot));
         let slot = slot.ok_or_else(beyond)?;
@@ -240,7 +239,7 @@ impl LiveExtensible {
         let block = match *slot {
             Some(at) => {
                 let bytes = output.read(at, len)?;
-                let base = output.base().saturating_add(at.0);
+                let base = add(output.base(), at.0)?;
                 let parsed = locate(SUPER, base, &bytes, |i| SuperBlock::parse(i, &array, SIZES, u))?;
                 Super { at, bitmap: parsed.bitmap.to_vec(), data_blocks: parsed.data_blocks, changed: false }
             }
@@ -249,8 +248,8 @@ impl LiveExtensible {
                 *slot = Some(at);
                 index.changed = true;
                 let [blocks, bytes, ..] = &mut self.statistics;
-                *blocks = blocks.saturating_add(1);
-                *bytes = bytes.saturating_add(size);
+                increase(blocks, 1)?;
+                increase(bytes, size)?;
                 self.header_changed = true;
                 let bitmap = vec![0; usize::try_from(array.bitmap_size(u)).map_err(|_| beyond())?];
                 let blocks = usize::try_from(ExtensibleArray::blocks(u)).map_err(|_| beyond())?;
@@ -268,11 +267,11 @@ impl LiveExtensible {
         }
         let array = self.array;
         let prefix = array.data_prefix(SIZES);
-        let len = self.absent(block.elements).len();
-        let mut bytes = output.read(at, prefix.saturating_add(len).saturating_add(4))?;
-        let base = output.base().saturating_add(at.0);
+        let len = self.absent(block.elements)?.len();
+        let mut bytes = output.read(at, sum([prefix, len, 4])?)?;
+        let base = add(output.base(), at.0)?;
         locate(DATA, base, &bytes, |i| array.parse_data_block(i, SIZES, len))?;
-        bytes.truncate(prefix.saturating_add(len));
+        bytes.truncate(add(prefix, len)?);
         self.leaves.load(at, bytes, prefix);
         Ok(at)
     }
@@ -280,19 +279,19 @@ impl LiveExtensible {
     /// A page of a data block, in memory.
     fn page(&mut self, output: &mut Output, block: Block, at: Address, number: u64) -> Result<Address> {
         let array = self.array;
-        let content = self.absent(array.page());
-        let stride = (content.len() as u64).saturating_add(4).saturating_mul(number);
-        let prefix = (array.data_prefix(SIZES) as u64).saturating_add(4);
-        let at = Address(at.0.saturating_add(prefix).saturating_add(stride));
+        let content = self.absent(array.page())?;
+        let stride = mul(add(content.len() as u64, 4)?, number)?;
+        let prefix = add(array.data_prefix(SIZES) as u64, 4)?;
+        let at = Address(sum([at.0, prefix, stride])?);
         if self.leaves.holds(at) {
             return Ok(at);
         }
         let above = self.supers.get_mut(&block.u).ok_or_else(beyond)?;
-        let bit = block.number.saturating_mul(array.pages(block.elements)).saturating_add(number);
+        let bit = add(mul(block.number, array.pages(block.elements))?, number)?;
         if fixed_array::page_is_used(&above.bitmap, bit) {
             self.leaves.load(at, super::page(output, at, content.len())?, 0);
         } else {
-            fixed_array::set_page(&mut above.bitmap, bit);
+            fixed_array::set_page(&mut above.bitmap, bit)?;
             above.changed = true;
             self.leaves.create(at, content, 0);
         }
@@ -305,10 +304,10 @@ impl LiveExtensible {
         let mut bytes = Vec::new();
         for (&u, block) in self.supers.iter_mut().filter(|(_, block)| block.changed) {
             bytes.clear();
-            let first = self.array.first_of(u).saturating_sub(self.array.index_elements.into());
+            let first = sub(self.array.first_of(u), self.array.index_elements.into())?;
             let place = BlockPlace { header: self.header, first };
             let encoded = SuperBlock { bitmap: &block.bitmap, data_blocks: block.data_blocks.clone() };
-            encoded.encode(&mut bytes, &self.array, SIZES, place);
+            encoded.encode(&mut bytes, &self.array, SIZES, place)?;
             output.write_part(block.at, &bytes)?;
             block.changed = false;
         }
@@ -319,13 +318,13 @@ impl LiveExtensible {
                 data_blocks: index.data_blocks.clone(),
                 super_blocks: index.super_blocks.clone(),
             };
-            encoded.encode(&mut bytes, &self.array, SIZES, self.header);
+            encoded.encode(&mut bytes, &self.array, SIZES, self.header)?;
             output.write_part(index.at, &bytes)?;
             index.changed = false;
         }
         if self.header_changed {
             bytes.clear();
-            self.array.encode(&mut bytes, SIZES, self.statistics);
+            self.array.encode(&mut bytes, SIZES, self.statistics)?;
             output.write_part(self.header, &bytes)?;
             self.header_changed = false;
         }

@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sciformats_core::arith::{add, sub};
 use sciformats_core::storage::Durability;
-use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, Slab, WriteAt, bound};
 
 use super::series::{self, Series};
 use crate::model::chunks::Bounds;
@@ -61,8 +62,8 @@ impl LiveFile {
         }
         check(&opened)?;
         let base = opened.context.base;
-        let stored = superblock.end_of_file.saturating_sub(superblock.base);
-        let end = stored.max(storage.len().saturating_sub(base));
+        let stored = bound::left(superblock.end_of_file, superblock.base);
+        let end = stored.max(bound::left(storage.len(), base));
         let target = Target::Other(Box::new(storage.clone()));
         let output = Output::behind(target, base, end);
         let mut live = Self { output, storage, superblock, opened, series: Vec::new(), closed: true };
@@ -74,9 +75,9 @@ impl LiveFile {
     /// Writes the superblock with these flags and the end of what is taken.
     fn mark(&mut self, flags: u32) -> Result<()> {
         self.superblock.consistency_flags = flags;
-        self.superblock.end_of_file = self.superblock.base.saturating_add(self.output.end());
+        self.superblock.end_of_file = add(self.superblock.base, self.output.end())?;
         let mut bytes = Vec::new();
-        self.superblock.encode(&mut bytes);
+        self.superblock.encode(&mut bytes)?;
         self.output.write_part(Address(0), &bytes)?;
         self.output.flush()
     }
@@ -88,7 +89,7 @@ impl LiveFile {
         }
         let series = Series::open(&self.opened, address, &mut self.output)?;
         self.series.push((address, series));
-        Ok(self.series.len().saturating_sub(1))
+        sub(self.series.len(), 1)
     }
 
     pub(crate) fn get(&self, number: usize) -> Result<&Series> {

@@ -52,7 +52,7 @@ impl Leaves {
     pub(super) fn flush(&mut self, output: &mut Output) -> Result<()> {
         for (&at, leaf) in self.held.iter_mut().filter(|(_, leaf)| leaf.changed) {
             let mut bytes = leaf.bytes.clone();
-            put_checksum(&mut bytes, 0);
+            put_checksum(&mut bytes, 0)?;
             output.write_part(at, &bytes)?;
             leaf.changed = false;
         }

@@ -11,6 +11,7 @@ mod fixed;
 mod leaves;
 pub(crate) mod series;
 
+use sciformats_core::arith::{add, fit, mul};
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::{Error, Result};
 
@@ -18,7 +19,7 @@ use self::btree::LiveTree;
 use self::extensible::LiveExtensible;
 use self::fixed::LiveFixed;
 use super::chunks::arrays::Numbering;
-use super::write::chunk_index::Stored;
+use super::write::chunk_index::{Stored, counted};
 use super::write::output::{Output, SIZES};
 use crate::spec::Address;
 use crate::spec::btree_v2::record::ChunkRecord;
@@ -42,10 +43,10 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    pub(crate) fn new(size_width: usize) -> Self {
+    pub(crate) fn new(size_width: usize) -> Result<Self> {
         let mut absent = Vec::new();
-        Element { address: None, filtered: None }.encode(&mut absent, SIZES, size_width);
-        Self { client: u8::from(size_width > 0), size_width, absent }
+        Element { address: None, filtered: None }.encode(&mut absent, SIZES, size_width)?;
+        Ok(Self { client: u8::from(size_width > 0), size_width, absent })
     }
 
     fn check(&self, structure: &'static str, offset: u64, client: u8, size: u8) -> Result<()> {
@@ -131,14 +132,17 @@ impl LiveIndex {
     /// Says where a chunk is.
     pub(crate) fn set(&mut self, output: &mut Output, scaled: &[u64], stored: Stored) -> Result<()> {
         let width = self.elements.size_width;
+        if width > 0 {
+            counted(stored.size, width)?;
+        }
         let filtered = (width > 0).then_some((stored.size, stored.mask));
         let mut bytes = Vec::new();
         if let Kind::Tree(tree) = &mut self.kind {
             let record = ChunkRecord { address: Some(stored.address), filtered, scaled: scaled.to_vec() };
-            record.encode(&mut bytes, SIZES, width);
+            record.encode(&mut bytes, SIZES, width)?;
             return tree.set(output, &bytes);
         }
-        Element { address: Some(stored.address), filtered }.encode(&mut bytes, SIZES, width);
+        Element { address: Some(stored.address), filtered }.encode(&mut bytes, SIZES, width)?;
         let number = self.numbering.number(scaled).ok_or_else(beyond)?;
         match &mut self.kind {
             Kind::Fixed(array) => array.set(output, number, &bytes),
@@ -157,10 +161,17 @@ impl LiveIndex {
     }
 }
 
+/// `n` absent elements.
+fn repeated(absent: &[u8], n: u64) -> Result<Vec<u8>> {
+    let n: usize = fit(n, "elements of a block")?;
+    mul(n, absent.len())?;
+    Ok(absent.repeat(n))
+}
+
 /// The elements of a page.
 fn page(output: &mut Output, at: Address, len: usize) -> Result<Vec<u8>> {
-    let bytes = output.read(at, len.saturating_add(4))?;
-    let base = output.base().saturating_add(at.0);
+    let bytes = output.read(at, add(len, 4)?)?;
+    let base = add(output.base(), at.0)?;
     locate("chunk index page", base, &bytes, |i| fixed_array::page(i, len)).map(<[u8]>::to_vec)
 }
 

@@ -1,6 +1,7 @@
 //! A dataset that grows while others read it: chunks first, then their index, then the shape.
 
-use sciformats_core::{Error, Result, Slab};
+use sciformats_core::arith::{fit, mul, product, sub};
+use sciformats_core::{Error, Result, Slab, bound};
 
 use super::{Elements, LiveIndex, Shape};
 use crate::model::chunks::{Bounds, StoredChunk, chunk_bytes};
@@ -42,7 +43,7 @@ impl Series {
                 return Err(unfollowed("whose edge chunks are not filtered"));
             }
             Layout::Chunked(layout) => {
-                let bytes = chunk_bytes(layout).unwrap_or(u64::MAX);
+                let bytes = chunk_bytes(layout).unwrap_or(u64::MAX); // a bound
                 opened.context.limits.memory("bytes of a chunk", bytes)?;
                 layout.address
             }
@@ -117,7 +118,7 @@ impl Series {
         let index = match &mut self.index {
             Some(index) => index,
             none => {
-                let bytes = chunked.dimensions.iter().fold(element, |product, &n| product.saturating_mul(n));
+                let bytes = mul(product(chunked.dimensions.iter().copied())?, element)?;
                 let width = match (filtered, chunked.wide) {
                     (false, _) => 0,
                     (true, true) => SIZES.lengths.into(),
@@ -130,7 +131,7 @@ impl Series {
                     .collect();
                 let shape = Shape { counts: &counts, unlimited: maximum.iter().position(Option::is_none) };
                 let kind = chunked.index.unwrap_or(IndexKind::BtreeV2);
-                none.insert(LiveIndex::open(output, (kind, self.root), Elements::new(width), &shape)?)
+                none.insert(LiveIndex::open(output, (kind, self.root), Elements::new(width)?, &shape)?)
             }
         };
         for (scaled, stored) in chunked.stored.iter_mut().filter(|(_, stored)| !stored.live) {
@@ -140,7 +141,7 @@ impl Series {
         chunked.left.clear();
         index.flush(output)?;
         // Only chunks that are not full yet are written again as the dataset grows.
-        let grows = |(at, (n, size)): (&u64, (&u64, &u64))| at.saturating_add(1).saturating_mul(*n) > *size;
+        let grows = |(at, (n, size)): (&u64, (&u64, &u64))| bound::product(bound::sum(*at, 1), *n) > *size;
         let dimensions = chunked.dimensions.clone();
         chunked.stored.retain(|scaled, _| scaled.iter().zip(dimensions.iter().zip(&shape)).any(grows));
         Ok(())
@@ -164,7 +165,7 @@ impl Series {
 fn before(slab: &Slab, chunk: &[u64], seen: &[u64]) -> Option<Bounds> {
     let mut bounds = Bounds { first: Vec::new(), last: Vec::new() };
     for ((range, n), size) in slab.ranges().iter().zip(chunk).zip(seen) {
-        let last = range.count.checked_sub(1)?.saturating_mul(range.step).saturating_add(range.start);
+        let last = range.count.checked_sub(1)?.checked_mul(range.step)?.checked_add(range.start)?;
         let first = range.start.checked_div(*n)?;
         let last = last.checked_div(*n)?.min(size.checked_sub(1)?.checked_div(*n)?);
         if last < first {
@@ -179,14 +180,14 @@ fn before(slab: &Slab, chunk: &[u64], seen: &[u64]) -> Option<Bounds> {
 /// Whether all chunks in `bounds` are known. Boxes of many chunks are not looked through.
 fn holds(chunked: &Chunked, bounds: &Bounds) -> bool {
     const MANY: u64 = 256;
-    let volume = bounds.volume().unwrap_or(u64::MAX);
+    let volume = bounds.volume().unwrap_or(u64::MAX); // a bound
     if volume > MANY {
         return false;
     }
     let inside = |scaled: &[u64]| bounds.holds(scaled);
     let known = chunked.stored.keys().filter(|scaled| inside(scaled)).count();
     let open = chunked.open.keys().filter(|scaled| inside(scaled) && !chunked.stored.contains_key(*scaled));
-    (known as u64).saturating_add(open.count() as u64) >= volume
+    bound::sum(known as u64, open.count() as u64) >= volume
 }
 
 fn unfollowed(what: &str) -> Error {
@@ -217,9 +218,9 @@ impl LiveHeader {
         let base = output.base();
         let mut parts = Vec::new();
         for &(offset, len) in &object.blocks {
-            let at = Address(offset.saturating_sub(base));
-            let mut bytes = output.read(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-            bytes.truncate(bytes.len().saturating_sub(4));
+            let at = Address(sub(offset, base)?);
+            let mut bytes = output.read(at, fit(len, "size of an object header")?)?;
+            bytes.truncate(sub(bytes.len(), 4)?);
             parts.push((at, bytes, false));
         }
         let spot = |kind: MessageType| -> Result<Spot> {
@@ -232,7 +233,7 @@ impl LiveHeader {
         if matches!(layout, Layout::Chunked(_)) {
             // The address of the index is the last field of the message.
             let mut expected = Vec::new();
-            layout.encode(&mut expected, SIZES, 0);
+            layout.encode(&mut expected, SIZES, 0)?;
             let found = header.parts.get(place.part).and_then(|(_, bytes, _)| bytes.get(place.range()));
             if found != Some(&expected[..]) {
                 return Err(unfollowed("whose chunk index has unusual parameters"));
@@ -248,7 +249,7 @@ impl LiveHeader {
 
     fn set_index(&mut self, at: Address) -> Result<()> {
         let mut bytes = Vec::new();
-        put_address(&mut bytes, Some(at), SIZES);
+        put_address(&mut bytes, Some(at), SIZES)?;
         let message = self.message(self.layout).and_then(|message| message.last_chunk_mut::<8>());
         let place = message.ok_or_else(|| unfollowed("without a layout"))?;
         place.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
@@ -271,7 +272,7 @@ impl LiveHeader {
                 continue;
             };
             let mut bytes = bytes.clone();
-            put_checksum(&mut bytes, 0);
+            put_checksum(&mut bytes, 0)?;
             output.write_part(*at, &bytes)?;
             *changed = false;
         }
@@ -281,13 +282,13 @@ impl LiveHeader {
 
 impl Spot {
     fn range(self) -> std::ops::Range<usize> {
-        self.start..self.start.saturating_add(self.len)
+        self.start..bound::sum(self.start, self.len)
     }
 }
 
 fn spot(object: &Object<'_>, message: &Message) -> Option<Spot> {
     let holds =
-        |(start, len): &(u64, u64)| message.offset >= *start && message.offset.saturating_sub(*start) < *len;
+        |(start, len): &(u64, u64)| message.offset >= *start && bound::left(message.offset, *start) < *len;
     let part = object.blocks.iter().position(holds)?;
     let (start, _) = object.blocks.get(part)?;
     let start = usize::try_from(message.offset.checked_sub(*start)?).ok()?;

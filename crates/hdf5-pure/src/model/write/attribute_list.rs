@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use sciformats_core::bound;
+
 use super::attributes::Attribute;
 
 /// Lists up to this length are searched from one end to the other.
@@ -49,7 +51,7 @@ impl AttributeList {
             self.names.insert(attribute.name.clone(), self.places.len());
         }
         self.places.push(Some(attribute));
-        self.len = self.len.saturating_add(1);
+        self.len = bound::sum(self.len, 1); // no list in memory reaches the bound
         if self.names.is_empty() && self.places.len() > SHORT {
             let named =
                 |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));
@@ -60,7 +62,7 @@ impl AttributeList {
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Attribute> {
         let place = self.find(name)?;
         self.names.remove(name);
-        self.len = self.len.saturating_sub(1);
+        self.len = bound::left(self.len, 1);
         let removed = self.places.get_mut(place)?.take();
         if self.len == 0 {
             self.places.clear();

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use sciformats_core::Result;
+use sciformats_core::arith::present;
+use sciformats_core::{Error, Result};
 
 use super::attribute_list::AttributeList;
 use super::btree_v2;
@@ -33,15 +34,15 @@ pub(crate) struct Attribute {
 
 impl Attribute {
     /// The flags of the message that stands for the attribute in a header, and its body.
-    fn stored(&self) -> (u8, Cow<'_, [u8]>) {
-        match self.shared {
+    fn stored(&self) -> Result<(u8, Cow<'_, [u8]>)> {
+        Ok(match self.shared {
             None => (0, Cow::Borrowed(&self.message)),
             Some(id) => {
                 let mut stub = Vec::new();
-                Shared::encode_heap(&mut stub, id);
+                Shared::encode_heap(&mut stub, id)?;
                 (SHARED, Cow::Owned(stub))
             }
-        }
+        })
     }
 }
 
@@ -56,9 +57,12 @@ pub(crate) struct Order {
 
 impl Order {
     /// The order of a new object's attributes.
-    pub(crate) fn of(attributes: &AttributeList, order: CreationOrder) -> Self {
-        let next = order.is_tracked().then(|| u16::try_from(attributes.len()).unwrap_or(u16::MAX));
-        Self { next, indexed: order.is_indexed() }
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are more than can be numbered.
+    pub(crate) fn of(attributes: &AttributeList, order: CreationOrder) -> Result<Self> {
+        let next = order.is_tracked().then(|| number(attributes.len())).transpose()?;
+        Ok(Self { next, indexed: order.is_indexed() })
     }
 
     /// The message of an object whose attributes are in its header.
@@ -70,6 +74,12 @@ impl Order {
             by_creation_order: self.indexed.then_some(None),
         }
     }
+}
+
+/// The number of an attribute, or how many there are.
+fn number(n: impl TryInto<u16>) -> Result<u16> {
+    n.try_into()
+        .map_err(|_| Error::usage("object", "has more attributes than the order of their creation counts"))
 }
 
 /// The attributes with their numbers.
@@ -93,16 +103,16 @@ pub(crate) fn are_compact(attributes: &AttributeList, most: usize) -> bool {
 }
 
 /// The messages of compact attributes, without the one about them.
-pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Message> {
-    numbered(attributes).map(|(number, attribute)| {
-        let (flags, body) = attribute.stored();
-        let creation_index = u16::try_from(number).unwrap_or(u16::MAX);
-        Message { kind: MessageType::Attribute, flags, creation_index, body: body.into_owned() }
+pub(crate) fn compact(attributes: &AttributeList) -> impl Iterator<Item = Result<Message>> {
+    numbered(attributes).map(|(place, attribute)| {
+        let (flags, body) = attribute.stored()?;
+        let creation_index = number(place)?;
+        Ok(Message { kind: MessageType::Attribute, flags, creation_index, body: body.into_owned() })
     })
 }
 
 /// The message of dense attributes.
-pub(crate) fn info_message(info: &AttributeInfo, sizes: Sizes) -> Message {
+pub(crate) fn info_message(info: &AttributeInfo, sizes: Sizes) -> Result<Message> {
     /// The message must not be shared.
     const UNSHARED: u8 = 0x04;
     Message::new(MessageType::AttributeInfo, UNSHARED, |out| info.encode(out, sizes))
@@ -117,10 +127,10 @@ pub(crate) fn build(output: &mut Output, attributes: &AttributeList, order: Orde
     let ids: Vec<(u8, &[u8])> = attributes
         .iter()
         .map(|attribute| match &attribute.shared {
-            Some(id) => (SHARED, &id[..]),
-            None => (0, own.next().map(Vec::as_slice).unwrap_or_default()),
+            Some(id) => Ok((SHARED, &id[..])),
+            None => Ok((0, &present(own.next(), "heap ID of an attribute")?[..])),
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let record = |order: u32, &(flags, id)| AttributeRecord { id, flags, creation_order: order, hash: None };
     let mut by_hash: Vec<(u32, &[u8], AttributeRecord<'_>)> = numbered(attributes)
         .zip(&ids)
@@ -131,7 +141,7 @@ pub(crate) fn build(output: &mut Output, attributes: &AttributeList, order: Orde
     by_hash.sort_by_key(|&(hash, name, _)| (hash, name));
     let mut records = Vec::new();
     for (hash, _, record) in by_hash {
-        AttributeRecord { hash: Some(hash), ..record }.encode(&mut records);
+        AttributeRecord { hash: Some(hash), ..record }.encode(&mut records)?;
     }
     let by_name = btree_v2::build(output, 8, NODE_SIZE, 17, &records)?;
     let by_order = match order.indexed {
@@ -141,7 +151,7 @@ pub(crate) fn build(output: &mut Output, attributes: &AttributeList, order: Orde
                 numbered(attributes).zip(&ids).map(|((order, _), id)| record(order, id)).collect();
             by_order.sort_by_key(|record| record.creation_order);
             records.clear();
-            by_order.iter().for_each(|record| record.encode(&mut records));
+            by_order.iter().try_for_each(|record| record.encode(&mut records))?;
             Some(btree_v2::build(output, 9, NODE_SIZE, 13, &records)?)
         }
     };

@@ -1,11 +1,13 @@
 //! Which versions of structures are written.
 
+use sciformats_core::arith::{add, sub};
 use sciformats_core::{Error, Result};
 
 use crate::spec::Sizes;
 use crate::spec::message::datatype::{
     BitField, Class, Datatype, FixedPoint, FloatOrder, Member, ReferenceKind, VariableLength,
 };
+use crate::spec::selection::MAX_RANK;
 
 /// The oldest release of the C library that must be able to read the file.
 ///
@@ -75,23 +77,26 @@ impl Bound {
         let address = u32::from(sizes.offsets);
         let version = match &mut class {
             Class::Compound(members) => {
-                size = size.saturating_add_signed(with_members(members, inner)?);
+                counted(members.len())?;
+                let more = with_members(members, inner)?;
+                size = size.checked_add_signed(more).ok_or_else(too_long)?;
                 composed
             }
-            Class::Enumeration { base, .. } => {
+            Class::Enumeration { base, members } => {
+                counted(members.len())?;
                 *base = boxed(base)?;
                 composed
             }
             Class::Array { base, dimensions } => {
                 *base = boxed(base)?;
-                size = dimensions.iter().fold(base.size, |product, n| product.saturating_mul(*n));
+                size = array_size(base.size, dimensions)?;
                 composed.max(2)
             }
             Class::VariableLength(length) => {
                 if let VariableLength::Sequence(base) = length {
                     *base = boxed(base)?;
                 }
-                size = address.saturating_add(8);
+                size = add(address, 8)?;
                 1
             }
             Class::Complex { base } => {
@@ -107,15 +112,15 @@ impl Bound {
                 4
             }
             Class::Reference(kind) => {
-                size = address.saturating_add(if *kind == ReferenceKind::Region { 4 } else { 0 });
+                size = add(address, if *kind == ReferenceKind::Region { 4 } else { 0 })?;
                 1
             }
             Class::FloatingPoint(float) if float.order == FloatOrder::Vax => 3,
             Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
             | Class::BitField(BitField { precision, bit_offset, .. }) => {
                 // Newer libraries take it for a broken header where no checksum says otherwise.
-                let used = u32::from(*precision).saturating_add(u32::from(*bit_offset));
-                if self.is_old() && datatype.size.saturating_mul(4) > used {
+                let used = add(u32::from(*precision), u32::from(*bit_offset))?;
+                if self.is_old() && u64::from(datatype.size) * 4 > used.into() {
                     return Err(Error::usage("datatype", "has more unused bits than old headers may have"));
                 }
                 1
@@ -139,18 +144,42 @@ fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Data
     let mut grown = Vec::new();
     for member in members.iter_mut() {
         let new = inner(&member.datatype)?;
-        let more = i64::from(new.size).saturating_sub(member.datatype.size.into());
-        grown.push((member.offset, i32::try_from(more).unwrap_or(0)));
+        let more = sub(i64::from(new.size), i64::from(member.datatype.size))?;
+        grown.push((member.offset, i32::try_from(more).map_err(|_| too_long())?));
         member.datatype = new;
     }
     if grown.iter().all(|(_, more)| *more == 0) {
         return Ok(0);
     }
-    let before = |end: u32| grown.iter().filter(|(at, _)| *at < end).map(|(_, more)| more).sum();
+    let before = |end: Option<u32>| {
+        let mut grown = grown.iter().filter(|(at, _)| end.is_none_or(|end| *at < end)).map(|(_, more)| *more);
+        grown.try_fold(0i32, i32::checked_add).ok_or_else(too_long)
+    };
     for member in members.iter_mut() {
-        member.offset = member.offset.saturating_add_signed(before(member.offset));
+        let more = before(Some(member.offset))?;
+        member.offset = member.offset.checked_add_signed(more).ok_or_else(too_long)?;
     }
-    Ok(before(u32::MAX))
+    before(None)
+}
+
+/// Bytes of an array of elements of `base` bytes.
+fn array_size(base: u32, dimensions: &[u32]) -> Result<u32> {
+    if dimensions.is_empty() || dimensions.len() > MAX_RANK as usize {
+        return Err(Error::usage("datatype", "has an array of no dimensions, or of more than 32"));
+    }
+    dimensions.iter().try_fold(base, |product, n| product.checked_mul(*n)).ok_or_else(too_long)
+}
+
+fn too_long() -> Error {
+    Error::usage("datatype", "has 4 GiB or more")
+}
+
+/// Fails if a type counts fewer members.
+fn counted(members: usize) -> Result<()> {
+    if members <= usize::from(u16::MAX) {
+        return Ok(());
+    }
+    Err(Error::usage("datatype", format!("has {members} members, more than the 65535 that are counted")))
 }
 
 fn holds_array(datatype: &Datatype) -> bool {

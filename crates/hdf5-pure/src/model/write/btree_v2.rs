@@ -1,6 +1,7 @@
 //! Version 2 B-trees, built at once from sorted records.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::{add, div, fit, increase, mul, present, rem, sub};
+use sciformats_core::{Error, Result, bound};
 
 use super::output::Output;
 use crate::spec::Address;
@@ -17,7 +18,10 @@ pub(crate) fn build(
     size: u16,
     records: &[u8],
 ) -> Result<Address> {
-    let total = (records.len() as u64).checked_div(size.into()).unwrap_or(0);
+    let total = div(records.len() as u64, size.into())?;
+    if total.checked_mul(size.into()) != Some(records.len() as u64) {
+        return Err(Error::internal("records of a tree are of another size"));
+    }
     let mut header = Header {
         kind,
         node_size,
@@ -27,16 +31,18 @@ pub(crate) fn build(
         root_records: 0,
         total_records: total,
     };
-    let mut most = vec![header.leaf_records()];
-    while most.last().is_some_and(|&most| most < total) {
-        header.depth = header.depth.saturating_add(1);
+    let mut below = header.leaf_records();
+    let mut most = vec![below];
+    while below < total {
+        increase(&mut header.depth, 1)?;
         if header.depth > MAX_DEPTH {
             return Err(Error::usage("records", "are too long for a node of their tree"));
         }
-        let below = most.last().copied().unwrap_or(0);
-        let own =
-            header.pointers(output.sizes).last().map_or(0, |pointer| pointer.records(&header, output.sizes));
-        most.push(own.saturating_add(1).saturating_mul(below).saturating_add(own));
+        let pointers = header.pointers(output.sizes);
+        let own = present(pointers.last(), "pointers of a node")?.records(&header, output.sizes);
+        // A bound: no tree has more records than 64 bits count.
+        below = bound::sum(bound::product(bound::sum(own, 1), below), own);
+        most.push(below);
     }
     let at = output.allocate(Header::size(output.sizes) as u64)?;
     if total > 0 {
@@ -44,7 +50,7 @@ pub(crate) fn build(
         (header.root, header.root_records) = (Some(root.address), root.records);
     }
     let mut bytes = Vec::new();
-    header.encode(&mut bytes, output.sizes);
+    header.encode(&mut bytes, output.sizes)?;
     output.write(at, &bytes)?;
     Ok(at)
 }
@@ -61,38 +67,38 @@ impl Builder<'_> {
     fn node(&self, output: &mut Output, depth: u16, start: u64, n: u64) -> Result<Counted> {
         let mut bytes = Vec::new();
         let Some(below) = depth.checked_sub(1) else {
-            encode_node(&mut bytes, &self.header, output.sizes, self.records(start, n), None);
+            encode_node(&mut bytes, &self.header, output.sizes, self.records(start, n)?, None)?;
             let child = Child { address: output.put(&bytes)?, records: u16::try_from(n).unwrap_or(u16::MAX) };
             return Ok((child, n));
         };
-        let room = self.most.get(usize::from(below)).copied().unwrap_or(0).saturating_add(1);
-        let children = n.saturating_add(1).div_ceil(room.max(1)).max(2);
-        let separators = children.saturating_sub(1);
-        let rest = n.saturating_sub(separators);
-        let (each, more) = (rest.checked_div(children).unwrap_or(0), rest.checked_rem(children).unwrap_or(0));
+        let room = *present(self.most.get(usize::from(below)), "room of a node")?;
+        let children = bound::sum(n, 1).div_ceil(bound::sum(room, 1)).max(2);
+        let separators = sub(children, 1)?;
+        let rest = sub(n, separators)?;
+        let (each, more) = (div(rest, children)?, rem(rest, children)?);
         let mut at = start;
         let mut pointers = Vec::new();
         let mut own = Vec::new();
         for i in 0..children {
-            let count = each.saturating_add(u64::from(i < more));
+            let count = add(each, u64::from(i < more))?;
             pointers.push(self.node(output, below, at, count)?);
-            at = at.saturating_add(count);
+            increase(&mut at, count)?;
             if i < separators {
-                own.extend_from_slice(self.records(at, 1));
-                at = at.saturating_add(1);
+                own.extend_from_slice(self.records(at, 1)?);
+                increase(&mut at, 1)?;
             }
         }
         let header = Header { depth, ..self.header };
         if let Some(pointer) = header.pointers(output.sizes).last() {
-            encode_node(&mut bytes, &header, output.sizes, &own, Some((*pointer, &pointers)));
+            encode_node(&mut bytes, &header, output.sizes, &own, Some((*pointer, &pointers)))?;
         }
         let records = u16::try_from(separators).unwrap_or(u16::MAX);
         Ok((Child { address: output.put(&bytes)?, records }, n))
     }
 
-    fn records(&self, start: u64, n: u64) -> &[u8] {
-        let size = u64::from(self.header.record_size);
-        let at = |record: u64| usize::try_from(record.saturating_mul(size)).unwrap_or(usize::MAX);
-        self.records.get(at(start)..at(start.saturating_add(n))).unwrap_or_default()
+    fn records(&self, start: u64, n: u64) -> Result<&[u8]> {
+        let at =
+            |record: u64| fit::<usize, _>(mul(record, self.header.record_size.into())?, "place of a record");
+        present(self.records.get(at(start)?..at(add(start, n)?)?), "records of a node")
     }
 }

@@ -1,7 +1,9 @@
 //! Chunk indexes, built at once from the chunks that are stored.
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, div, fit, increase, mul, present, product, sub, sum};
+use sciformats_core::{Error, Result, bound};
 
+use super::dataset::too_large;
 use super::output::Output;
 use super::{btree_v2, extensible_array};
 use crate::model::chunks::arrays::Numbering;
@@ -60,7 +62,7 @@ impl Chunks<'_> {
             IndexKind::BtreeV2 => Some(self.btree_v2(output)?),
             IndexKind::FixedArray => Some(self.fixed_array(output)?),
             IndexKind::ExtensibleArray => {
-                Some(extensible_array::build(output, self.client(), &self.elements(), &self.absent())?)
+                Some(extensible_array::build(output, self.client(), &self.elements()?, &self.absent()?)?)
             }
         })
     }
@@ -69,55 +71,60 @@ impl Chunks<'_> {
         u8::from(self.filtered)
     }
 
-    fn filters(&self, stored: Stored) -> Option<(u64, u32)> {
+    /// What an index says of a filtered chunk.
+    fn filters(&self, stored: Stored) -> Result<Option<(u64, u32)>> {
+        if !self.filtered {
+            return Ok(None);
+        }
+        counted(stored.size, self.size_width)?;
         let mask = if stored.mask == EDGE { 0 } else { stored.mask };
-        self.filtered.then_some((stored.size, mask))
+        Ok(Some((stored.size, mask)))
     }
 
-    fn absent(&self) -> Vec<u8> {
+    fn absent(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        Element { address: None, filtered: None }.encode(&mut out, self.sizes, self.size_width);
-        out
+        Element { address: None, filtered: None }.encode(&mut out, self.sizes, self.size_width)?;
+        Ok(out)
     }
 
     /// The elements of an array, by their number.
-    fn elements(&self) -> Vec<(u64, Vec<u8>)> {
+    fn elements(&self) -> Result<Vec<(u64, Vec<u8>)>> {
         let numbering = Numbering::new(&self.counts, self.unlimited);
         let mut elements: Vec<(u64, Vec<u8>)> = self
             .stored
             .iter()
-            .filter_map(|&(scaled, stored)| {
+            .map(|&(scaled, stored)| {
                 let mut out = Vec::new();
-                let element = Element { address: Some(stored.address), filtered: self.filters(stored) };
-                element.encode(&mut out, self.sizes, self.size_width);
-                Some((numbering.number(scaled)?, out))
+                let element = Element { address: Some(stored.address), filtered: self.filters(stored)? };
+                element.encode(&mut out, self.sizes, self.size_width)?;
+                Ok((present(numbering.number(scaled), "number of a chunk")?, out))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         elements.sort_unstable_by_key(|&(number, _)| number);
-        elements
+        Ok(elements)
     }
 
     fn fixed_array(&self, output: &mut Output) -> Result<Address> {
-        let absent = self.absent();
-        let total = self.counts.iter().fold(1u64, |product, &n| product.saturating_mul(n));
+        let absent = self.absent()?;
+        let total = product(self.counts.iter().copied())?;
         let mut array = FixedArray {
             client: self.client(),
-            element_size: u8::try_from(absent.len()).unwrap_or(u8::MAX),
+            element_size: fit(absent.len(), "size of an element")?,
             page_bits: PAGE_BITS,
             elements: total,
             block: None,
         };
-        let elements = self.elements();
+        let elements = self.elements()?;
         let header = output.allocate(FixedArray::size(self.sizes) as u64)?;
         let mut bytes = Vec::new();
         if array.pages() == 0 {
-            array.encode_block(&mut bytes, self.sizes, header, &dense(&elements, 0, total, &absent));
+            array.encode_block(&mut bytes, self.sizes, header, &dense(&elements, 0, total, &absent)?)?;
             array.block = Some(output.put(&bytes)?);
         } else {
             array.block = Some(self.pages(output, &array, header, &elements)?);
         }
         bytes.clear();
-        array.encode(&mut bytes, self.sizes);
+        array.encode(&mut bytes, self.sizes)?;
         output.write(header, &bytes)?;
         Ok(header)
     }
@@ -130,31 +137,30 @@ impl Chunks<'_> {
         header: Address,
         elements: &[(u64, Vec<u8>)],
     ) -> Result<Address> {
-        let absent = self.absent();
-        let mut bitmap = vec![0; usize::try_from(array.pages().div_ceil(8)).unwrap_or(0)];
+        let absent = self.absent()?;
+        let mut bitmap = vec![0; fit(array.pages().div_ceil(8), "size of a bitmap")?];
         let page = array.page();
         for (number, _) in elements {
-            fixed_array::set_page(&mut bitmap, number.checked_div(page).unwrap_or(0));
+            fixed_array::set_page(&mut bitmap, div(*number, page)?)?;
         }
         let mut bytes = Vec::new();
-        array.encode_block(&mut bytes, self.sizes, header, &bitmap);
-        let size = array.elements.saturating_mul(absent.len() as u64);
-        let checksums = array.pages().saturating_mul(4);
-        let len = size.saturating_add(checksums).saturating_add(bytes.len() as u64);
+        array.encode_block(&mut bytes, self.sizes, header, &bitmap)?;
+        let size = mul(array.elements, absent.len() as u64)?;
+        let len = sum([size, mul(array.pages(), 4)?, bytes.len() as u64])?;
         let block = output.allocate(len)?;
         output.write_part(block, &bytes)?;
-        let mut at = block.0.saturating_add(bytes.len() as u64);
+        let mut at = add(block.0, bytes.len() as u64)?;
         let mut rest = elements;
         for number in 0..array.pages() {
-            let first = number.saturating_mul(page);
-            let n = page.min(array.elements.saturating_sub(first));
-            let end = first.saturating_add(n);
+            let first = mul(number, page)?;
+            let n = page.min(sub(array.elements, first)?);
+            let end = add(first, n)?;
             let (own, after) = rest.split_at(rest.partition_point(|&(number, _)| number < end));
             rest = after;
             bytes.clear();
-            fixed_array::encode_page(&mut bytes, &dense(own, first, n, &absent));
+            fixed_array::encode_page(&mut bytes, &dense(own, first, n, &absent)?)?;
             output.write_part(Address(at), &bytes)?;
-            at = at.saturating_add(bytes.len() as u64);
+            increase(&mut at, bytes.len() as u64)?;
         }
         Ok(block)
     }
@@ -164,74 +170,91 @@ impl Chunks<'_> {
         for &(scaled, stored) in &self.stored {
             let record = ChunkRecord {
                 address: Some(stored.address),
-                filtered: self.filters(stored),
+                filtered: self.filters(stored)?,
                 scaled: scaled.to_vec(),
             };
-            record.encode(&mut records, self.sizes, self.size_width);
+            record.encode(&mut records, self.sizes, self.size_width)?;
         }
-        let address = usize::from(self.sizes.offsets);
-        let (kind, filters) = if self.filtered { (11, self.size_width.saturating_add(4)) } else { (10, 0) };
-        let size = self.dimensions.len().saturating_mul(8).saturating_add(address).saturating_add(filters);
-        btree_v2::build(output, kind, NODE_SIZE, u16::try_from(size).unwrap_or(u16::MAX), &records)
+        let (kind, filters) = if self.filtered { (11, add(self.size_width, 4)?) } else { (10, 0) };
+        let size = sum([mul(self.dimensions.len(), 8)?, self.sizes.bytes(1, 0, 0), filters])?;
+        btree_v2::build(output, kind, NODE_SIZE, fit(size, "size of a record")?, &records)
     }
 
     fn btree_v1(&self, output: &mut Output) -> Result<Address> {
-        let key = |(scaled, stored): &(&[u64], Stored)| ChunkKey {
-            size: u32::try_from(stored.size).unwrap_or(u32::MAX),
-            filter_mask: stored.mask,
-            offsets: scaled.iter().zip(self.dimensions).map(|(&at, &n)| at.saturating_mul(n)).collect(),
+        let key = |(scaled, stored): &(&[u64], Stored)| {
+            let offsets = scaled.iter().zip(self.dimensions).map(|(&at, &n)| mul(at, n));
+            let large =
+                |_| Error::usage("chunk", "has 4 GiB or more, which a version 1 B-tree does not count");
+            Ok(ChunkKey {
+                size: u32::try_from(stored.size).map_err(large)?,
+                filter_mask: stored.mask,
+                offsets: offsets.collect::<Result<_>>()?,
+            })
         };
         let mut below: Vec<(ChunkKey, Address)> =
-            self.stored.iter().map(|chunk| (key(chunk), chunk.1.address)).collect();
+            self.stored.iter().map(|chunk| Ok((key(chunk)?, chunk.1.address))).collect::<Result<_>>()?;
         // Greater than the key of any chunk.
         let last = ChunkKey {
             size: 0,
             filter_mask: 0,
-            offsets: below.last().map_or(Vec::new(), |(key, _)| {
-                key.offsets.iter().zip(self.dimensions).map(|(&at, &n)| at.saturating_add(n)).collect()
-            }),
+            offsets: present(below.last(), "last chunk")?
+                .0
+                .offsets
+                .iter()
+                .zip(self.dimensions)
+                .map(|(at, &n)| at.checked_add(n).ok_or_else(too_large))
+                .collect::<Result<_>>()?,
         };
         let rank = self.dimensions.len();
-        let size = ChunkNode::size(self.sizes, u32::from(self.k) * 2, rank) as u64;
+        let size = ChunkNode::size(self.sizes, usize::from(self.k) * 2, rank)? as u64;
         let mut level = 0u8;
         loop {
-            let parts: Vec<&[(ChunkKey, Address)]> =
-                below.chunks(usize::from(self.k.max(1)).saturating_mul(2)).collect();
-            let first = output.allocate(size.saturating_mul(parts.len() as u64))?;
-            let at = |i: u64| Address(first.0.saturating_add(size.saturating_mul(i)));
+            let parts: Vec<&[(ChunkKey, Address)]> = below.chunks(usize::from(self.k.max(1)) * 2).collect();
+            let first = output.allocate(mul(size, parts.len() as u64)?)?;
+            let at = |i: u64| Ok(Address(add(first.0, mul(size, i)?)?));
             let mut above = Vec::new();
             for (i, part) in (0u64..).zip(&parts) {
-                let next = i.saturating_add(1);
+                let next = add(i, 1)?;
                 let following = usize::try_from(next).ok().and_then(|next| parts.get(next)?.first());
                 let end = following.map_or(&last, |(key, _)| key);
                 let keys: Vec<ChunkKey> = part.iter().map(|(key, _)| key).chain([end]).cloned().collect();
-                above.extend(keys.first().cloned().map(|key| (key, at(i))));
+                above.push((present(keys.first(), "first key of a node")?.clone(), at(i)?));
                 let node =
                     ChunkNode { level, keys, children: part.iter().map(|&(_, child)| Some(child)).collect() };
-                let right = following.map(|_| at(next));
+                let right = following.map(|_| at(next)).transpose()?;
                 let mut bytes = Vec::new();
-                let place = Place { level, left: i.checked_sub(1).map(at), right };
-                node.encode(&mut bytes, self.sizes, self.k, rank, place);
-                output.write(at(i), &bytes)?;
+                let place = Place { level, left: i.checked_sub(1).map(at).transpose()?, right };
+                node.encode(&mut bytes, self.sizes, self.k, rank, place)?;
+                output.write(at(i)?, &bytes)?;
             }
             if above.len() <= 1 {
                 return Ok(first);
             }
             below = above;
-            level = level.saturating_add(1);
+            increase(&mut level, 1)?;
         }
     }
 }
 
-/// `n` elements from number `first` on, absent ones included.
-pub(super) fn dense(elements: &[(u64, Vec<u8>)], first: u64, n: u64, absent: &[u8]) -> Vec<u8> {
-    let mut out = absent.repeat(usize::try_from(n).unwrap_or(0));
-    for (number, bytes) in elements {
-        let at = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
-        let start = at.saturating_mul(absent.len());
-        if let Some(slot) = out.get_mut(start..start.saturating_add(absent.len())) {
-            slot.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
-        }
+/// Fails if a field of `width` bytes does not count the bytes of a filtered chunk.
+pub(crate) fn counted(size: u64, width: usize) -> Result<()> {
+    let bits = u32::try_from(width).map_or(u32::MAX, |width| bound::product(width, 8)); // a bound
+    if size.unbounded_shr(bits) == 0 {
+        return Ok(());
     }
-    out
+    let problem = format!("has {size} bytes after its filters, more than the index of its dataset counts");
+    Err(Error::usage("chunk", problem))
+}
+
+/// `n` elements from number `first` on, absent ones included.
+pub(super) fn dense(elements: &[(u64, Vec<u8>)], first: u64, n: u64, absent: &[u8]) -> Result<Vec<u8>> {
+    let n: usize = fit(n, "elements of a block")?;
+    mul(n, absent.len())?;
+    let mut out = absent.repeat(n);
+    for (number, bytes) in elements {
+        let start = mul(fit(sub(*number, first)?, "place of an element")?, absent.len())?;
+        let slot = out.get_mut(start..add(start, bytes.len())?).filter(|slot| slot.len() == absent.len());
+        present(slot, "place of an element")?.copy_from_slice(bytes);
+    }
+    Ok(out)
 }

@@ -1,4 +1,5 @@
 //! Chunk shapes for those who do not choose one.
+use sciformats_core::bound;
 
 /// Chunks may always have this many bytes.
 const SMALLEST: u64 = 64 << 10;
@@ -20,7 +21,7 @@ pub(crate) fn automatic(shape: &[u64], maximum: &[Option<u64>], size: u64) -> Ve
             if max.is_none() { n.max(GROWING) } else { max.unwrap_or(n).min(n.max(GROWING)) }.max(1)
         })
         .collect();
-    let bytes = |sides: &[u64]| sides.iter().fold(size, |product: u64, &n| product.saturating_mul(n));
+    let bytes = |sides: &[u64]| sides.iter().fold(size, |product: u64, &n| bound::product(product, n));
     let target = (bytes(&lengths) >> 8).clamp(SMALLEST, LARGEST);
     let mut pieces = vec![1u64; lengths.len()];
     loop {
@@ -29,7 +30,9 @@ pub(crate) fn automatic(shape: &[u64], maximum: &[Option<u64>], size: u64) -> Ve
         let longest =
             sides.iter().enumerate().max_by_key(|&(i, &n)| (n, std::cmp::Reverse(i))).map(|(i, _)| i);
         match longest.and_then(|i| Some((pieces.get_mut(i)?, sides.get(i)?))) {
-            Some((pieces, &side)) if bytes(&sides) > target && side > 1 => *pieces = pieces.saturating_mul(2),
+            Some((pieces, &side)) if bytes(&sides) > target && side > 1 => {
+                *pieces = bound::product(*pieces, 2);
+            }
             _ => return sides,
         }
     }

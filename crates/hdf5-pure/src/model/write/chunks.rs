@@ -1,8 +1,10 @@
 //! Chunks that are written: filtered and stored as soon as they are complete.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
-use sciformats_core::{Result, Slab};
+use sciformats_core::arith::{add, div, increase, mul, present, product, sub};
+use sciformats_core::{Result, Slab, bound};
 
 use super::bound::Bound;
 use super::chunk_index::{Chunks, EDGE, Stored};
@@ -16,7 +18,7 @@ use crate::model::edit::space::Use;
 use crate::model::filters::Registry;
 use crate::spec::message::filter_pipeline::Pipeline;
 use crate::spec::message::layout::{self, IndexKind};
-use crate::spec::{Address, Sizes};
+use crate::spec::{Address, Sizes, width_for};
 
 /// The chunks of a dataset.
 pub(crate) struct Chunked {
@@ -95,7 +97,7 @@ struct Edges(Option<Vec<u64>>);
 impl Edges {
     fn reaches_out(&self, info: &Info<'_>, scaled: &[u64]) -> bool {
         let mut sides = scaled.iter().zip(self.0.as_deref().unwrap_or_default()).zip(info.shape);
-        sides.any(|((&at, &n), &size)| at.saturating_add(1).saturating_mul(n) > size)
+        sides.any(|((&at, &n), &size)| bound::product(bound::sum(at, 1), n) > size)
     }
 
     fn encode(&self, info: &Info<'_>, scaled: Box<[u64]>, chunk: Vec<u8>) -> Result<Encoded> {
@@ -114,12 +116,12 @@ impl Chunked {
         bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(too_large)
     }
 
-    /// Elements of a chunk that lie inside the largest extent.
+    /// Elements of a chunk that lie inside the largest extent: a bound of those that complete it.
     fn complete(&self, info: &Info<'_>, scaled: &[u64]) -> u64 {
         let lengths = scaled.iter().zip(self.dimensions.iter().zip(info.maximum));
         lengths.fold(1, |product: u64, (&at, (&n, max))| {
-            let left = max.map_or(n, |max| max.saturating_sub(at.saturating_mul(n)));
-            product.saturating_mul(left.min(n))
+            let left = max.map_or(n, |max| bound::left(max, bound::product(at, n)));
+            bound::product(product, left.min(n))
         })
     }
 
@@ -131,14 +133,18 @@ impl Chunked {
         bytes: &[u8],
     ) -> Result<()> {
         let chunk_bytes = self.chunk_bytes(info)?;
-        let parts: Vec<Vec<Part>> =
-            slab.ranges().iter().zip(&self.dimensions).map(|(range, &chunk)| parts(*range, chunk)).collect();
-        let batch = BATCH_BYTES.checked_div(chunk_bytes as u64).unwrap_or(1).max(1);
+        let parts: Vec<Vec<Part>> = slab
+            .ranges()
+            .iter()
+            .zip(&self.dimensions)
+            .map(|(range, &chunk)| parts(*range, chunk))
+            .collect::<Result<_>>()?;
+        let batch = div(BATCH_BYTES, (chunk_bytes as u64).max(1))?.max(1);
         let mut tasks = Vec::new();
         let mut position = vec![0usize; parts.len()];
         loop {
-            let task = self.task(slab, &parts, &position);
-            let elements = task.counts.iter().fold(1u64, |product, &n| product.saturating_mul(n));
+            let task = self.task(slab, &parts, &position)?;
+            let elements = product(task.counts.iter().copied())?;
             let untouched = !self.open.contains_key(&task.scaled);
             if untouched && elements >= self.complete(info, &task.scaled) {
                 tasks.push(task);
@@ -148,7 +154,7 @@ impl Chunked {
             } else {
                 self.put(output, info, &task, bytes, elements)?;
             }
-            if !advance(&mut position, &parts) {
+            if !advance(&mut position, &parts)? {
                 break;
             }
         }
@@ -158,16 +164,16 @@ impl Chunked {
 
     /// Stores the chunks that are in memory if they are many.
     pub(crate) fn relieve(&mut self, output: &mut Output, info: &Info<'_>) -> Result<()> {
-        let open = (self.open.len() as u64).saturating_mul(self.chunk_bytes(info)? as u64);
+        let open = bound::product(self.open.len() as u64, self.chunk_bytes(info)? as u64);
         if open > OPEN_BYTES { self.flush(output, info) } else { Ok(()) }
     }
 
-    fn task(&self, slab: &Slab, parts: &[Vec<Part>], position: &[usize]) -> Task {
-        let none = Part { chunk: 0, first: 0, count: 0, within: 0 };
-        let part: Vec<Part> =
-            parts.iter().zip(position).map(|(parts, &at)| parts.get(at).copied().unwrap_or(none)).collect();
+    fn task(&self, slab: &Slab, parts: &[Vec<Part>], position: &[usize]) -> Result<Task> {
+        let part =
+            |(parts, &at): (&Vec<Part>, &usize)| present(parts.get(at).copied(), "part of a selection");
+        let part: Vec<Part> = parts.iter().zip(position).map(part).collect::<Result<_>>()?;
         let of = |value: fn(&Part) -> u64| -> Vec<u64> { part.iter().map(value).collect() };
-        Task {
+        Ok(Task {
             scaled: of(|part| part.chunk).into(),
             from: Rectangle { shape: slab.shape(), start: of(|part| part.first), step: vec![1; part.len()] },
             to: Rectangle {
@@ -176,7 +182,7 @@ impl Chunked {
                 step: slab.ranges().iter().map(|range| range.step).collect(),
             },
             counts: of(|part| part.count),
-        }
+        })
     }
 
     /// Encodes and stores chunks whose every element is among `bytes`.
@@ -226,19 +232,15 @@ impl Chunked {
             self.open.insert(task.scaled.clone(), Open { bytes: chunk, elements: 0 });
         }
         let complete = self.complete(info, &task.scaled);
-        let Some(open) = self.open.get_mut(&task.scaled) else { return Ok(()) };
+        let open = present(self.open.get_mut(&task.scaled), "open chunk")?;
         scatter(info, task, bytes, &mut open.bytes)?;
-        open.elements = open.elements.saturating_add(elements);
+        open.elements = bound::sum(open.elements, elements);
         if open.elements < complete {
             return Ok(());
         }
-        match self.open.remove(&task.scaled) {
-            Some(open) => {
-                let encoded = self.edges().encode(info, task.scaled.clone(), open.bytes)?;
-                self.store(output, encoded)
-            }
-            None => Ok(()),
-        }
+        let open = present(self.open.remove(&task.scaled), "open chunk")?;
+        let encoded = self.edges().encode(info, task.scaled.clone(), open.bytes)?;
+        self.store(output, encoded)
     }
 
     /// The elements of a chunk as they are so far.
@@ -247,7 +249,7 @@ impl Chunked {
         if let Some(stored) = self.stored.get(scaled) {
             let size = usize::try_from(stored.size).map_err(|_| too_large())?;
             let bytes = output.read(stored.address, size)?;
-            let at = output.base().saturating_add(stored.address.0);
+            let at = add(output.base(), stored.address.0)?;
             let decoded = info.registry.decode(info.pipeline, stored.mask, bytes.into(), len, at)?;
             return Ok(decoded.into_owned());
         }
@@ -265,8 +267,8 @@ impl Chunked {
             Some(before) => {
                 output.write_part(before.address, &bytes)?;
                 if before.size > size {
-                    let end = Address(before.address.0.saturating_add(size));
-                    output.free(end, before.size.saturating_sub(size), Use::Data)?;
+                    let end = Address(add(before.address.0, size)?);
+                    output.free(end, sub(before.size, size)?, Use::Data)?;
                 }
                 Stored { size, mask, ..before }
             }
@@ -335,7 +337,7 @@ impl Chunked {
         self.implicit = Some(address);
         let numbering = Numbering::new(&counts, None);
         for number in 0..total {
-            let address = Address(address.0.saturating_add(number.saturating_mul(chunk)));
+            let address = Address(add(address.0, mul(number, chunk)?)?);
             self.stored.insert(
                 numbering.scaled(number).into(),
                 Stored { address, size: chunk, mask: 0, live: false },
@@ -399,7 +401,8 @@ impl Chunked {
         if let Some(index) = self.index {
             return index;
         }
-        let chunks = counts.iter().fold(1u64, |product, &n| product.saturating_mul(n));
+        // A bound: no array has more chunks than 64 bits count.
+        let chunks = counts.iter().fold(1, |product, &n| bound::product(product, n));
         // An array of which little is used would be larger than a tree.
         let sparse = chunks > 1 << 16 && chunks >> 4 > self.stored.len() as u64;
         match info.maximum.iter().filter(|max| max.is_none()).count() {
@@ -418,8 +421,8 @@ impl Chunked {
 
 /// Bytes of a stored size, for chunks of `bytes` bytes.
 pub(crate) fn size_width(bytes: u64) -> usize {
-    let bits = bytes.checked_ilog2().unwrap_or(0);
-    usize::try_from(bits.saturating_add(8) / 8).unwrap_or(8).saturating_add(1).min(8)
+    // One byte more than a chunk needs as it is, at most 8.
+    bound::sum(width_for(bytes), 1).min(8)
 }
 
 fn scatter(info: &Info<'_>, task: &Task, bytes: &[u8], chunk: &mut [u8]) -> Result<()> {
@@ -428,29 +431,29 @@ fn scatter(info: &Info<'_>, task: &Task, bytes: &[u8], chunk: &mut [u8]) -> Resu
 }
 
 /// The chunks that a range touches.
-fn parts(range: sciformats_core::Range, chunk: u64) -> Vec<Part> {
+fn parts(range: sciformats_core::Range, chunk: u64) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut first = 0;
     while first < range.count {
-        let index = range.start.saturating_add(first.saturating_mul(range.step));
-        let at = index.checked_div(chunk).unwrap_or(0);
-        let within = index.checked_rem(chunk).unwrap_or(0);
-        let room = chunk.saturating_sub(within).div_ceil(range.step.max(1));
-        let count = room.min(range.count.saturating_sub(first)).max(1);
+        let index = add(range.start, mul(first, range.step)?)?;
+        let side = present(NonZeroU64::new(chunk), "side of a chunk")?;
+        let (at, within) = (index / side, index % side);
+        let room = sub(chunk, within)?.div_ceil(range.step.max(1));
+        let count = room.min(sub(range.count, first)?).max(1);
         parts.push(Part { chunk: at, first, count, within });
-        first = first.saturating_add(count);
+        increase(&mut first, count)?;
     }
-    parts
+    Ok(parts)
 }
 
 /// Moves on to the next combination, the last dimension fastest.
-fn advance(position: &mut [usize], parts: &[Vec<Part>]) -> bool {
+fn advance(position: &mut [usize], parts: &[Vec<Part>]) -> Result<bool> {
     for (at, parts) in position.iter_mut().zip(parts).rev() {
-        *at = at.saturating_add(1);
+        increase(at, 1)?;
         if *at < parts.len() {
-            return true;
+            return Ok(true);
         }
         *at = 0;
     }
-    false
+    Ok(false)
 }

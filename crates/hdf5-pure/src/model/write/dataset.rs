@@ -1,6 +1,7 @@
 //! Datasets that are written: their elements go to the file as they come, chunks as soon as they are complete.
 
-use sciformats_core::{Error, Range, Result, Slab};
+use sciformats_core::arith::{add, div, fit, increase, mul, present, product, sub};
+use sciformats_core::{Error, Range, Result, Slab, bound};
 
 use super::bound::Bound;
 use super::chunks::{Chunked, Info};
@@ -233,11 +234,10 @@ impl Dataset {
         if maximum.first().copied().flatten().is_some_and(|max| end > max) {
             return Err(wrong("passes the maximum of the dataset"));
         }
-        let gathered = (self.tail.len() as u64).checked_div(row).unwrap_or(0);
-        let begin = first.saturating_sub(gathered);
+        let begin = sub(*first, gathered(&self.tail, row)?)?;
         *first = end;
         let fills = end.checked_div(chunk) > begin.checked_div(chunk);
-        if !fills && self.tail.len().saturating_add(bytes.len()) <= TAIL_BYTES {
+        if !fills && bound::sum(self.tail.len(), bytes.len()) <= TAIL_BYTES {
             self.tail.extend_from_slice(bytes);
             return Ok(());
         }
@@ -254,9 +254,9 @@ impl Dataset {
         if self.tail.is_empty() {
             return Ok(());
         }
-        let inner = self.shape().get(1..).unwrap_or_default();
-        let row = sciformats_core::slab::elements(inner).unwrap_or(0).saturating_mul(self.element_size());
-        let slab = self.last_rows((self.tail.len() as u64).checked_div(row).unwrap_or(0))?;
+        let inner = present(self.shape().get(1..), "rows of a dataset")?;
+        let row = mul(product(inner.iter().copied())?, self.element_size())?;
+        let slab = self.last_rows(gathered(&self.tail, row)?)?;
         let mut tail = std::mem::take(&mut self.tail);
         self.change(output, registry, &slab, &tail)?;
         tail.clear();
@@ -269,7 +269,7 @@ impl Dataset {
         let shape = self.shape();
         let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
         if let Some(range) = ranges.first_mut() {
-            *range = Range::new(range.count.saturating_sub(rows), rows);
+            *range = Range::new(sub(range.count, rows)?, rows);
         }
         Slab::new(shape, ranges)
     }
@@ -289,11 +289,10 @@ impl Dataset {
         let fill_value = self.fill_bytes().map(<[u8]>::to_vec);
         match &mut self.data {
             Data::Compact(data) => runs(slab, size, |at, part| {
-                let start = usize::try_from(at).unwrap_or(usize::MAX);
-                let from = bytes.get(part).unwrap_or_default();
-                if let Some(to) = data.get_mut(start..start.saturating_add(from.len())) {
-                    to.copy_from_slice(from);
-                }
+                let start: usize = fit(at, "place of compact elements")?;
+                let from = present(bytes.get(part), "bytes of a run")?;
+                let to = data.get_mut(start..add(start, from.len())?);
+                present(to, "place of compact elements")?.copy_from_slice(from);
                 Ok(())
             }),
             Data::Contiguous(place) => {
@@ -306,8 +305,8 @@ impl Dataset {
                     return output.write(address, bytes);
                 }
                 runs(slab, size, |at, part| {
-                    let at = Address(address.0.saturating_add(at));
-                    output.write_part(at, bytes.get(part).unwrap_or_default())
+                    let at = Address(add(address.0, at)?);
+                    output.write_part(at, present(bytes.get(part), "bytes of a run")?)
                 })
             }
             Data::Chunked(chunked) => {
@@ -320,9 +319,9 @@ impl Dataset {
                 let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
                 let outer =
                     outer.ok_or_else(|| Error::usage("dataset", "has its elements in other files"))?;
-                runs(slab, size, |at, part| outer.put(at, bytes.get(part).unwrap_or_default()))
+                runs(slab, size, |at, part| outer.put(at, present(bytes.get(part), "bytes of a run")?))
             }
-            Data::Virtual(_) => Ok(()),
+            Data::Virtual(_) => Err(Error::internal("elements of a virtual dataset are written")),
         }
     }
 
@@ -395,18 +394,30 @@ impl Dataset {
     }
 }
 
+/// Fill values are written in pieces of about so many bytes.
+const PIECE: usize = 64 << 10;
+
+/// How many rows of `row` bytes were gathered: none where rows have no bytes.
+fn gathered(tail: &[u8], row: u64) -> Result<u64> {
+    match row {
+        0 if tail.is_empty() => Ok(0),
+        0 => Err(Error::internal("rows without bytes were gathered")),
+        row => div(tail.len() as u64, row),
+    }
+}
+
 /// Takes space for all elements and fills it where there is a value.
 pub(super) fn allocate(output: &mut Output, total: u64, fill_value: Option<&[u8]>) -> Result<Address> {
     let Some(value) = fill_value.filter(|value| !value.is_empty()) else {
         return output.allocate_zeroed(total);
     };
     let address = output.allocate_data(total)?;
-    let piece = value.repeat((64usize << 10).checked_div(value.len()).unwrap_or(0).max(1));
+    let piece = value.repeat(div(PIECE, value.len())?.max(1));
     let mut at = 0;
     while at < total {
-        let len = usize::try_from(total.saturating_sub(at)).unwrap_or(usize::MAX).min(piece.len());
-        output.write_part(Address(address.0.saturating_add(at)), piece.get(..len).unwrap_or_default())?;
-        at = at.saturating_add(len as u64);
+        let len = bound::addressable(sub(total, at)?).min(piece.len());
+        output.write_part(Address(add(address.0, at)?), present(piece.get(..len), "fill values")?)?;
+        increase(&mut at, len as u64)?;
     }
     Ok(address)
 }
@@ -421,10 +432,10 @@ fn runs(
     for run in slab.runs() {
         let (pieces, len) = if run.step == 1 { (1, run.len) } else { (run.len, 1) };
         for piece in 0..pieces {
-            let element = run.from.saturating_add(piece.saturating_mul(run.step));
-            let start = wide(run.to.saturating_add(piece).saturating_mul(size))?;
-            let end = start.saturating_add(wide(len.saturating_mul(size))?);
-            write(element.saturating_mul(size), start..end)?;
+            let element = add(run.from, mul(piece, run.step)?)?;
+            let start = wide(mul(add(run.to, piece)?, size)?)?;
+            let end = add(start, wide(mul(len, size)?)?)?;
+            write(mul(element, size)?, start..end)?;
         }
     }
     Ok(())

@@ -4,6 +4,7 @@
 //! dense attributes and links, the object headers, and last the superblock. Every address is therefore known when it is
 //! written, and nothing but the superblock is written twice.
 
+use sciformats_core::arith::{add, present};
 use sciformats_core::storage::Durability;
 use sciformats_core::{Error, Result};
 
@@ -29,6 +30,9 @@ use crate::spec::object_header::{CONSTANT, Message, SHARED, v2};
 use crate::spec::superblock::{Rest, Superblock};
 use crate::spec::symbol_table::{Cache, Entry};
 
+/// Says where the header of an object is.
+pub(crate) type Resolve<'a> = &'a dyn Fn(ObjectId) -> Result<Address>;
+
 /// What is known of an object when its header is written.
 pub(crate) struct Parts {
     layout: Option<Layout>,
@@ -36,14 +40,32 @@ pub(crate) struct Parts {
     links: LinkStorage,
     references: u32,
     version: u8,
-    pub(crate) address: Address,
+    /// Where its header is, once it has a place.
+    address: Option<Address>,
     room: usize,
+}
+
+impl Parts {
+    /// Where the header is.
+    pub(crate) fn address(&self) -> Result<Address> {
+        present(self.address, "address of an object")
+    }
+}
+
+/// Where the headers of all objects are. One that nothing leads to has no place.
+pub(crate) struct Places(Vec<Option<Address>>);
+
+impl Places {
+    /// Where the header of an object is.
+    pub(crate) fn of(&self, id: ObjectId) -> Result<Address> {
+        present(self.0.get(id.index()).copied().flatten(), "address of an object")
+    }
 }
 
 impl Tree {
     /// Writes everything that is not written yet, and completes the file.
     pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
-        let parts = self.write_new(&Counts::of_new(&self.objects))?;
+        let parts = self.write_new(&Counts::of_new(&self.objects)?)?;
         let superblock = self.superblock(parts.first().and_then(Option::as_ref))?;
         // Without it the file is none: it comes after all that it leads to.
         self.output.settle(durability)?;
@@ -65,23 +87,26 @@ impl Tree {
         self.heap.close(&mut self.output)?;
         for (index, part) in parts.iter_mut().enumerate() {
             let (Some(object), Some(part)) = (self.objects.get(index), part) else { continue };
-            part.room = self.header(object, part, &|_| Address(0))?.size();
-            (part.address, part.room) = match object.reserved {
+            // Addresses have one width, whatever they are.
+            part.room = self.header(object, part, &|_| Ok(Address(0)))?.size()?;
+            let (address, room) = match object.reserved {
                 Some(address) => (address, RESERVED),
                 None => (self.output.allocate(part.room as u64)?, part.room),
             };
+            (part.address, part.room) = (Some(address), room);
         }
         let places = self.places(&parts);
-        let resolve = |id: ObjectId| places.get(id.index()).copied().unwrap_or(Address(0));
+        let resolve = |id: ObjectId| places.of(id);
         let (k, sizes) = (self.group_k(), self.output.sizes);
         for (object, part) in self.objects.iter().zip(&mut parts) {
             let (Kind::Group(group), Some(part)) = (&object.kind, part) else { continue };
             let order = object.properties.links.as_ref().map(|links| links.order).unwrap_or_default();
-            let links = group.resolved(&resolve, order.is_tracked());
+            let links = group.resolved(&resolve, order.is_tracked())?;
             match &mut part.links {
                 LinkStorage::Compact => {}
                 LinkStorage::Dense(info) => {
-                    let encoded: Vec<_> = links.iter().map(|link| links::Encoded::new(link, sizes)).collect();
+                    let encoded: Vec<_> =
+                        links.iter().map(|link| links::Encoded::new(link, sizes)).collect::<Result<_>>()?;
                     *info = links::build(&mut self.output, &encoded, group.order(order))?;
                 }
                 LinkStorage::Table(table) => {
@@ -92,19 +117,19 @@ impl Tree {
         for (object, part) in self.objects.iter().zip(&parts) {
             let Some(part) = part else { continue };
             let header = self.header(object, part, &resolve)?;
-            header.write(&mut self.output, part.address, part.room)?;
+            header.write(&mut self.output, part.address()?, part.room)?;
         }
         Ok(parts)
     }
 
     /// Where the headers of all objects are.
-    pub(crate) fn places(&self, parts: &[Option<Parts>]) -> Vec<Address> {
+    pub(crate) fn places(&self, parts: &[Option<Parts>]) -> Places {
         let place = |(object, part): (&Object, &Option<Parts>)| match (&object.origin, part) {
-            (Some(origin), _) => origin.address,
+            (Some(origin), _) => Some(origin.address),
             (None, Some(part)) => part.address,
-            (None, None) => Address(0),
+            (None, None) => None,
         };
-        self.objects.iter().zip(parts).map(place).collect()
+        Places(self.objects.iter().zip(parts).map(place).collect())
     }
 
     /// Half the entries of a symbol table node, and half the children of a node of a group's tree.
@@ -121,7 +146,7 @@ impl Tree {
     fn content(&mut self, index: usize, references: u32) -> Result<Parts> {
         let Settings { bound, ref registry, .. } = self.settings;
         let Some(object) = self.objects.get_mut(index) else {
-            return Err(Error::usage("object", "is missing"));
+            return Err(Error::internal("an object is missing"));
         };
         let layout = match &mut object.kind {
             Kind::Dataset(dataset) => Some(dataset.close(&mut self.output, registry, bound)?),
@@ -134,56 +159,60 @@ impl Tree {
         let version = if properties.header_version == 1 && fits && !order.is_tracked() { 1 } else { 2 };
         let dense =
             version == 2 && !attributes::are_compact(&object.attributes, properties.most_attributes());
-        let order = attributes::Order::of(&object.attributes, order);
+        let order = attributes::Order::of(&object.attributes, order)?;
         let attributes = match dense {
             true => Some(attributes::build(&mut self.output, &object.attributes, order)?),
             false => None,
         };
         let links = match &object.kind {
-            Kind::Group(group) => group.storage(properties.links.as_ref()),
+            Kind::Group(group) => group.storage(properties.links.as_ref())?,
             _ => LinkStorage::Compact,
         };
-        Ok(Parts { layout, attributes, links, references, version, address: Address(0), room: 0 })
+        Ok(Parts { layout, attributes, links, references, version, address: None, room: 0 })
     }
 
     /// The header of an object whose links lead where `resolve` says.
-    fn header(&self, object: &Object, part: &Parts, resolve: &dyn Fn(ObjectId) -> Address) -> Result<Header> {
+    fn header(&self, object: &Object, part: &Parts, resolve: Resolve<'_>) -> Result<Header> {
         let (properties, sizes) = (&object.properties, self.output.sizes);
         let links = properties.links.clone().unwrap_or_default();
         let mut messages = match &object.kind {
             Kind::Group(group) => match &part.links {
                 LinkStorage::Compact => {
-                    let all = group.resolved(resolve, links.order.is_tracked());
-                    links::compact(&all, group.order(links.order), links.info(), sizes)
+                    let all = group.resolved(resolve, links.order.is_tracked())?;
+                    links::compact(&all, group.order(links.order), links.info(), sizes)?
                 }
-                LinkStorage::Dense(info) => links::dense(info, links.info(), sizes),
+                LinkStorage::Dense(info) => links::dense(info, links.info(), sizes)?,
                 LinkStorage::Table(table) => {
-                    vec![Message::new(MessageType::SymbolTable, 0, |out| table.encode(out, sizes))]
+                    vec![Message::new(MessageType::SymbolTable, 0, |out| table.encode(out, sizes))?]
                 }
             },
             Kind::Dataset(dataset) => self.dataset_messages(dataset, part, resolve)?,
             Kind::Datatype(datatype) => {
-                vec![Message::new(MessageType::Datatype, 0, |out| datatype.encode(out))]
+                vec![Message::new(MessageType::Datatype, 0, |out| datatype.encode(out))?]
             }
-            Kind::Stored | Kind::Gone => return Err(Error::usage("object", "is not a new one")),
+            Kind::Stored | Kind::Gone => {
+                return Err(Error::internal("an object that is not new is written anew"));
+            }
         };
         if let Some(time) = properties.modified {
             messages.push(Message::new(MessageType::ModificationTime, 0, |out| {
-                small::encode_modification_time(out, time);
-            }));
+                small::encode_modification_time(out, time)
+            })?);
         }
         if let Some(comment) = &object.comment {
-            messages.push(Message::new(MessageType::Comment, 0, |out| small::encode_comment(out, comment)));
+            messages.push(Message::new(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?);
         }
         match &part.attributes {
-            Some(info) => messages.push(attributes::info_message(info, sizes)),
+            Some(info) => messages.push(attributes::info_message(info, sizes)?),
             None => {
                 // The C library counts the attributes of a version 2 header as none where this message is missing.
                 if part.version == 2 && object.attributes.len() > 0 {
-                    let order = attributes::Order::of(&object.attributes, properties.attribute_order);
-                    messages.push(attributes::info_message(&order.info(), sizes));
+                    let order = attributes::Order::of(&object.attributes, properties.attribute_order)?;
+                    messages.push(attributes::info_message(&order.info(), sizes)?);
                 }
-                messages.extend(attributes::compact(&object.attributes));
+                for message in attributes::compact(&object.attributes) {
+                    messages.push(message?);
+                }
             }
         }
         let (flags, extra) = prefix(properties);
@@ -194,34 +223,34 @@ impl Tree {
         &self,
         dataset: &Dataset,
         part: &Parts,
-        resolve: &dyn Fn(ObjectId) -> Address,
+        resolve: Resolve<'_>,
     ) -> Result<Vec<Message>> {
         let (bound, sizes) = (self.settings.bound, self.output.sizes);
         let version = |old, new| bound.version(old, new);
         let datatype = match dataset.committed {
             Some(id) => Message::new(MessageType::Datatype, CONSTANT | SHARED, |out| {
-                Shared::Committed(resolve(id)).encode(out, sizes, version(2, 3));
-            }),
-            None => Message::new(MessageType::Datatype, CONSTANT, |out| dataset.datatype.encode(out)),
+                Shared::Committed(resolve(id)?).encode(out, sizes, version(2, 3))
+            })?,
+            None => Message::new(MessageType::Datatype, CONSTANT, |out| dataset.datatype.encode(out))?,
         };
         let mut messages = vec![
             Message::new(MessageType::Dataspace, 0, |out| {
-                dataset.dataspace.encode(out, sizes, version(1, 2));
-            }),
+                dataset.dataspace.encode(out, sizes, version(1, 2))
+            })?,
             datatype,
-            fill_message(&dataset.fill, version(2, 3)),
+            fill_message(&dataset.fill, version(2, 3))?,
         ];
         if !dataset.pipeline.filters.is_empty() {
             messages.push(Message::new(MessageType::FilterPipeline, CONSTANT, |out| {
-                dataset.pipeline.encode(out, version(1, 2));
-            }));
+                dataset.pipeline.encode(out, version(1, 2))
+            })?);
         }
         if let Data::External(files) = &dataset.data {
-            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, sizes)));
+            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, sizes))?);
         }
         if let Some(layout) = &part.layout {
             let bytes = dataset.bytes()?;
-            messages.push(Message::new(MessageType::Layout, 0, |out| layout.encode(out, sizes, bytes)));
+            messages.push(Message::new(MessageType::Layout, 0, |out| layout.encode(out, sizes, bytes))?);
         }
         Ok(messages)
     }
@@ -233,24 +262,25 @@ impl Tree {
         let (end, sizes, k) = (Address(self.output.end()), self.output.sizes, self.settings.btree_k);
         let mut messages = Vec::new();
         if k != BtreeK::default() {
-            messages.push(Message::new(MessageType::BtreeK, CONSTANT, |out| k.encode(out)));
+            messages.push(Message::new(MessageType::BtreeK, CONSTANT, |out| k.encode(out))?);
         }
         if let Some(info) = &self.settings.file_space {
             let encode = |out: &mut Vec<u8>| info.encode(out, sizes, Some(end));
-            messages.push(Message::new(MessageType::FileSpaceInfo, FLAGS, encode));
+            messages.push(Message::new(MessageType::FileSpaceInfo, FLAGS, encode)?);
         }
         if messages.is_empty() {
             return Ok(None);
         }
         let header =
             Header { version: 2, flags: 0, extra: Vec::new(), references: 1, messages }.complete()?;
-        let at = self.output.allocate(header.size() as u64)?;
-        header.write(&mut self.output, at, header.size())?;
+        let size = header.size()?;
+        let at = self.output.allocate(size as u64)?;
+        header.write(&mut self.output, at, size)?;
         Ok(Some(at))
     }
 
     fn superblock(&mut self, root: Option<&Parts>) -> Result<Vec<u8>> {
-        let Some(root) = root else { return Err(Error::usage("file", "has no root group")) };
+        let Some(root) = root else { return Err(Error::internal("the root group is missing")) };
         let (bound, k) = (self.settings.bound, self.settings.btree_k);
         let rest = match self.settings.has_old_superblock() {
             true => Rest::Old {
@@ -261,7 +291,7 @@ impl Tree {
                 driver_info: None,
                 root: Entry {
                     name: 0,
-                    header: Some(root.address),
+                    header: Some(root.address()?),
                     cache: match &root.links {
                         LinkStorage::Table(table) => {
                             Cache::Group { btree: Some(table.btree), heap: Some(table.heap) }
@@ -270,7 +300,7 @@ impl Tree {
                     },
                 },
             },
-            false => Rest::New { extension: self.extension()?, root: root.address },
+            false => Rest::New { extension: self.extension()?, root: root.address()? },
         };
         let superblock = Superblock {
             version: match bound {
@@ -283,11 +313,11 @@ impl Tree {
             sizes: self.output.sizes,
             consistency_flags: 0,
             base: self.output.base(),
-            end_of_file: self.output.base().saturating_add(self.output.end()),
+            end_of_file: add(self.output.base(), self.output.end())?,
             rest,
         };
         let mut bytes = Vec::new();
-        superblock.encode(&mut bytes);
+        superblock.encode(&mut bytes)?;
         Ok(bytes)
     }
 }
@@ -309,6 +339,6 @@ fn prefix(properties: &CreationProperties) -> (u8, Vec<u8>) {
     (flags, extra)
 }
 
-fn fill_message(fill: &FillValue, version: u8) -> Message {
+fn fill_message(fill: &FillValue, version: u8) -> Result<Message> {
     Message::new(MessageType::FillValue, CONSTANT, |out| fill.encode(out, version))
 }

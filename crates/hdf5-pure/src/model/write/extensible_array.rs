@@ -1,6 +1,7 @@
 //! Extensible arrays, built at once: only blocks that hold an element exist.
 
 use sciformats_core::Result;
+use sciformats_core::arith::{add, div, fit, increase, mul, sub};
 
 use super::chunk_index::dense;
 use super::output::Output;
@@ -26,20 +27,20 @@ pub(crate) fn build(
 ) -> Result<Address> {
     let array = ExtensibleArray {
         client,
-        element_size: u8::try_from(absent.len()).unwrap_or(u8::MAX),
+        element_size: fit(absent.len(), "size of an element")?,
         max_bits: MAX_BITS,
         index_elements: INDEX_ELEMENTS,
         min_data_elements: MIN_DATA_ELEMENTS,
         min_super_pointers: MIN_SUPER_POINTERS,
         page_bits: PAGE_BITS,
-        max_index_set: elements.last().map_or(0, |&(number, _)| number.saturating_add(1)),
+        max_index_set: elements.last().map_or(Ok(0), |&(number, _)| add(number, 1))?,
         index_block: None,
     };
     let header = output.allocate(ExtensibleArray::size(output.sizes) as u64)?;
     let mut builder = Builder { array, header, absent, statistics: [0; 6] };
     let index_block = Some(builder.index_block(output, elements)?);
     let mut bytes = Vec::new();
-    ExtensibleArray { index_block, ..array }.encode(&mut bytes, output.sizes, builder.statistics);
+    ExtensibleArray { index_block, ..array }.encode(&mut bytes, output.sizes, builder.statistics)?;
     output.write(header, &bytes)?;
     Ok(header)
 }
@@ -61,7 +62,7 @@ impl Builder<'_> {
         let mut data_blocks = Vec::new();
         let mut super_blocks = Vec::new();
         for u in 0..array.super_blocks() {
-            let (within, after) = split(rest, array.first_of(u.saturating_add(1)));
+            let (within, after) = split(rest, array.first_of(add(u, 1)?));
             rest = after;
             if u < array.direct_super_blocks() {
                 data_blocks.extend(self.blocks(output, u, within)?.0);
@@ -72,10 +73,10 @@ impl Builder<'_> {
                 });
             }
         }
-        let elements = dense(first, 0, own, self.absent);
+        let elements = dense(first, 0, own, self.absent)?;
         let block = IndexBlock { elements: &elements, data_blocks, super_blocks };
         let mut bytes = Vec::new();
-        block.encode(&mut bytes, &array, output.sizes, self.header);
+        block.encode(&mut bytes, &array, output.sizes, self.header)?;
         output.put(&bytes)
     }
 
@@ -88,20 +89,22 @@ impl Builder<'_> {
     ) -> Result<(Vec<Option<Address>>, Vec<u8>)> {
         let array = self.array;
         let n = array.block_elements(u);
-        let mut bitmap = vec![0; usize::try_from(array.bitmap_size(u)).unwrap_or(0)];
+        let mut bitmap = vec![0; fit(array.bitmap_size(u), "size of a bitmap")?];
         let mut rest = elements;
         let mut addresses = Vec::new();
         for j in 0..ExtensibleArray::blocks(u) {
-            let first = array.first_of(u).saturating_add(j.saturating_mul(n));
-            let (within, after) = split(rest, first.saturating_add(n));
+            let first = add(array.first_of(u), mul(j, n)?)?;
+            let (within, after) = split(rest, add(first, n)?);
             rest = after;
             if within.is_empty() {
                 addresses.push(None);
                 continue;
             }
             for (number, _) in within {
-                let page = number.saturating_sub(first).checked_div(array.page()).unwrap_or(0);
-                fixed_array::set_page(&mut bitmap, j.saturating_mul(array.pages(n)).saturating_add(page));
+                let page = div(sub(*number, first)?, array.page())?;
+                if array.pages(n) > 0 {
+                    fixed_array::set_page(&mut bitmap, add(mul(j, array.pages(n))?, page)?)?;
+                }
             }
             addresses.push(Some(self.data_block(output, (first, n), within)?));
         }
@@ -115,33 +118,32 @@ impl Builder<'_> {
         elements: Elements<'_>,
     ) -> Result<Address> {
         let array = self.array;
-        let content = dense(elements, first, n, self.absent);
-        let place =
-            BlockPlace { header: self.header, first: first.saturating_sub(array.index_elements.into()) };
+        let content = dense(elements, first, n, self.absent)?;
+        let place = BlockPlace { header: self.header, first: sub(first, array.index_elements.into())? };
         let mut bytes = Vec::new();
         if array.pages(n) == 0 {
-            array.encode_data_block(&mut bytes, output.sizes, place, &content);
+            array.encode_data_block(&mut bytes, output.sizes, place, &content)?;
         } else {
-            array.encode_data_block(&mut bytes, output.sizes, place, &[]);
-            let page = usize::try_from(array.page()).unwrap_or(1).saturating_mul(self.absent.len()).max(1);
-            content.chunks(page).for_each(|page| fixed_array::encode_page(&mut bytes, page));
+            array.encode_data_block(&mut bytes, output.sizes, place, &[])?;
+            let page = mul(fit(array.page(), "elements of a page")?, self.absent.len())?.max(1);
+            content.chunks(page).try_for_each(|page| fixed_array::encode_page(&mut bytes, page))?;
         }
         let [_, _, blocks, size, _, realized] = &mut self.statistics;
-        *blocks = blocks.saturating_add(1);
-        *size = size.saturating_add(bytes.len() as u64);
-        *realized = realized.saturating_add(n);
+        increase(blocks, 1)?;
+        increase(size, bytes.len() as u64)?;
+        increase(realized, n)?;
         output.put(&bytes)
     }
 
     fn super_block(&mut self, output: &mut Output, u: u32, elements: Elements<'_>) -> Result<Address> {
         let (data_blocks, bitmap) = self.blocks(output, u, elements)?;
-        let first = self.array.first_of(u).saturating_sub(self.array.index_elements.into());
+        let first = sub(self.array.first_of(u), self.array.index_elements.into())?;
         let mut bytes = Vec::new();
         let block = SuperBlock { bitmap: &bitmap, data_blocks };
-        block.encode(&mut bytes, &self.array, output.sizes, BlockPlace { header: self.header, first });
+        block.encode(&mut bytes, &self.array, output.sizes, BlockPlace { header: self.header, first })?;
         let [blocks, size, ..] = &mut self.statistics;
-        *blocks = blocks.saturating_add(1);
-        *size = size.saturating_add(bytes.len() as u64);
+        increase(blocks, 1)?;
+        increase(size, bytes.len() as u64)?;
         output.put(&bytes)
     }
 }

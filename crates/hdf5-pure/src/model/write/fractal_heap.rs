@@ -1,6 +1,7 @@
 //! Fractal heaps, built at once: objects fill the direct blocks in order, what is too large for one is stored by itself.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::{add, fit, increase, present, sub, sum};
+use sciformats_core::{Error, Result, bound};
 
 use super::btree_v2;
 use super::output::Output;
@@ -49,14 +50,14 @@ pub(crate) fn build<'a>(
 ) -> Result<(Address, Vec<Vec<u8>>)> {
     let heap = empty(kind);
     let mut bytes = Vec::new();
-    heap.encode(&mut bytes, output.sizes);
+    heap.encode(&mut bytes, output.sizes)?;
     let header = output.allocate(bytes.len() as u64)?;
     let mut builder =
         Builder { heap, header, open: None, next: 0, blocks: Vec::new(), huge: Vec::new(), huge_bytes: 0 };
     let ids = objects.map(|object| builder.add(output, object)).collect::<Result<_>>()?;
     let heap = builder.finish(output)?;
     bytes.clear();
-    heap.encode(&mut bytes, output.sizes);
+    heap.encode(&mut bytes, output.sizes)?;
     output.write(header, &bytes)?;
     Ok((header, ids))
 }
@@ -88,28 +89,29 @@ impl Builder {
             return self.add_huge(output, object);
         }
         let prefix = direct_prefix(&self.heap, output.sizes) as u64;
-        let used = |open: &Open| prefix.saturating_add(open.data.len() as u64);
-        if self.open.as_ref().is_none_or(|open| used(open).saturating_add(len) > open.size) {
+        let fits = |open: &Open| bound::sum(bound::sum(prefix, open.data.len() as u64), len) <= open.size;
+        if !self.open.as_ref().is_some_and(fits) {
             self.close(output)?;
-            self.open_for(prefix.saturating_add(len))?;
+            self.open_for(add(prefix, len)?)?;
         }
-        let Some(open) = &mut self.open else { return Err(too_large()) };
-        let offset = open.offset.saturating_add(prefix).saturating_add(open.data.len() as u64);
+        let open = present(self.open.as_mut(), "open block of a heap")?;
+        let offset = sum([open.offset, prefix, open.data.len() as u64])?;
         open.data.extend_from_slice(object);
         let [_, _, _, count, ..] = &mut self.heap.statistics;
-        *count = count.saturating_add(1);
-        Ok(HeapId::Managed { offset, length: len }.encode(&self.heap, output.sizes))
+        increase(count, 1)?;
+        HeapId::Managed { offset, length: len }.encode(&self.heap, output.sizes)
     }
 
     fn add_huge(&mut self, output: &mut Output, object: &[u8]) -> Result<Vec<u8>> {
         let [.., huge_objects, _, _] = &mut self.heap.statistics;
-        *huge_objects = huge_objects.saturating_add(1);
+        increase(huge_objects, 1)?;
         let key = *huge_objects;
         let address = output.put(object)?;
         let stored = object.len() as u64;
-        self.huge_bytes = self.huge_bytes.saturating_add(stored);
-        HugeObject { address, stored, filtered: None, key: Some(key) }.encode(&mut self.huge, output.sizes);
-        Ok(HeapId::HugeIndirect { key }.encode(&self.heap, output.sizes))
+        increase(&mut self.huge_bytes, stored)?;
+        HugeObject { address, stored, filtered: None, key: Some(key) }
+            .encode(&mut self.huge, output.sizes)?;
+        HeapId::HugeIndirect { key }.encode(&self.heap, output.sizes)
     }
 
     /// Opens the next block that holds `len` bytes; smaller ones before it are left out.
@@ -142,15 +144,14 @@ impl Builder {
     fn close(&mut self, output: &mut Output) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let mut bytes = Vec::new();
-        let size = usize::try_from(open.size).unwrap_or(0);
+        let size = fit(open.size, "size of a direct block")?;
         let place = BlockPlace { header: self.header, offset: open.offset };
-        encode_direct(&mut bytes, &self.heap, output.sizes, place, (&open.data, size));
+        encode_direct(&mut bytes, &self.heap, output.sizes, place, (&open.data, size))?;
         self.blocks.push((open.offset, output.put(&bytes)?));
-        let used = direct_prefix(&self.heap, output.sizes).saturating_add(open.data.len()) as u64;
-        self.heap.free_space = self.heap.free_space.saturating_add(open.size.saturating_sub(used));
+        let used = add(direct_prefix(&self.heap, output.sizes), open.data.len())? as u64;
+        increase(&mut self.heap.free_space, sub(open.size, used)?)?;
         let [_, allocated, ..] = &mut self.heap.statistics;
-        *allocated = allocated.saturating_add(open.size);
-        Ok(())
+        increase(allocated, open.size)
     }
 
     fn finish(mut self, output: &mut Output) -> Result<FractalHeap> {
@@ -164,11 +165,11 @@ impl Builder {
             }
             Some(&(last, _)) => {
                 let (row, _, _) = table.locate(last).ok_or_else(too_large)?;
-                let first = table.row_offset(1).and_then(u64::checked_ilog2).unwrap_or(0);
-                let most = u32::from(table.max_bits).saturating_sub(first).saturating_add(1);
-                let rows = row.saturating_add(1).next_power_of_two().min(most);
+                let first = present(table.row_offset(1).and_then(u64::checked_ilog2), "first row of a heap")?;
+                let most = add(sub(u32::from(table.max_bits), first)?, 1)?;
+                let rows = add(row, 1)?.next_power_of_two().min(most);
                 self.heap.root = Some(self.indirect(output, rows, 0, &self.blocks)?);
-                self.heap.root_rows = u16::try_from(rows).unwrap_or(u16::MAX);
+                self.heap.root_rows = fit(rows, "rows of the root block")?;
                 table.row_offset(rows).ok_or_else(too_large)?
             }
         };
@@ -213,7 +214,7 @@ impl Builder {
         }
         let mut bytes = Vec::new();
         let place = BlockPlace { header: self.header, offset: start };
-        IndirectBlock { children }.encode(&mut bytes, &self.heap, output.sizes, place);
+        IndirectBlock { children }.encode(&mut bytes, &self.heap, output.sizes, place)?;
         output.put(&bytes)
     }
 }

@@ -1,6 +1,7 @@
 //! Global heap collections, filled one after another.
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, increase, mul, sub};
+use sciformats_core::{Result, bound};
 
 use super::output::Output;
 use crate::spec::Address;
@@ -32,34 +33,33 @@ impl GlobalHeap {
 
     /// Stores an object.
     pub(crate) fn put(&mut self, output: &mut Output, data: &[u8]) -> Result<GlobalId> {
-        let needed = HeapObject::size(data.len(), output.sizes);
-        let fits = |open: &Collection| {
-            open.objects < MAX_INDEX && open.bytes.len().saturating_add(needed) <= open.size
-        };
+        let needed = HeapObject::size(data.len(), output.sizes)?;
+        let fits =
+            |open: &Collection| open.objects < MAX_INDEX && bound::sum(open.bytes.len(), needed) <= open.size;
         if !self.open.as_ref().is_some_and(fits) {
             self.close(output)?;
         }
         let open = match &mut self.open {
             Some(open) => open,
             none => {
-                let size = self.next_size.max(needed.saturating_add(CollectionHeader::size_of(output.sizes)));
-                self.next_size = self.next_size.saturating_mul(2).min(LAST);
+                let size = self.next_size.max(add(needed, CollectionHeader::size_of(output.sizes))?);
+                self.next_size = mul(self.next_size, 2)?.min(LAST);
                 let mut bytes = Vec::with_capacity(size);
-                CollectionHeader { size: size as u64 }.encode(&mut bytes, output.sizes);
+                CollectionHeader { size: size as u64 }.encode(&mut bytes, output.sizes)?;
                 let at = output.allocate_data(size as u64)?;
                 none.insert(Collection { at, size, bytes, objects: 0 })
             }
         };
-        open.objects = open.objects.saturating_add(1);
-        HeapObject { index: open.objects, data }.encode(&mut open.bytes, output.sizes);
+        increase(&mut open.objects, 1)?;
+        HeapObject { index: open.objects, data }.encode(&mut open.bytes, output.sizes)?;
         Ok(GlobalId { collection: open.at, index: open.objects.into() })
     }
 
     /// Writes the collection that is open.
     pub(crate) fn close(&mut self, output: &mut Output) -> Result<()> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
-        let left = open.size.saturating_sub(open.bytes.len());
-        put_free(&mut open.bytes, left, output.sizes);
+        let left = sub(open.size, open.bytes.len())?;
+        put_free(&mut open.bytes, left, output.sizes)?;
         output.write(open.at, &open.bytes)
     }
 }

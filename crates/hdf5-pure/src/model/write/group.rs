@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::emit::Resolve;
 use super::links::{self, Order};
 use super::tree::ObjectId;
 use crate::model::creation::{CreationOrder, LinkProperties};
@@ -10,6 +11,7 @@ use crate::spec::message::link::{Link, Target};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 use crate::spec::{Address, Name};
+use sciformats_core::{Error, Result, bound};
 
 /// The links of a group.
 #[derive(Default)]
@@ -75,15 +77,23 @@ impl Group {
     }
 
     /// Adds a link whose name is not taken.
-    pub(crate) fn push(&mut self, name: Name, to: Destination) {
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the last number of all is taken.
+    pub(crate) fn push(&mut self, name: Name, to: Destination) -> Result<()> {
+        if self.is_taken(self.next) {
+            return Err(Error::usage("group", "has no number left for a link"));
+        }
         self.insert(self.next, Member { name, to, utf8: None, message: None });
+        Ok(())
     }
 
     /// Adds a link with its number, and lets later ones have larger numbers.
     pub(crate) fn insert(&mut self, number: i64, member: Member) {
         self.names.insert(member.name.as_bytes().into(), number);
         self.members.insert(number, member);
-        self.start_at(number.saturating_add(1));
+        // A bound: after the last number of all there is none, and `push` finds it taken.
+        self.start_at(bound::sum(number, 1));
     }
 
     /// Lets new links have at least this number.
@@ -116,21 +126,23 @@ impl Group {
     }
 
     /// The links, those to objects leading where `resolve` says.
-    pub(crate) fn resolved(&self, resolve: &dyn Fn(ObjectId) -> Address, tracked: bool) -> Vec<Link> {
+    pub(crate) fn resolved(&self, resolve: Resolve<'_>, tracked: bool) -> Result<Vec<Link>> {
         let target = |to: &Destination| match to {
-            Destination::Object(id) => Target::Hard(resolve(*id)),
-            Destination::Stored(address) => Target::Hard(*address),
-            Destination::Soft(path) => Target::Soft(path.clone()),
+            Destination::Object(id) => resolve(*id).map(Target::Hard),
+            Destination::Stored(address) => Ok(Target::Hard(*address)),
+            Destination::Soft(path) => Ok(Target::Soft(path.clone())),
             Destination::External { file, path } => {
-                Target::External { file: file.clone(), path: path.clone() }
+                Ok(Target::External { file: file.clone(), path: path.clone() })
             }
-            Destination::User { class, data } => Target::User { class: *class, data: data.clone() },
+            Destination::User { class, data } => Ok(Target::User { class: *class, data: data.clone() }),
         };
-        let link = |(number, member): (&i64, &Member)| Link {
-            name: member.name.clone(),
-            creation_order: tracked.then_some(*number),
-            utf8: member.utf8.unwrap_or(!member.name.as_bytes().is_ascii()),
-            target: target(&member.to),
+        let link = |(number, member): (&i64, &Member)| {
+            Ok(Link {
+                name: member.name.clone(),
+                creation_order: tracked.then_some(*number),
+                utf8: member.utf8.unwrap_or(!member.name.as_bytes().is_ascii()),
+                target: target(&member.to)?,
+            })
         };
         self.members.iter().map(link).collect()
     }
@@ -143,16 +155,17 @@ impl Group {
     }
 
     /// Where the links go that `properties` tells of, if they are not to be in a symbol table.
-    pub(super) fn storage(&self, properties: Option<&LinkProperties>) -> LinkStorage {
+    pub(super) fn storage(&self, properties: Option<&LinkProperties>) -> Result<LinkStorage> {
         if properties.is_none() && !self.needs_messages() {
-            return LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) });
+            // As long as the one that takes its place.
+            return Ok(LinkStorage::Table(SymbolTable { btree: Address(0), heap: Address(0) }));
         }
         let (most, order) = properties
             .map_or((links::MAX_COMPACT, CreationOrder::Unknown), |links| (links.most(), links.order));
-        if links::is_compact(&self.resolved(&|_| Address(0), false), most) {
-            return LinkStorage::Compact;
+        if links::is_compact(&self.resolved(&|_| Ok(Address(0)), false)?, most) {
+            return Ok(LinkStorage::Compact);
         }
         // As long as the message that it stands for.
-        LinkStorage::Dense(self.order(order).info())
+        Ok(LinkStorage::Dense(self.order(order).info()))
     }
 }

@@ -1,6 +1,7 @@
 //! Object headers: messages in one chunk, or in a continuation where the first chunk's place is too small.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::{add, fit, present, sub, sum};
+use sciformats_core::{Error, Result, bound};
 
 use super::output::Output;
 use crate::spec::message::{MessageType, small};
@@ -14,10 +15,19 @@ pub(crate) const RESERVED: usize = 256;
 pub(crate) const CONTINUATION: usize = 16;
 
 impl Message {
-    pub(crate) fn new(kind: MessageType, flags: u8, encode: impl FnOnce(&mut Vec<u8>)) -> Self {
+    pub(crate) fn new(
+        kind: MessageType,
+        flags: u8,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<Self> {
         let mut body = Vec::new();
-        encode(&mut body);
-        Self { kind, flags, creation_index: 0, body }
+        encode(&mut body)?;
+        Ok(Self { kind, flags, creation_index: 0, body })
+    }
+
+    /// A message that says nothing, with a body of `len` bytes.
+    pub(crate) fn nil(len: usize) -> Self {
+        Self { kind: MessageType::Nil, flags: 0, creation_index: 0, body: vec![0; len] }
     }
 }
 
@@ -46,8 +56,8 @@ impl Header {
         if self.version == 2 && self.references != 1 {
             let references = self.references;
             self.messages.push(Message::new(MessageType::ReferenceCount, 0, |out| {
-                small::encode_reference_count(out, references);
-            }));
+                small::encode_reference_count(out, references)
+            })?);
         }
         self.leave_room();
         if self.version == 1 && self.messages.len() > 65533 {
@@ -61,17 +71,17 @@ impl Header {
     /// a continuation, it writes a header that nobody can read.
     fn leave_room(&mut self) {
         if !self.messages.iter().any(|message| message.body.len() >= CONTINUATION) {
-            self.messages.push(Message::new(MessageType::Nil, 0, |out| out.resize(CONTINUATION, 0)));
+            self.messages.push(Message::nil(CONTINUATION));
         }
     }
 
-    fn message_size(&self, len: usize) -> usize {
+    fn message_size(&self, len: usize) -> Result<usize> {
         if self.version == 1 { v1::message_size(len) } else { v2::message_size(len, self.flags) }
     }
 
-    fn messages_size(&self) -> usize {
-        let sizes = self.messages.iter().map(|message| self.message_size(message.body.len()));
-        sizes.fold(0, usize::saturating_add)
+    fn messages_size(&self) -> Result<usize> {
+        let mut sizes = self.messages.iter().map(|message| self.message_size(message.body.len()));
+        sizes.try_fold(0, |sum, size| add(sum, size?))
     }
 
     /// Prefix and checksum of a first chunk of `chunk` bytes.
@@ -79,84 +89,80 @@ impl Header {
         if self.version == 1 {
             return v1::PREFIX;
         }
-        v2::prefix_size(chunk).1.saturating_add(v2::extra_size(self.flags)).saturating_add(4)
+        bound::sum(v2::prefix_size(chunk).1, bound::sum(v2::extra_size(self.flags), 4))
     }
 
     /// Bytes of the whole in one chunk.
-    pub(crate) fn size(&self) -> usize {
-        let chunk = self.messages_size();
-        chunk.saturating_add(self.overhead(chunk))
+    pub(crate) fn size(&self) -> Result<usize> {
+        let chunk = self.messages_size()?;
+        add(chunk, self.overhead(chunk))
     }
 
-    fn encode_message(&self, out: &mut Vec<u8>, message: &Message) {
+    fn encode_message(&self, out: &mut Vec<u8>, message: &Message) -> Result<()> {
         if self.version == 1 {
-            v1::encode_message(out, message);
+            v1::encode_message(out, message)
         } else {
-            v2::encode_message(out, message, self.flags);
+            v2::encode_message(out, message, self.flags)
         }
     }
 
     /// Writes the header to `room` bytes at `at`.
     pub(crate) fn write(&self, output: &mut Output, at: Address, room: usize) -> Result<()> {
-        if self.size() == room {
-            return output.write(at, &self.first_chunk(&self.messages, room, self.messages.len()));
+        let size = self.size()?;
+        if size == room {
+            return output.write(at, &self.first_chunk(&self.messages, room, self.messages.len())?);
         }
         let messages = self.messages.len();
         let nil = usize::from(self.version == 1);
-        if self.size().saturating_add(self.message_size(0)).saturating_add(4) <= room {
-            return output.write(at, &self.first_chunk(&self.messages, room, messages.saturating_add(nil)));
+        if sum([size, self.message_size(0)?, 4])? <= room {
+            return output.write(at, &self.first_chunk(&self.messages, room, add(messages, nil)?)?);
         }
-        let block = self.continuation();
+        let block = self.continuation()?;
         let place = (output.put(&block)?, block.len() as u64);
         let message = Message::new(MessageType::Continuation, 0, |out| {
-            small::encode_continuation(out, place, output.sizes);
-        });
-        let messages = messages.saturating_add(1).saturating_add(nil);
-        output.write(at, &self.first_chunk(&[message], room, messages))
+            small::encode_continuation(out, place, output.sizes)
+        })?;
+        output.write(at, &self.first_chunk(&[message], room, sum([messages, 1, nil])?)?)
     }
 
-    fn continuation(&self) -> Vec<u8> {
+    fn continuation(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         if self.version == 2 {
             out.extend(b"OCHK");
         }
-        self.messages.iter().for_each(|message| self.encode_message(&mut out, message));
+        self.messages.iter().try_for_each(|message| self.encode_message(&mut out, message))?;
         if self.version == 2 {
-            put_checksum(&mut out, 0);
+            put_checksum(&mut out, 0)?;
         }
-        out
+        Ok(out)
     }
 
     /// A first chunk of exactly `room` bytes with prefix, whatever `messages` leave of it filled up.
-    fn first_chunk(&self, messages: &[Message], room: usize, total: usize) -> Vec<u8> {
+    fn first_chunk(&self, messages: &[Message], room: usize, total: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         // The width of the size field depends on the size that it holds.
         let overheads = [0, 0x100, 0x10000].map(|chunk| self.overhead(chunk));
         let chunk = overheads
             .iter()
-            .map(|&overhead| (overhead, room.saturating_sub(overhead)))
-            .find(|&(overhead, chunk)| self.overhead(chunk) == overhead)
-            .map_or(0, |(_, chunk)| chunk);
+            .filter_map(|&overhead| Some((overhead, room.checked_sub(overhead)?)))
+            .find(|&(overhead, chunk)| self.overhead(chunk) == overhead);
+        let (_, chunk) = present(chunk, "room for the prefix of an object header")?;
         if self.version == 1 {
-            let total = u16::try_from(total).unwrap_or(u16::MAX);
-            v1::encode_prefix(&mut out, total, self.references, u32::try_from(chunk).unwrap_or(u32::MAX));
+            let total = fit(total, "number of header messages")?;
+            v1::encode_prefix(&mut out, total, self.references, fit(chunk, "size of an object header")?)?;
         } else {
-            v2::encode_prefix(&mut out, self.flags, &self.extra, chunk);
+            v2::encode_prefix(&mut out, self.flags, &self.extra, chunk)?;
         }
-        let end = out.len().saturating_add(chunk);
-        messages.iter().for_each(|message| self.encode_message(&mut out, message));
-        let left = end.saturating_sub(out.len());
-        if let Some(len) = left.checked_sub(self.message_size(0)) {
-            let body = vec![0; len];
-            self.encode_message(
-                &mut out,
-                &Message { kind: MessageType::Nil, flags: 0, creation_index: 0, body },
-            );
+        let end = add(out.len(), chunk)?;
+        messages.iter().try_for_each(|message| self.encode_message(&mut out, message))?;
+        let left = sub(end, out.len())?;
+        if let Some(len) = left.checked_sub(self.message_size(0)?) {
+            self.encode_message(&mut out, &Message::nil(len))?;
         }
-        put_padding(&mut out, 0, end);
+        put_padding(&mut out, 0, end)?;
         if self.version == 2 {
-            put_checksum(&mut out, 0);
+            put_checksum(&mut out, 0)?;
         }
-        out
+        Ok(out)
     }
 }

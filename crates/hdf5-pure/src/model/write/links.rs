@@ -13,6 +13,9 @@ use crate::spec::message::link_info::LinkInfo;
 use crate::spec::object_header::{CONSTANT, Message};
 use crate::spec::{Name, Sizes, lookup3};
 
+/// What stands for the number of a link whose order is not kept.
+const UNORDERED: i64 = 0;
+
 /// More links than this leave the header, and more attributes.
 pub(crate) const MAX_COMPACT: usize = 8;
 
@@ -47,10 +50,17 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
-    pub(crate) fn new(link: &Link, sizes: Sizes) -> Self {
+    pub(crate) fn new(link: &Link, sizes: Sizes) -> Result<Self> {
         let mut message = Vec::new();
-        link.encode(&mut message, sizes);
-        Self { name: link.name.clone(), creation_order: link.creation_order.unwrap_or(0), message }
+        link.encode(&mut message, sizes)?;
+        Ok(Self::stored(link, message))
+    }
+
+    /// A link whose message is known.
+    pub(crate) fn stored(link: &Link, message: Vec<u8>) -> Self {
+        // Where the order is not kept there is no index by it.
+        let creation_order = link.creation_order.unwrap_or(UNORDERED);
+        Self { name: link.name.clone(), creation_order, message }
     }
 
     pub(crate) fn into_message(self) -> Message {
@@ -65,23 +75,24 @@ pub(crate) fn is_compact(links: &[Link], most: usize) -> bool {
 }
 
 /// The messages of a compact group.
-pub(crate) fn compact(links: &[Link], order: Order, group: GroupInfo, sizes: Sizes) -> Vec<Message> {
-    let mut messages = vec![info_message(&order.info(), sizes), group_info(group)];
-    messages
-        .extend(links.iter().map(|link| Message::new(MessageType::Link, 0, |out| link.encode(out, sizes))));
-    messages
+pub(crate) fn compact(links: &[Link], order: Order, group: GroupInfo, sizes: Sizes) -> Result<Vec<Message>> {
+    let mut messages = vec![info_message(&order.info(), sizes)?, group_info(group)?];
+    for link in links {
+        messages.push(Message::new(MessageType::Link, 0, |out| link.encode(out, sizes))?);
+    }
+    Ok(messages)
 }
 
 /// The messages of a dense group whose storage is described by `info`.
-pub(crate) fn dense(info: &LinkInfo, group: GroupInfo, sizes: Sizes) -> Vec<Message> {
-    vec![info_message(info, sizes), group_info(group)]
+pub(crate) fn dense(info: &LinkInfo, group: GroupInfo, sizes: Sizes) -> Result<Vec<Message>> {
+    Ok(vec![info_message(info, sizes)?, group_info(group)?])
 }
 
-pub(crate) fn info_message(info: &LinkInfo, sizes: Sizes) -> Message {
+pub(crate) fn info_message(info: &LinkInfo, sizes: Sizes) -> Result<Message> {
     Message::new(MessageType::LinkInfo, 0, |out| info.encode(out, sizes))
 }
 
-pub(crate) fn group_info(info: GroupInfo) -> Message {
+pub(crate) fn group_info(info: GroupInfo) -> Result<Message> {
     Message::new(MessageType::GroupInfo, CONSTANT, |out| info.encode(out))
 }
 
@@ -97,7 +108,7 @@ pub(crate) fn build(output: &mut Output, links: &[Encoded], order: Order) -> Res
     by_hash.sort_unstable();
     let mut records = Vec::new();
     for (hash, _, id) in by_hash {
-        LinkName { hash, id }.encode(&mut records);
+        LinkName { hash, id }.encode(&mut records)?;
     }
     let by_name = btree_v2::build(output, 5, NODE_SIZE, 11, &records)?;
     let by_order = match order.indexed {
@@ -108,7 +119,7 @@ pub(crate) fn build(output: &mut Output, links: &[Encoded], order: Order) -> Res
                 links.iter().zip(&ids).map(|(link, id)| (link.creation_order, &id[..])).collect();
             by_order.sort_unstable();
             for (order, id) in by_order {
-                encode_link_order(&mut records, order.cast_unsigned(), id);
+                encode_link_order(&mut records, order.cast_unsigned(), id)?;
             }
             Some(btree_v2::build(output, 6, NODE_SIZE, 15, &records)?)
         }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use sciformats_core::arith::{add, fit, increase};
 use sciformats_core::storage::{Durability, Replacement, check_range};
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
 
 use super::pages::Pages;
 use crate::model::edit::space::{Space, Use};
@@ -59,7 +60,7 @@ impl Target {
             Self::Other(storage) => &**storage,
             Self::Edited(space) => &**space,
         };
-        let stored = usize::try_from(storage.len().saturating_sub(offset)).unwrap_or(usize::MAX).min(len);
+        let stored = bound::addressable(bound::left(storage.len(), offset)).min(len);
         let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
         // Space that was taken and not written yet.
         bytes.resize(len, 0);
@@ -83,7 +84,7 @@ impl Target {
             Self::File(replacement) if len >= RESERVED => {
                 let storage = replacement.storage()?;
                 // What lies between would be taken too.
-                if offset <= storage.len() { storage.reserve(offset.saturating_add(len)) } else { Ok(()) }
+                if offset <= storage.len() { storage.reserve(add(offset, len)?) } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -226,7 +227,7 @@ impl Output {
     pub(crate) fn write(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
         // What lies between the ends of two structures belongs to none, unless the file was there before.
         let edited = matches!(self.target, Target::Edited(_));
-        let room = if self.pending_part || edited { 0 } else { ALIGNMENT.saturating_sub(1) };
+        let room = if self.pending_part || edited { 0 } else { ALIGNMENT - 1 };
         self.gather(at, bytes, room)?;
         self.pending_part = false;
         Ok(())
@@ -241,12 +242,12 @@ impl Output {
 
     /// Gathers writes that follow each other with gaps of at most `room` bytes.
     fn gather(&mut self, at: Address, bytes: &[u8], room: u64) -> Result<()> {
-        let offset = self.base.saturating_add(at.0);
-        let gap = offset.checked_sub(self.pending_at.saturating_add(self.pending.len() as u64));
+        let offset = add(self.base, at.0)?;
+        let end = add(offset, bytes.len() as u64)?;
+        let gap = offset.checked_sub(add(self.pending_at, self.pending.len() as u64)?);
         match gap {
             Some(gap) if gap <= room && !self.pending.is_empty() => {
-                let gap = usize::try_from(gap).unwrap_or(0);
-                self.pending.resize(self.pending.len().saturating_add(gap), 0);
+                self.pending.resize(add(self.pending.len(), fit(gap, "gap between structures")?)?, 0);
             }
             _ => {
                 self.flush()?;
@@ -257,7 +258,7 @@ impl Output {
         if bytes.len() >= GATHERED {
             self.flush()?;
             self.target.write_at(offset, bytes)?;
-            self.pending_at = offset.saturating_add(bytes.len() as u64);
+            self.pending_at = end;
             return Ok(());
         }
         self.pending.extend_from_slice(bytes);
@@ -267,9 +268,9 @@ impl Output {
     /// Reads back what was written.
     pub(crate) fn read(&mut self, at: Address, len: usize) -> Result<Vec<u8>> {
         self.flush()?;
-        let offset = self.base.saturating_add(at.0);
+        let offset = add(self.base, at.0)?;
         if !matches!(self.target, Target::Edited(_)) {
-            check_range(self.base.saturating_add(self.end), offset, len as u64)?;
+            check_range(add(self.base, self.end)?, offset, len as u64)?;
         }
         self.target.read_at(offset, len)
     }
@@ -279,7 +280,7 @@ impl Output {
             return Ok(());
         }
         self.target.write_at(self.pending_at, &self.pending)?;
-        self.pending_at = self.pending_at.saturating_add(self.pending.len() as u64);
+        increase(&mut self.pending_at, self.pending.len() as u64)?;
         self.pending.clear();
         Ok(())
     }
@@ -287,7 +288,7 @@ impl Output {
     /// Writes what is gathered, and makes the file exactly as long as was allocated.
     pub(crate) fn extend(&mut self) -> Result<()> {
         self.flush()?;
-        self.target.set_size(self.base.saturating_add(self.end))
+        self.target.set_size(add(self.base, self.end)?)
     }
 
     /// Writes the bytes before the superblock.

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use sciformats_core::{Error, Fault, Result};
+use sciformats_core::arith::present;
+use sciformats_core::{Error, Fault, Result, bound};
 
 use crate::codec;
 use crate::model::filters::{Registry, known};
@@ -48,7 +49,7 @@ pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -
     for (i, filter) in (0u32..).zip(&pipeline.filters) {
         match apply(filter, registry, &bytes)? {
             Some(encoded) => bytes = encoded,
-            None if filter.optional => mask |= 1u32.checked_shl(i).unwrap_or(0),
+            None if filter.optional => mask |= present(1u32.checked_shl(i), "bit of a filter")?,
             None => {
                 return Err(Error::usage(
                     "filter",
@@ -77,7 +78,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
         #[cfg(feature = "deflate")]
         1 => smaller(codec::deflate::encode(first.unwrap_or(6), bytes)),
         2 => {
-            let size = first.map_or(1, |size| usize::try_from(size).unwrap_or(usize::MAX));
+            let size = first.map_or(1, |size| bound::addressable(size.into()));
             Some(codec::shuffle::encode(size, bytes))
         }
         3 => Some(codec::fletcher32::encode(bytes)),
@@ -89,7 +90,7 @@ fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Resul
         32000 => smaller(codec::lzf::encode(bytes)),
         #[cfg(feature = "lz4")]
         32004 => {
-            let block = first.map_or(0, |block| usize::try_from(block).unwrap_or(0));
+            let block = first.map_or(0, |block| bound::addressable(block.into()));
             smaller(codec::lz4::encode(block, bytes))
         }
         #[cfg(feature = "blosc2")]

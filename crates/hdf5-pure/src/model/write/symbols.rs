@@ -1,5 +1,6 @@
 //! Old-style groups: names in a local heap, members in symbol table nodes, a version 1 B-tree above them.
 
+use sciformats_core::arith::{add, increase, mul, present};
 use sciformats_core::{Error, Result};
 
 use super::output::Output;
@@ -14,27 +15,27 @@ use crate::spec::{Address, Sizes, pad8, put_padded_name};
 const NO_FREE_BLOCK: u64 = 1;
 
 /// Appends a name to a local heap; returns its offset.
-pub(crate) fn name(heap: &mut Vec<u8>, name: &[u8]) -> u64 {
+pub(crate) fn name(heap: &mut Vec<u8>, name: &[u8]) -> Result<u64> {
     let at = heap.len() as u64;
-    put_padded_name(heap, name);
-    at
+    put_padded_name(heap, name)?;
+    Ok(at)
 }
 
 /// Writes a local heap whose data are `data`.
 pub(crate) fn local_heap(output: &mut Output, data: &[u8]) -> Result<Address> {
     let size = LocalHeap::size_of(output.sizes);
-    let at = output.allocate(size.saturating_add(data.len()) as u64)?;
-    let place = Address(at.0.saturating_add(size as u64));
-    let mut bytes = heap_header(data.len(), place, output.sizes);
+    let at = output.allocate(add(size, data.len())? as u64)?;
+    let place = Address(add(at.0, size as u64)?);
+    let mut bytes = heap_header(data.len(), place, output.sizes)?;
     bytes.extend_from_slice(data);
     output.write(at, &bytes)?;
     Ok(at)
 }
 
-fn heap_header(len: usize, data: Address, sizes: Sizes) -> Vec<u8> {
+fn heap_header(len: usize, data: Address, sizes: Sizes) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    LocalHeap { size: len as u64, free_list: NO_FREE_BLOCK, data }.encode(&mut bytes, sizes);
-    bytes
+    LocalHeap { size: len as u64, free_list: NO_FREE_BLOCK, data }.encode(&mut bytes, sizes)?;
+    Ok(bytes)
 }
 
 /// Writes the members of a group. Only hard and soft links can be members of an old-style group.
@@ -50,14 +51,14 @@ pub(crate) fn build(
 ) -> Result<SymbolTable> {
     let mut sorted: Vec<&Link> = links.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut heap = vec![0; pad8(1)]; // the empty name, which is the first key
+    let mut heap = vec![0; pad8(1)?]; // the empty name, which is the first key
     let mut entries = Vec::with_capacity(sorted.len());
     for link in sorted {
-        let name_at = name(&mut heap, link.name.as_bytes());
+        let name_at = name(&mut heap, link.name.as_bytes())?;
         let (header, cache) = match &link.target {
             Target::Hard(address) => (Some(*address), Cache::None),
             Target::Soft(path) => {
-                let path = u32::try_from(name(&mut heap, path.as_bytes()))
+                let path = u32::try_from(name(&mut heap, path.as_bytes())?)
                     .map_err(|_| Error::usage("soft links", "are too long for an old-style group"))?;
                 (None, Cache::SoftLink { path })
             }
@@ -69,7 +70,7 @@ pub(crate) fn build(
         None => local_heap(output, &heap)?,
         Some(table) => {
             let data = output.put(&heap)?;
-            output.write(table.heap, &heap_header(heap.len(), data, output.sizes))?;
+            output.write(table.heap, &heap_header(heap.len(), data, output.sizes)?)?;
             table.heap
         }
     };
@@ -85,40 +86,41 @@ fn tree(
     place: Option<Address>,
 ) -> Result<Address> {
     let mut below = Vec::new();
-    for part in entries.chunks(usize::from(leaf_k).saturating_mul(2).max(1)) {
+    for part in entries.chunks((usize::from(leaf_k) * 2).max(1)) {
         let mut bytes = Vec::new();
-        Node { entries: part.to_vec() }.encode(&mut bytes, output.sizes, leaf_k);
-        below.push((output.put(&bytes)?, part.last().map_or(0, |entry| entry.name)));
+        Node { entries: part.to_vec() }.encode(&mut bytes, output.sizes, leaf_k)?;
+        below.push((output.put(&bytes)?, present(part.last(), "symbol of a node")?.name));
     }
-    let size = GroupNode::size(output.sizes, u32::from(internal_k) * 2) as u64;
+    let size = GroupNode::size(output.sizes, usize::from(internal_k) * 2)? as u64;
     let mut level = 0u8;
     loop {
         let parts: Vec<&[(Address, u64)]> = match below.is_empty() {
             true => vec![&[]],
-            false => below.chunks(usize::from(internal_k).saturating_mul(2).max(1)).collect(),
+            false => below.chunks((usize::from(internal_k) * 2).max(1)).collect(),
         };
         let first = match place.filter(|_| parts.len() == 1) {
             Some(place) => place,
-            None => output.allocate(size.saturating_mul(parts.len() as u64))?,
+            None => output.allocate(mul(size, parts.len() as u64)?)?,
         };
-        let at = |i: u64| Address(first.0.saturating_add(size.saturating_mul(i)));
+        let at = |i: u64| Ok(Address(add(first.0, mul(size, i)?)?));
         let mut above = Vec::new();
         let mut key = 0;
         for (i, part) in (0u64..).zip(&parts) {
             let keys = std::iter::once(key).chain(part.iter().map(|&(_, last)| last)).collect();
             let node = GroupNode { level, keys, children: part.iter().map(|&(child, _)| child).collect() };
-            let right = i.checked_add(1).filter(|&next| next < parts.len() as u64).map(at);
+            let right = i.checked_add(1).filter(|&next| next < parts.len() as u64).map(at).transpose()?;
             let mut bytes = Vec::new();
-            let place = Place { level, left: i.checked_sub(1).map(at), right };
-            node.encode(&mut bytes, output.sizes, internal_k, place);
-            output.write(at(i), &bytes)?;
+            let place = Place { level, left: i.checked_sub(1).map(at).transpose()?, right };
+            node.encode(&mut bytes, output.sizes, internal_k, place)?;
+            output.write(at(i)?, &bytes)?;
+            // A node without children leads to the empty name only.
             key = part.last().map_or(0, |&(_, last)| last);
-            above.push((at(i), key));
+            above.push((at(i)?, key));
         }
         if above.len() <= 1 {
             return Ok(first);
         }
         below = above;
-        level = level.saturating_add(1);
+        increase(&mut level, 1)?;
     }
 }

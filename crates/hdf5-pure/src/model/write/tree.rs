@@ -50,7 +50,7 @@ impl ObjectId {
     }
 
     pub(crate) fn index(self) -> usize {
-        usize::try_from(self.0).unwrap_or(usize::MAX)
+        self.0 as usize
     }
 }
 
@@ -267,7 +267,7 @@ impl Tree {
 
     /// Takes back the object that was inserted last.
     pub(crate) fn withdraw(&mut self, id: ObjectId) {
-        if id.index().saturating_add(1) != self.objects.len() {
+        if id.index().checked_add(1) != Some(self.objects.len()) {
             return;
         }
         let withdrawn = self.objects.pop();
@@ -309,8 +309,7 @@ impl Tree {
         if let Destination::Object(id) = to {
             self.object(id)?;
         }
-        self.group_to_change(group)?.push(name.into(), to);
-        Ok(())
+        self.group_to_change(group)?.push(name.into(), to)
     }
 
     /// The address of an object's header, which is fixed by this call.

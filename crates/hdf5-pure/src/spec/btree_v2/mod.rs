@@ -19,7 +19,9 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, constant, field};
+use sciformats_core::{Result, bound};
 
 use super::{
     Address, Sizes, address, defined, length, put_address, put_checksum, put_length, put_padding, put_uint,
@@ -50,7 +52,7 @@ pub(crate) struct Header {
 
 impl Header {
     pub(crate) fn size(sizes: Sizes) -> usize {
-        usize::from(sizes.offsets).saturating_add(usize::from(sizes.lengths)).saturating_add(22)
+        sizes.bytes(1, 1, 22)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -72,20 +74,18 @@ impl Header {
         })(i)
     }
 
-    /// The widths of child pointers at each level, from the leaves up.
+    /// The widths of child pointers at each level, from the leaves up. The records that are reckoned with only bound what a
+    /// tree holds: more than 64 bits count have the widest field.
     pub(crate) fn pointers(&self, sizes: Sizes) -> Vec<Pointer> {
-        let room = u64::from(self.node_size).saturating_sub(OVERHEAD);
-        let record = u64::from(self.record_size);
-        let leaf = room.checked_div(record).unwrap_or(0);
+        let leaf = self.leaf_records();
         let records = width_for(leaf);
         let mut below = leaf; // the most records of a tree of the level below
         (1..=self.depth)
             .map(|depth| {
-                let total = if depth > 1 { width_for(below) } else { 0 };
-                let width = (records.saturating_add(total) as u64).saturating_add(sizes.offsets.into());
-                let most = room.saturating_sub(width).checked_div(record.saturating_add(width)).unwrap_or(0);
-                below = most.saturating_add(1).saturating_mul(below).saturating_add(most);
-                Pointer { records, total }
+                let pointer = Pointer { records, total: if depth > 1 { width_for(below) } else { 0 } };
+                let most = pointer.records(self, sizes);
+                below = bound::sum(bound::product(bound::sum(most, 1), below), most);
+                pointer
             })
             .collect()
     }
@@ -147,8 +147,7 @@ impl<'a> Node<'a> {
     ) -> Parsed<'a, (&'a [u8], Vec<Counted>)> {
         sealed(|i| {
             let (i, stored) = prefix(i, b"BTIN", header, records)?;
-            let (i, children) =
-                count(|i| child(i, sizes, pointer), usize::from(records).saturating_add(1)).parse(i)?;
+            let (i, children) = count(|i| child(i, sizes, pointer), usize::from(records) + 1).parse(i)?;
             Ok((i, (stored, children)))
         })(i)
     }
@@ -158,7 +157,7 @@ fn prefix<'a>(i: &'a [u8], mark: &'static [u8; 4], header: &Header, records: u16
     let (i, ()) = signature(mark)(i)?;
     let (i, _) = version(0)(i)?;
     let (i, _) = constant("type", byte, header.kind)(i)?;
-    field("records", take(usize::from(records).saturating_mul(header.record_size.into()))).parse(i)
+    field("records", take(bound::product(usize::from(records), header.record_size.into()))).parse(i)
 }
 
 fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Counted> {
@@ -176,7 +175,7 @@ fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Counted> {
 }
 
 impl Header {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let start = out.len();
         out.extend(b"BTHD\0");
         out.push(self.kind);
@@ -184,25 +183,30 @@ impl Header {
         out.extend(self.record_size.to_le_bytes());
         out.extend(self.depth.to_le_bytes());
         out.extend([100, 40]);
-        put_address(out, self.root, sizes);
+        put_address(out, self.root, sizes)?;
         out.extend(self.root_records.to_le_bytes());
-        put_length(out, self.total_records, sizes);
-        put_checksum(out, start);
+        put_length(out, self.total_records, sizes)?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 
-    /// The most records of a leaf.
+    /// Bytes of a node for records and pointers.
+    fn room(&self) -> u64 {
+        bound::left(self.node_size.into(), OVERHEAD)
+    }
+
+    /// The most records of a leaf; records have bytes.
     pub(crate) fn leaf_records(&self) -> u64 {
-        let room = u64::from(self.node_size).saturating_sub(OVERHEAD);
-        room.checked_div(self.record_size.into()).unwrap_or(0)
+        self.room().checked_div(self.record_size.into()).unwrap_or_default()
     }
 }
 
 impl Pointer {
-    /// The most records of an internal node with pointers of these widths.
+    /// The most records of an internal node with pointers of these widths: none if the node has no room.
     pub(crate) fn records(self, header: &Header, sizes: Sizes) -> u64 {
-        let width = self.records.saturating_add(self.total).saturating_add(sizes.offsets.into()) as u64;
-        let room = u64::from(header.node_size).saturating_sub(OVERHEAD).saturating_sub(width);
-        room.checked_div(width.saturating_add(header.record_size.into())).unwrap_or(0)
+        let width = bound::sum(bound::sum(self.records, self.total), sizes.bytes(1, 0, 0)) as u64;
+        let each = bound::sum(width, header.record_size.into());
+        bound::left(header.room(), width).checked_div(each).unwrap_or_default()
     }
 }
 
@@ -216,7 +220,7 @@ pub(crate) fn encode_node(
     sizes: Sizes,
     records: &[u8],
     children: Option<(Pointer, &[Counted])>,
-) {
+) -> Result<()> {
     let start = out.len();
     out.extend(if children.is_some() { b"BTIN\0" } else { b"BTLF\0" });
     out.push(header.kind);
@@ -225,12 +229,15 @@ pub(crate) fn encode_node(
         .into_iter()
         .flat_map(|(pointer, children)| children.iter().map(move |child| (pointer, child)))
     {
-        put_address(out, Some(child.address), sizes);
-        put_uint(out, child.records.into(), pointer.records);
-        put_uint(out, *total, pointer.total);
+        put_address(out, Some(child.address), sizes)?;
+        put_uint(out, child.records.into(), pointer.records)?;
+        if pointer.total > 0 {
+            put_uint(out, *total, pointer.total)?;
+        }
     }
-    put_checksum(out, start);
-    put_padding(out, start, usize::try_from(header.node_size).unwrap_or(0));
+    put_checksum(out, start)?;
+    put_padding(out, start, fit(header.node_size, "size of a node")?)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u32, le_u64, u8 as byte};
+use sciformats_core::arith::present;
 use sciformats_core::fault::{Parsed, field};
+use sciformats_core::{Result, bound};
 
 use super::super::{Address, Sizes, address, defined, length, put_address, put_length, put_uint, uint};
 
@@ -109,54 +111,59 @@ impl ChunkRecord {
 impl HugeObject {
     /// Bytes of a record of type 1.
     pub(crate) fn size(sizes: Sizes) -> u16 {
-        u16::from(sizes.lengths).saturating_mul(2).saturating_add(sizes.offsets.into())
+        bound::sum(bound::product(sizes.lengths.into(), 2), sizes.offsets.into())
     }
 
     /// Appends a record of type 1.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
-        put_address(out, Some(self.address), sizes);
-        put_length(out, self.stored, sizes);
-        put_length(out, self.key.unwrap_or(0), sizes);
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        put_address(out, Some(self.address), sizes)?;
+        put_length(out, self.stored, sizes)?;
+        put_length(out, present(self.key, "key of a huge object")?, sizes)?;
+        Ok(())
     }
 }
 
 impl LinkName<'_> {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend(self.hash.to_le_bytes());
         out.extend(self.id);
+        Ok(())
     }
 }
 
 /// Appends a link by its creation order (type 6).
-pub(crate) fn encode_link_order(out: &mut Vec<u8>, order: u64, id: &[u8]) {
+pub(crate) fn encode_link_order(out: &mut Vec<u8>, order: u64, id: &[u8]) -> Result<()> {
     out.extend(order.to_le_bytes());
     out.extend(id);
+    Ok(())
 }
 
 impl AttributeRecord<'_> {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend(self.id);
         out.push(self.flags);
         out.extend(self.creation_order.to_le_bytes());
         out.extend(self.hash.into_iter().flat_map(u32::to_le_bytes));
+        Ok(())
     }
 }
 
 impl ChunkRecord {
     /// The scaled offsets of an encoded record, which are its last fields.
     pub(crate) fn encoded_scaled(record: &[u8], rank: usize) -> Vec<u64> {
-        let start = record.len().saturating_sub(rank.saturating_mul(8));
-        let (words, _) = record.get(start..).unwrap_or_default().as_chunks::<8>();
-        words.iter().map(|&word| u64::from_le_bytes(word)).collect()
+        let (_, words) = record.as_rchunks::<8>();
+        words.iter().skip(bound::left(words.len(), rank)).map(|&word| u64::from_le_bytes(word)).collect()
     }
 
     /// Appends a record whose stored size is `size_width` bytes wide, 0 for type 10.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) {
-        put_address(out, self.address, sizes);
-        if let Some((size, mask)) = self.filtered.filter(|_| size_width > 0) {
-            put_uint(out, size, size_width);
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, size_width: usize) -> Result<()> {
+        put_address(out, self.address, sizes)?;
+        if size_width > 0 {
+            let (size, mask) = present(self.filtered, "size of a filtered chunk")?;
+            put_uint(out, size, size_width)?;
             out.extend(mask.to_le_bytes());
         }
         self.scaled.iter().for_each(|scaled| out.extend(scaled.to_le_bytes()));
+        Ok(())
     }
 }

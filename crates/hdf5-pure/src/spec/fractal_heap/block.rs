@@ -3,10 +3,12 @@
 //! Direct block: `FHDB`, version 0, heap header (O), offset in the heap, [checksum 4], data. Objects are addressed from the
 //! block's very start. Indirect block: `FHIB`, version 0, heap header, offset, children, checksum.
 
-use nom::Parser;
 use nom::multi::count;
 use nom::number::complete::le_u32;
+use nom::{Offset, Parser};
+use sciformats_core::arith::present;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::super::{
     Address, Sizes, address, defined, length, lookup3, put_address, put_checksum, put_padding, put_uint,
@@ -34,20 +36,20 @@ pub(crate) struct IndirectBlock {
 fn children(heap: &FractalHeap, rows: u32) -> (u64, u64) {
     let direct = heap.table.direct_rows().min(rows);
     let width = u64::from(heap.table.width);
-    (width.saturating_mul(direct.into()), width.saturating_mul(rows.saturating_sub(direct).into()))
+    (bound::product(width, direct.into()), bound::product(width, bound::left(rows, direct).into()))
 }
 
 impl IndirectBlock {
-    /// Bytes of a block of `rows` rows.
+    /// Bytes of a block of `rows` rows. A bound: more than 64 bits count are not in the file.
     pub(crate) fn size(heap: &FractalHeap, sizes: Sizes, rows: u32) -> u64 {
-        let (o, l) = (u64::from(sizes.offsets), u64::from(sizes.lengths));
         let (direct, indirect) = children(heap, rows);
-        let filtered = if heap.filters.is_some() { l.saturating_add(4) } else { 0 };
-        let prefix = o.saturating_add(heap.table.offset_width() as u64).saturating_add(9);
-        direct
-            .saturating_mul(o.saturating_add(filtered))
-            .saturating_add(indirect.saturating_mul(o))
-            .saturating_add(prefix)
+        let filtered = if heap.filters.is_some() { sizes.bytes(1, 1, 4) } else { sizes.bytes(1, 0, 0) };
+        let prefix = direct_prefix(heap, sizes) as u64;
+        let pointers = bound::sum(
+            bound::product(direct, filtered as u64),
+            bound::product(indirect, sizes.offsets.into()),
+        );
+        bound::sum(pointers, prefix)
     }
 
     pub(crate) fn parse<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes, rows: u32) -> Parsed<'a, Self> {
@@ -93,7 +95,7 @@ pub(crate) fn check_direct<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) ->
     }
     let (rest, stored) = field("checksum", le_u32)(at)?;
     let mut zeroed = block.to_vec();
-    let start = block.len().saturating_sub(at.len());
+    let start = block.offset(at);
     zeroed.iter_mut().skip(start).take(4).for_each(|byte| *byte = 0);
     let computed = lookup3::hash(&zeroed, 0);
     if stored != computed {
@@ -111,16 +113,17 @@ pub(crate) struct BlockPlace {
 }
 
 impl BlockPlace {
-    fn encode(self, out: &mut Vec<u8>, mark: &[u8; 5], heap: &FractalHeap, sizes: Sizes) {
+    fn encode(self, out: &mut Vec<u8>, mark: &[u8; 5], heap: &FractalHeap, sizes: Sizes) -> Result<()> {
         out.extend(mark);
-        put_address(out, Some(self.header), sizes);
-        put_uint(out, self.offset, heap.table.offset_width());
+        put_address(out, Some(self.header), sizes)?;
+        put_uint(out, self.offset, heap.table.offset_width())?;
+        Ok(())
     }
 }
 
 /// Bytes before the data of a direct block with a checksum.
 pub(crate) fn direct_prefix(heap: &FractalHeap, sizes: Sizes) -> usize {
-    usize::from(sizes.offsets).saturating_add(heap.table.offset_width()).saturating_add(9)
+    bound::sum(sizes.bytes(1, 0, 9), heap.table.offset_width())
 }
 
 /// Appends a direct block of `size` bytes with a checksum.
@@ -130,23 +133,31 @@ pub(crate) fn encode_direct(
     sizes: Sizes,
     place: BlockPlace,
     (data, size): (&[u8], usize),
-) {
+) -> Result<()> {
     let start = out.len();
-    place.encode(out, b"FHDB\0", heap, sizes);
+    place.encode(out, b"FHDB\0", heap, sizes)?;
     let at = out.len();
     out.extend([0; 4]);
     out.extend(data);
-    put_padding(out, start, size);
-    let checksum = lookup3::hash(out.get(start..).unwrap_or_default(), 0);
+    put_padding(out, start, size)?;
+    let checksum = lookup3::hash(present(out.get(start..), "a direct block")?, 0);
     out.iter_mut().skip(at).zip(checksum.to_le_bytes()).for_each(|(to, from)| *to = from);
+    Ok(())
 }
 
 impl IndirectBlock {
     /// Appends the block of a heap without filters.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, heap: &FractalHeap, sizes: Sizes, place: BlockPlace) {
+    pub(crate) fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        heap: &FractalHeap,
+        sizes: Sizes,
+        place: BlockPlace,
+    ) -> Result<()> {
         let start = out.len();
-        place.encode(out, b"FHIB\0", heap, sizes);
-        self.children.iter().for_each(|child| put_address(out, child.address, sizes));
-        put_checksum(out, start);
+        place.encode(out, b"FHIB\0", heap, sizes)?;
+        self.children.iter().try_for_each(|child| put_address(out, child.address, sizes))?;
+        put_checksum(out, start)?;
+        Ok(())
     }
 }

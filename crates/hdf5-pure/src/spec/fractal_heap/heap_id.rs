@@ -3,9 +3,11 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::arith::{fit, sub};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Error, Result, bound};
 
-use super::super::{Address, Sizes, defined, length, put_address, put_length, put_uint, uint};
+use super::super::{Address, Sizes, defined, length, put_address, put_length, put_padding, put_uint, uint};
 use super::FractalHeap;
 
 /// A decoded heap ID.
@@ -58,10 +60,8 @@ impl HeapId {
 }
 
 fn huge<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, HeapId> {
-    let room = usize::from(heap.id_len).saturating_sub(1);
-    let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
-    let plain = o.saturating_add(l);
-    let direct = if heap.filters.is_some() { plain.saturating_add(l).saturating_add(4) } else { plain };
+    let room = bound::left(usize::from(heap.id_len), 1);
+    let direct = if heap.filters.is_some() { sizes.bytes(1, 2, 4) } else { sizes.bytes(1, 1, 0) };
     if direct > room {
         let (i, key) = field("B-tree key", uint(room.min(8)))(i)?;
         return Ok((i, HeapId::HugeIndirect { key }));
@@ -85,36 +85,39 @@ fn tiny<'a>(i: &'a [u8], first: u8, heap: &FractalHeap) -> Parsed<'a, HeapId> {
             (i, low << 8 | usize::from(more))
         }
     };
-    let (i, data) = field("data", take(len.saturating_add(1))).parse(i)?;
+    let (i, data) = field("data", take(bound::sum(len, 1))).parse(i)?;
     Ok((i, HeapId::Tiny(data.to_vec())))
 }
 
 impl HeapId {
     /// The ID's bytes in a heap without filters.
-    pub(crate) fn encode(&self, heap: &FractalHeap, sizes: Sizes) -> Vec<u8> {
+    pub(crate) fn encode(&self, heap: &FractalHeap, sizes: Sizes) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
             Self::Managed { offset, length } => {
                 out.push(0);
-                put_uint(&mut out, *offset, heap.table.offset_width());
-                put_uint(&mut out, *length, heap.length_width());
+                put_uint(&mut out, *offset, heap.table.offset_width())?;
+                put_uint(&mut out, *length, heap.length_width())?;
             }
             Self::HugeIndirect { key } => {
                 out.push(0x10);
-                put_uint(&mut out, *key, usize::from(heap.id_len).saturating_sub(1).min(8));
+                put_uint(&mut out, *key, sub(usize::from(heap.id_len), 1)?.min(8))?;
             }
             Self::Huge { address, stored, .. } => {
                 out.push(0x10);
-                put_address(&mut out, Some(*address), sizes);
-                put_length(&mut out, *stored, sizes);
+                put_address(&mut out, Some(*address), sizes)?;
+                put_length(&mut out, *stored, sizes)?;
             }
             Self::Tiny(data) => {
-                let [len, ..] = data.len().saturating_sub(1).to_le_bytes();
-                out.push(0x20 | len & 15);
+                let len: u8 = fit(sub(data.len(), 1)?, "length of a tiny object")?;
+                if len > 15 {
+                    return Err(Error::internal("length of a tiny object is out of range"));
+                }
+                out.push(0x20 | len);
                 out.extend(data);
             }
         }
-        out.resize(heap.id_len.into(), 0);
-        out
+        put_padding(&mut out, 0, heap.id_len.into())?;
+        Ok(out)
     }
 }

@@ -11,9 +11,11 @@ pub(crate) use heap_id::HeapId;
 
 use nom::Parser;
 use nom::bytes::complete::take;
-use nom::multi::count;
+use nom::multi::fill;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::arith::add;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::message::filter_pipeline::Pipeline;
 use super::{
@@ -76,13 +78,13 @@ pub(crate) struct DoublingTable {
 impl DoublingTable {
     /// Rows that hold direct blocks.
     pub(crate) fn direct_rows(&self) -> u32 {
-        let (max, start) = (self.max_direct.checked_ilog2(), self.start.checked_ilog2());
-        max.unwrap_or(0).saturating_sub(start.unwrap_or(0)).saturating_add(2)
+        // Both are powers of 2.
+        bound::sum(bound::left(self.max_direct.trailing_zeros(), self.start.trailing_zeros()), 2)
     }
 
     /// Bytes of a block of `row`, if they fit 64 bits.
     pub(crate) fn block_size(&self, row: u32) -> Option<u64> {
-        let shift = row.saturating_sub(1);
+        let shift = bound::left(row, 1);
         self.start.checked_shl(shift).filter(|size| size.checked_shr(shift) == Some(self.start))
     }
 
@@ -129,11 +131,12 @@ impl FractalHeap {
         let (i, _) = version(0)(i)?;
         let (i, _) = le_u16(i)?;
         let (i, filters) = field("I/O filters' encoded length", le_u16)(i)?;
-        let (o, l) = (usize::from(sizes.offsets), usize::from(sizes.lengths));
         // Twelve lengths and three addresses stand between fields of fixed size.
-        let fixed = l.saturating_mul(12).saturating_add(o.saturating_mul(3)).saturating_add(26);
-        let filtered = l.saturating_add(4).saturating_add(usize::from(filters));
-        Ok((i, if filters == 0 { fixed } else { fixed.saturating_add(filtered) }))
+        let size = match filters {
+            0 => sizes.bytes(3, 12, 26),
+            _ => bound::sum(sizes.bytes(3, 13, 30), usize::from(filters)),
+        };
+        Ok((i, size))
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
@@ -147,9 +150,9 @@ impl FractalHeap {
 
     /// Bytes of the length of a managed object in its ID.
     pub(crate) fn length_width(&self) -> usize {
-        let by_block = self.table.max_direct.checked_ilog2().unwrap_or(0).div_ceil(8);
+        let by_block = self.table.max_direct.trailing_zeros().div_ceil(8);
         let by_object = super::width_for(self.max_managed.into());
-        usize::try_from(by_block).unwrap_or(8).min(by_object)
+        bound::addressable(by_block.into()).min(by_object)
     }
 }
 
@@ -164,7 +167,8 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
     let (i, huge_btree) = field("B-tree address of huge objects", address(sizes))(i)?;
     let (i, free_space) = field("amount of free space in managed blocks", length(sizes))(i)?;
     let (i, free_space_manager) = field("address of managed block free space manager", address(sizes))(i)?;
-    let (i, statistics) = field("statistics", count(length(sizes), 8usize)).parse(i)?;
+    let mut statistics = [0; 8];
+    let (i, ()) = field("statistics", fill(length(sizes), &mut statistics)).parse(i)?;
     let (i, (table, root, root_rows)) = doubling_table(i, sizes)?;
     let (i, filters) = match filters_len {
         0 => (i, None),
@@ -176,7 +180,6 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
             (i, Some(RootFilters { root_size, root_mask, pipeline }))
         }
     };
-    let statistics = statistics.try_into().unwrap_or_default();
     let heap = FractalHeap {
         id_len,
         flags,
@@ -211,7 +214,7 @@ fn doubling_table(i: &[u8], sizes: Sizes) -> Parsed<'_, (DoublingTable, Option<A
 
 impl FractalHeap {
     /// Appends the header of a heap without filters.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let start = out.len();
         let [.., huge_objects, _, _] = self.statistics;
         out.extend(b"FRHP\0");
@@ -219,19 +222,20 @@ impl FractalHeap {
         out.extend([0, 0, self.flags]);
         out.extend(self.max_managed.to_le_bytes());
         // Keys count from 1.
-        put_length(out, huge_objects.saturating_add(1), sizes);
-        put_address(out, self.huge_btree, sizes);
-        put_length(out, self.free_space, sizes);
-        put_address(out, self.free_space_manager, sizes);
-        self.statistics.iter().for_each(|&value| put_length(out, value, sizes));
+        put_length(out, add(huge_objects, 1)?, sizes)?;
+        put_address(out, self.huge_btree, sizes)?;
+        put_length(out, self.free_space, sizes)?;
+        put_address(out, self.free_space_manager, sizes)?;
+        self.statistics.iter().try_for_each(|&value| put_length(out, value, sizes))?;
         out.extend(self.table.width.to_le_bytes());
-        put_length(out, self.table.start, sizes);
-        put_length(out, self.table.max_direct, sizes);
+        put_length(out, self.table.start, sizes)?;
+        put_length(out, self.table.max_direct, sizes)?;
         out.extend(self.table.max_bits.to_le_bytes());
         out.extend(self.table.start_rows.to_le_bytes());
-        put_address(out, self.root, sizes);
+        put_address(out, self.root, sizes)?;
         out.extend(self.root_rows.to_le_bytes());
-        put_checksum(out, start);
+        put_checksum(out, start)?;
+        Ok(())
     }
 }
 

@@ -6,6 +6,8 @@
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};
 use nom::{Offset, Parser};
+use sciformats_core::Result;
+use sciformats_core::arith::add;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{pad8, put_padding, short, trimmed};
@@ -53,7 +55,7 @@ impl<'a> RawAttribute<'a> {
         };
         let part = |name: &'static str, size: u16| {
             let size = usize::from(size);
-            field(name, take(if padded { pad8(size) } else { size }))
+            field(name, take(if padded { size.next_multiple_of(8) } else { size }))
                 .map(move |bytes: &'a [u8]| bytes.get(..size).unwrap_or(bytes))
         };
         let (i, name) = part("name", name_size).parse(i)?;
@@ -72,23 +74,21 @@ impl<'a> RawAttribute<'a> {
 }
 
 impl RawAttribute<'_> {
-    /// The message with another name.
-    pub(crate) fn renamed<'a>(message: &'a [u8], name: &[u8]) -> Parsed<'a, Vec<u8>> {
-        let (rest, raw) = RawAttribute::parse(message)?;
-        let utf8 = raw.utf8 || !name.is_ascii();
+    /// The message with another name; `message` is the one that it has now.
+    pub(crate) fn renamed(&self, message: &[u8], name: &[u8]) -> Result<Vec<u8>> {
         let new = NewAttribute {
             name,
-            utf8,
-            datatype: raw.datatype.bytes,
-            shared_datatype: raw.datatype.shared,
-            dataspace: raw.dataspace.bytes,
-            shared_dataspace: raw.dataspace.shared,
-            data: raw.data.bytes,
+            utf8: self.utf8 || !name.is_ascii(),
+            datatype: self.datatype.bytes,
+            shared_datatype: self.datatype.shared,
+            dataspace: self.dataspace.bytes,
+            shared_dataspace: self.dataspace.shared,
+            data: self.data.bytes,
         };
         let old = message.first() == Some(&1) && name.is_ascii();
         let mut out = Vec::new();
-        new.encode(&mut out, if old { 1 } else { 3 });
-        Ok((rest, out))
+        new.encode(&mut out, if old { 1 } else { 3 })?;
+        Ok(out)
     }
 }
 
@@ -108,11 +108,11 @@ pub(crate) struct NewAttribute<'a> {
 impl NewAttribute<'_> {
     /// Appends a message of `version` 1 to 3. Version 1 has neither shared datatypes nor UTF-8 names,
     /// version 2 no UTF-8 names.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) -> Result<()> {
         let shared = u8::from(self.shared_datatype) | u8::from(self.shared_dataspace) << 1;
         out.extend([version, if version > 1 { shared } else { 0 }]);
-        for len in [self.name.len().saturating_add(1), self.datatype.len(), self.dataspace.len()] {
-            out.extend(short(len).to_le_bytes());
+        for len in [add(self.name.len(), 1)?, self.datatype.len(), self.dataspace.len()] {
+            out.extend(short(len, "length of a part of an attribute")?.to_le_bytes());
         }
         if version == 3 {
             out.push(self.utf8.into());
@@ -122,10 +122,11 @@ impl NewAttribute<'_> {
             let start = out.len();
             out.extend(part);
             if version == 1 {
-                put_padding(out, start, pad8(part.len()));
+                put_padding(out, start, pad8(part.len())?)?;
             }
         }
         out.extend(self.data);
+        Ok(())
     }
 }
 

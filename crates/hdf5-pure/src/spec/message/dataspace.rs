@@ -8,6 +8,8 @@ use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::multi::count;
 use nom::number::complete::u8 as byte;
+use sciformats_core::Result;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::super::selection::MAX_RANK;
@@ -113,22 +115,23 @@ fn simple(i: &[u8], sizes: Sizes, rank: usize, flags: u8) -> Parsed<'_, Dataspac
 
 impl Dataspace {
     /// Appends a message of `version` 1 or 2. A null dataspace is always of version 2.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
         let (kind, dimensions, maximum) = match self {
             Self::Null => (2, &[][..], &[][..]),
             Self::Scalar => (0, &[][..], &[][..]),
             Self::Simple { dimensions, maximum } => (1, &dimensions[..], &maximum[..]),
         };
         let grows = dimensions.iter().zip(maximum).any(|(&size, &max)| max != Some(size));
-        let rank = u8::try_from(dimensions.len()).unwrap_or(u8::MAX);
+        let rank = fit::<u8, _>(dimensions.len(), "dimensionality")?;
         match (version, kind) {
             (1, 0 | 1) => out.extend([1, rank, u8::from(grows), 0, 0, 0, 0, 0]),
             _ => out.extend([2, rank, u8::from(grows), kind]),
         }
-        dimensions.iter().for_each(|&size| put_length(out, size, sizes));
+        dimensions.iter().try_for_each(|&size| put_length(out, size, sizes))?;
         if grows {
-            maximum.iter().for_each(|&max| put_limit(out, max, sizes));
+            maximum.iter().try_for_each(|&max| put_limit(out, max, sizes))?;
         }
+        Ok(())
     }
 }
 
@@ -140,7 +143,7 @@ pub(crate) fn put_dimensions(message: &mut [u8], dimensions: &[u64], sizes: Size
         _ => return None,
     };
     let mut bytes = Vec::new();
-    dimensions.iter().for_each(|&size| put_length(&mut bytes, size, sizes));
+    dimensions.iter().try_for_each(|&size| put_length(&mut bytes, size, sizes)).ok()?;
     let end = bytes.len().checked_add(start)?;
     message.get_mut(start..end)?.copy_from_slice(&bytes);
     Some(())
@@ -179,7 +182,7 @@ mod tests {
         ];
         for (dataspace, version) in all.iter().flat_map(|space| [(space, 1), (space, 2)]) {
             let mut bytes = Vec::new();
-            dataspace.encode(&mut bytes, SIZES, version);
+            dataspace.encode(&mut bytes, SIZES, version).unwrap();
             assert_eq!(Dataspace::parse(&bytes, SIZES).unwrap(), (&[][..], dataspace.clone()));
         }
     }
@@ -191,7 +194,8 @@ mod tests {
                 let maximum = vec![None, Some(9)];
                 let mut bytes = Vec::new();
                 Dataspace::Simple { dimensions: dimensions.to_vec(), maximum }
-                    .encode(&mut bytes, SIZES, version);
+                    .encode(&mut bytes, SIZES, version)
+                    .unwrap();
                 bytes
             };
             let mut message = of(&[3, 4]);

@@ -4,6 +4,7 @@
 use nom::Parser;
 use nom::combinator::cond;
 use nom::number::complete::u8 as byte;
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::super::{Address, Sizes, address, put_address, version};
@@ -42,13 +43,19 @@ impl<I> Dense<I> {
     }
 
     /// Adds the message to `out`; `index` holds the bytes of the next creation index, if there is one.
-    pub(super) fn encode_with(&self, out: &mut Vec<u8>, sizes: Sizes, index: Option<&impl AsRef<[u8]>>) {
+    pub(super) fn encode_with(
+        &self,
+        out: &mut Vec<u8>,
+        sizes: Sizes,
+        index: Option<&impl AsRef<[u8]>>,
+    ) -> Result<()> {
         out.extend([0, u8::from(index.is_some()) | u8::from(self.by_creation_order.is_some()) << 1]);
         out.extend(index.into_iter().flat_map(AsRef::as_ref));
-        put_address(out, self.heap, sizes);
-        put_address(out, self.by_name, sizes);
+        put_address(out, self.heap, sizes)?;
+        put_address(out, self.by_name, sizes)?;
         if let Some(tree) = self.by_creation_order {
-            put_address(out, tree, sizes);
+            put_address(out, tree, sizes)?;
         }
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::le_u16;
+use sciformats_core::Result;
 use sciformats_core::fault::{Parsed, field};
 
 use super::super::{Address, Sizes, defined, length, put_address, put_length, put_limit, short, version};
@@ -56,15 +57,16 @@ impl ExternalFiles {
 }
 
 impl ExternalFiles {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         out.extend([1, 0, 0, 0]);
-        out.extend(short(self.slots.len()).to_le_bytes());
-        out.extend(short(self.slots.len()).to_le_bytes());
-        put_address(out, Some(self.heap), sizes);
+        out.extend(short(self.slots.len(), "slots of external files")?.to_le_bytes());
+        out.extend(short(self.slots.len(), "slots of external files")?.to_le_bytes());
+        put_address(out, Some(self.heap), sizes)?;
         for slot in &self.slots {
-            put_length(out, slot.name, sizes);
-            put_length(out, slot.offset, sizes);
-            put_limit(out, slot.size, sizes);
+            put_length(out, slot.name, sizes)?;
+            put_length(out, slot.offset, sizes)?;
+            put_limit(out, slot.size, sizes)?;
         }
+        Ok(())
     }
 }

@@ -5,6 +5,8 @@ use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::multi::count;
 use nom::number::complete::{le_u16, u8 as byte};
+use sciformats_core::Result;
+use sciformats_core::arith::present;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Sizes, address, length, put_address, put_length};
@@ -80,36 +82,36 @@ impl FileSpaceInfo {
     }
 
     /// Appends version 1 of the message. `end` is the end of the file without its managers.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, end: Option<Address>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, end: Option<Address>) -> Result<()> {
         out.extend([1, self.strategy, u8::from(self.persist)]);
-        put_length(out, self.threshold, sizes);
-        put_length(out, self.page_size.unwrap_or(PAGE), sizes);
+        put_length(out, self.threshold, sizes)?;
+        put_length(out, self.page_size.unwrap_or(PAGE), sizes)?;
         out.extend([0; 2]);
-        put_address(out, end.filter(|_| self.persist), sizes);
+        put_address(out, end.filter(|_| self.persist), sizes)?;
         if self.persist {
-            let managers = self.managers.iter().copied().chain(std::iter::repeat(None)).take(12);
-            managers.for_each(|manager| put_address(out, manager, sizes));
+            let mut managers = self.managers.iter().copied().chain(std::iter::repeat(None)).take(12);
+            managers.try_for_each(|manager| put_address(out, manager, sizes))?;
         }
+        Ok(())
     }
 }
 
 /// The body of a message with another manager of everything, or none. `manager` is its address and the end of the file
 /// without it.
-pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>, sizes: Sizes) -> Vec<u8> {
-    let length = usize::from(sizes.lengths);
+pub(crate) fn with_manager(body: &[u8], manager: Option<(Address, u64)>, sizes: Sizes) -> Result<Vec<u8>> {
     // Version, strategy and threshold; or version, strategy, persistence, threshold, page size, page-end threshold.
     let (old, kept) = match body.first() {
-        Some(0) => (true, length.saturating_add(2)),
-        _ => (false, length.saturating_mul(2).saturating_add(5)),
+        Some(0) => (true, sizes.bytes(0, 1, 2)),
+        _ => (false, sizes.bytes(0, 2, 5)),
     };
-    let mut new = body.get(..kept).unwrap_or(body).to_vec();
+    let mut new = present(body.get(..kept), "fields before the managers")?.to_vec();
     if !old {
-        put_address(&mut new, manager.map(|(_, end)| Address(end)), sizes);
+        put_address(&mut new, manager.map(|(_, end)| Address(end)), sizes)?;
     }
     // The first is that of metadata, which stands for all where elements have none of their own.
-    put_address(&mut new, manager.map(|(at, _)| at), sizes);
+    put_address(&mut new, manager.map(|(at, _)| at), sizes)?;
     new.resize(body.len().max(new.len()), 0xff);
-    new
+    Ok(new)
 }
 
 #[cfg(test)]
@@ -125,12 +127,13 @@ mod tests {
             .collect::<Vec<u8>>();
         let (_, info) = FileSpaceInfo::parse(&body, SIZES).unwrap();
         assert_eq!((info.managers.len(), info.managers[2]), (12, Some(Address(3))));
-        let without = with_manager(&body, None, SIZES);
+        let without = with_manager(&body, None, SIZES).unwrap();
         let (_, after) = FileSpaceInfo::parse(&without, SIZES).unwrap();
         assert_eq!(after, FileSpaceInfo { managers: vec![None; 12], ..info });
         assert_eq!(without.len(), body.len());
         let (_, one) =
-            FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60)), SIZES), SIZES).unwrap();
+            FileSpaceInfo::parse(&with_manager(&without, Some((Address(77), 60)), SIZES).unwrap(), SIZES)
+                .unwrap();
         assert_eq!(one.managers.iter().flatten().count(), 1);
         assert_eq!(one.managers[0], Some(Address(77)));
     }
@@ -141,7 +144,7 @@ mod tests {
             let managers = if persist { vec![None; 12] } else { Vec::new() };
             let info = FileSpaceInfo { strategy, persist, threshold: 1, page_size: Some(512), managers };
             let mut bytes = Vec::new();
-            info.encode(&mut bytes, SIZES, Some(Address(77)));
+            info.encode(&mut bytes, SIZES, Some(Address(77))).unwrap();
             assert_eq!(bytes.len(), if persist { 125 } else { 29 });
             assert_eq!(FileSpaceInfo::parse(&bytes, SIZES).unwrap().1, info);
         }

@@ -6,6 +6,8 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::Result;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 /// What elements that were never written read as.
@@ -102,7 +104,7 @@ fn value(i: &[u8]) -> Parsed<'_, Fill> {
 
 impl FillValue {
     /// Appends a message of `version` 2 or 3.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) -> Result<()> {
         let value = match &self.value {
             Fill::Value(value) => Some(&value[..]),
             Fill::Default | Fill::Undefined => None,
@@ -111,9 +113,10 @@ impl FillValue {
         if version < 3 {
             out.extend([2, self.allocation_time, self.write_time, u8::from(!undefined)]);
             if !undefined {
-                put_value(out, value.unwrap_or_default());
+                // The default is no value, and that of no bytes.
+                put_value(out, value.unwrap_or(&[]))?;
             }
-            return;
+            return Ok(());
         }
         let state = match (value, undefined) {
             (Some(_), _) => 0x20,
@@ -122,14 +125,16 @@ impl FillValue {
         };
         out.extend([3, self.allocation_time & 3 | (self.write_time & 3) << 2 | state]);
         if let Some(value) = value {
-            put_value(out, value);
+            put_value(out, value)?;
         }
+        Ok(())
     }
 }
 
-fn put_value(out: &mut Vec<u8>, value: &[u8]) {
-    out.extend(u32::try_from(value.len()).unwrap_or(u32::MAX).to_le_bytes());
+fn put_value(out: &mut Vec<u8>, value: &[u8]) -> Result<()> {
+    out.extend(fit::<u32, _>(value.len(), "size of a fill value")?.to_le_bytes());
     out.extend(value);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -156,7 +161,7 @@ mod tests {
             for version in [2, 3] {
                 let fill = FillValue { allocation_time: 3, write_time: 2, value: value.clone() };
                 let mut bytes = Vec::new();
-                fill.encode(&mut bytes, version);
+                fill.encode(&mut bytes, version).unwrap();
                 assert_eq!(FillValue::parse(&bytes).unwrap(), (&[][..], fill));
             }
         }

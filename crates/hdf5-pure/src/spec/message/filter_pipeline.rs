@@ -8,7 +8,9 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Error, Result};
 
 use super::super::{Name, pad8, short, trimmed};
 
@@ -54,7 +56,11 @@ pub struct FilterDescription {
     pub values: Vec<u32>,
 }
 
-const MAX_FILTERS: u8 = 32;
+/// No dataset has more filters: each has a bit in the mask of those that were skipped.
+pub(crate) const MAX_FILTERS: u8 = 32;
+
+/// Bytes of the longest name of a filter, which is stored with a NUL and padded to a multiple of 8 bytes.
+pub(crate) const MAX_FILTER_NAME: usize = 65_527;
 
 impl Pipeline {
     pub(crate) fn parse(i: &[u8]) -> Parsed<'_, Self> {
@@ -81,7 +87,8 @@ fn filter(i: &[u8], padded: bool) -> Parsed<'_, FilterDescription> {
     let (i, flags) = field("flags", le_u16)(i)?;
     let (i, n) = field("number of client data values", le_u16)(i)?;
     let name_len = usize::from(name_len);
-    let (i, name) = field("name", take(if padded { pad8(name_len) } else { name_len })).parse(i)?;
+    let (i, name) =
+        field("name", take(if padded { name_len.next_multiple_of(8) } else { name_len })).parse(i)?;
     let (i, values) = field("client data", count(le_u32, usize::from(n))).parse(i)?;
     // The last filter of a message may lack its padding.
     let padding = if padded && n % 2 == 1 { 4.min(i.len()) } else { 0 };
@@ -92,14 +99,18 @@ fn filter(i: &[u8], padded: bool) -> Parsed<'_, FilterDescription> {
 
 impl Pipeline {
     /// Appends a message of `version` 1 or 2.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) {
-        out.extend([version, u8::try_from(self.filters.len()).unwrap_or(MAX_FILTERS)]);
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, version: u8) -> Result<()> {
+        if self.filters.len() > usize::from(MAX_FILTERS) {
+            return Err(Error::internal("number of filters is out of range"));
+        }
+        out.extend([version, fit(self.filters.len(), "number of filters")?]);
         if version == 1 {
             out.extend([0; 6]);
         }
         for filter in &self.filters {
-            filter.encode(out, version);
+            filter.encode(out, version)?;
         }
+        Ok(())
     }
 }
 
@@ -117,7 +128,7 @@ fn standard_name(id: u16) -> Option<&'static str> {
 }
 
 impl FilterDescription {
-    fn encode(&self, out: &mut Vec<u8>, version: u8) {
+    fn encode(&self, out: &mut Vec<u8>, version: u8) -> Result<()> {
         let mut name = Vec::new();
         // The C library names the filters that it has itself in messages of version 1, and nowhere else.
         let own = standard_name(self.id).filter(|_| version == 1).map(str::as_bytes);
@@ -126,15 +137,15 @@ impl FilterDescription {
             name.push(0);
         }
         if version == 1 {
-            name.resize(pad8(name.len()), 0);
+            name.resize(pad8(name.len())?, 0);
         }
         out.extend(self.id.to_le_bytes());
         let named = version == 1 || self.id >= 256;
         if named {
-            out.extend(short(name.len()).to_le_bytes());
+            out.extend(short(name.len(), "length of a filter's name")?.to_le_bytes());
         }
         out.extend(u16::from(self.optional).to_le_bytes());
-        out.extend(short(self.values.len()).to_le_bytes());
+        out.extend(short(self.values.len(), "client data values of a filter")?.to_le_bytes());
         if named {
             out.extend(name);
         }
@@ -142,6 +153,7 @@ impl FilterDescription {
         if version == 1 && self.values.len() % 2 == 1 {
             out.extend([0; 4]);
         }
+        Ok(())
     }
 }
 
@@ -183,7 +195,7 @@ mod tests {
         for version in [1, 2] {
             let mut pipeline = Pipeline { filters: filters.clone() };
             let mut bytes = Vec::new();
-            pipeline.encode(&mut bytes, version);
+            pipeline.encode(&mut bytes, version).unwrap();
             if version == 1 {
                 pipeline.filters[0].name = Some("shuffle".into());
                 pipeline.filters[1].name = Some("deflate".into());

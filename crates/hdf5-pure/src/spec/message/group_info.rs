@@ -3,6 +3,7 @@
 use nom::Parser;
 use nom::combinator::cond;
 use nom::number::complete::{le_u16, u8 as byte};
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::super::version;
@@ -39,11 +40,12 @@ impl GroupInfo {
 }
 
 impl GroupInfo {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend([0, u8::from(self.phase_change.is_some()) | u8::from(self.estimates.is_some()) << 1]);
         for (a, b) in self.phase_change.into_iter().chain(self.estimates) {
             out.extend(a.to_le_bytes());
             out.extend(b.to_le_bytes());
         }
+        Ok(())
     }
 }

@@ -7,6 +7,8 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::Result;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::super::global_heap::GlobalId;
@@ -248,49 +250,50 @@ pub(crate) const MIN_DATA_ELEMENTS: u8 = 16;
 
 impl Layout {
     /// Appends a message of the oldest version that can say it. `bytes`: those of all elements.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, bytes: u64) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, bytes: u64) -> Result<()> {
         match self {
             Self::Compact(data) => {
                 out.extend([3, 0]);
-                out.extend(short(data.len()).to_le_bytes());
+                out.extend(short(data.len(), "size of compact data")?.to_le_bytes());
                 out.extend(data);
             }
             Self::Contiguous { address } => {
                 out.extend([3, 1]);
-                put_address(out, *address, sizes);
-                put_length(out, bytes, sizes);
+                put_address(out, *address, sizes)?;
+                put_length(out, bytes, sizes)?;
             }
-            Self::Chunked(chunked) => chunked.encode(out, sizes),
+            Self::Chunked(chunked) => chunked.encode(out, sizes)?,
             Self::Virtual(id) => {
                 out.extend([4, 3]);
-                put_address(out, id.map(|id| id.collection), sizes);
+                put_address(out, id.map(|id| id.collection), sizes)?;
                 out.extend(id.map_or(0, |id| id.index).to_le_bytes());
             }
         }
+        Ok(())
     }
 }
 
 impl Chunked {
-    fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let dimensions = || self.dimensions.iter().chain([&self.element_size]).copied();
-        let count = u8::try_from(dimensions().count()).unwrap_or(u8::MAX);
+        let count = fit(dimensions().count(), "dimensionality of chunks")?;
         if self.index == IndexKind::BtreeV1 {
             out.extend([3, 2, count]);
-            put_address(out, self.address, sizes);
-            dimensions().for_each(|size| put_uint(out, size, 4));
-            return;
+            put_address(out, self.address, sizes)?;
+            dimensions().try_for_each(|size| put_uint(out, size, 4))?;
+            return Ok(());
         }
         let filtered_single = matches!(self.index, IndexKind::Single(Some(_)));
         let flags = u8::from(self.unfiltered_edges) | u8::from(filtered_single) << 1;
-        let width = width_for(dimensions().max().unwrap_or(0));
+        let width = width_for(dimensions().fold(0, u64::max));
         out.extend([if self.wide_sizes { 5 } else { 4 }, 2, flags, count]);
-        out.push(u8::try_from(width).unwrap_or(8));
-        dimensions().for_each(|size| put_uint(out, size, width));
+        out.push(fit(width, "dimension size encoded length")?);
+        dimensions().try_for_each(|size| put_uint(out, size, width))?;
         match self.index {
             IndexKind::Single(filtered) => {
                 out.push(1);
                 if let Some((size, mask)) = filtered {
-                    put_length(out, size, sizes);
+                    put_length(out, size, sizes)?;
                     out.extend(mask.to_le_bytes());
                 }
             }
@@ -305,7 +308,8 @@ impl Chunked {
                 out.extend([100, 40]);
             }
         }
-        put_address(out, self.address, sizes);
+        put_address(out, self.address, sizes)?;
+        Ok(())
     }
 }
 
@@ -376,7 +380,7 @@ mod tests {
         ];
         for layout in kinds.into_iter().map(chunked).chain(flat) {
             let mut bytes = Vec::new();
-            layout.encode(&mut bytes, SIZES, 3);
+            layout.encode(&mut bytes, SIZES, 3).unwrap();
             assert_eq!(Layout::parse(&bytes, SIZES).unwrap(), (&[][..], layout));
         }
     }

@@ -8,6 +8,7 @@ use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::number::complete::{le_i64, le_u16, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::super::{
     Address, Name, Sizes, bit, defined, put_address, put_uint, short, trimmed, uint, until_nul, version,
@@ -90,14 +91,14 @@ impl<'a> Head<'a> {
         let (i, kind) = cond(set(3), field("link type", byte)).parse(i)?;
         let (i, creation_order) = cond(set(2), field("creation order", le_i64)).parse(i)?;
         let (i, characters) = cond(set(4), field("link name character set", byte)).parse(i)?;
-        let width = 1usize.checked_shl(u32::from(flags & 3)).unwrap_or(1);
+        let width = 1usize.unbounded_shl(u32::from(flags & 3));
         let (at, len) = field("length of link name", uint(width))(i)?;
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let len = bound::addressable(len);
         if len == 0 {
             return field("length of link name", |i| fail(i, FaultKind::Undefined { found: 0 }))(i);
         }
         let (i, name) = field("link name", take(len)).parse(at)?;
-        Ok((i, Self { kind: kind.unwrap_or(0), creation_order, utf8: characters == Some(1), name }))
+        Ok((i, Self { kind: kind.unwrap_or(HARD), creation_order, utf8: characters == Some(1), name }))
     }
 }
 
@@ -138,11 +139,14 @@ fn external(i: &[u8]) -> Parsed<'_, Target> {
     Ok((&[], Target::External { file: file.into(), path: trimmed(i).into() }))
 }
 
+/// The type of a hard link, which is the one that is not said.
+const HARD: u8 = 0;
+
 impl Link {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let name = self.name.as_bytes();
         let (kind, value): (u8, Vec<u8>) = match &self.target {
-            Target::Hard(_) => (0, Vec::new()),
+            Target::Hard(_) => (HARD, Vec::new()),
             Target::Soft(path) => (1, path.as_bytes().to_vec()),
             Target::External { file, path } => {
                 (64, [&[0], file.as_bytes(), &[0], path.as_bytes(), &[0]].concat())
@@ -154,24 +158,25 @@ impl Link {
             0x100..=0xffff => 1,
             _ => 2,
         };
-        let bits = [(self.creation_order.is_some(), 4), (kind != 0, 8), (self.utf8, 16)];
+        let bits = [(self.creation_order.is_some(), 4), (kind != HARD, 8), (self.utf8, 16)];
         out.push(1);
         out.push(bits.iter().fold(width, |flags, &(set, bit)| if set { flags | bit } else { flags }));
-        if kind != 0 {
+        if kind != HARD {
             out.push(kind);
         }
         out.extend(self.creation_order.into_iter().flat_map(i64::to_le_bytes));
         if self.utf8 {
             out.push(1);
         }
-        put_uint(out, name.len() as u64, 1usize.checked_shl(width.into()).unwrap_or(4));
+        put_uint(out, name.len() as u64, 1usize.unbounded_shl(width.into()))?;
         out.extend(name);
         if let Target::Hard(address) = &self.target {
-            put_address(out, Some(*address), sizes);
+            put_address(out, Some(*address), sizes)?;
         } else {
-            out.extend(short(value.len()).to_le_bytes());
+            out.extend(short(value.len(), "length of a link's value")?.to_le_bytes());
             out.extend(value);
         }
+        Ok(())
     }
 }
 
@@ -218,7 +223,7 @@ mod tests {
                 let utf8 = !name.is_ascii();
                 let link = Link { name: name.as_str().into(), creation_order, utf8, target: target.clone() };
                 let mut bytes = Vec::new();
-                link.encode(&mut bytes, SIZES);
+                link.encode(&mut bytes, SIZES).unwrap();
                 assert_eq!(Link::parse(&bytes, SIZES).unwrap(), (&[][..], link));
             }
         }

@@ -4,6 +4,7 @@
 //! name (O), [B-tree by creation order (O)].
 
 use nom::number::complete::le_u64;
+use sciformats_core::Result;
 use sciformats_core::fault::Parsed;
 
 use super::super::Sizes;
@@ -18,7 +19,8 @@ impl LinkInfo {
         Self::parse_with(i, sizes, le_u64, trees)
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
-        self.encode_with(out, sizes, self.max_creation_index.map(u64::to_le_bytes).as_ref());
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        self.encode_with(out, sizes, self.max_creation_index.map(u64::to_le_bytes).as_ref())?;
+        Ok(())
     }
 }

@@ -5,7 +5,9 @@
 
 use nom::Parser;
 use nom::bytes::complete::take;
+use nom::combinator::map_res;
 use nom::number::complete::u8 as byte;
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Sizes, defined, put_address};
@@ -25,14 +27,13 @@ impl Shared {
         let (at, kind) = field("type", byte)(at)?;
         match (version, kind) {
             (1, _) => {
-                let skipped = usize::from(sizes.lengths).saturating_add(6);
+                let skipped = sizes.bytes(0, 1, 6);
                 let (at, _) = field("reserved", take(skipped)).parse(at)?;
                 field("address", defined(sizes)).map(Self::Committed).parse(at)
             }
             (2, _) | (3, 2) => field("address", defined(sizes)).map(Self::Committed).parse(at),
             (3, 1 | 3) => {
-                let (at, id) = field("location", take(8usize)).parse(at)?;
-                Ok((at, Self::Heap(id.try_into().unwrap_or_default())))
+                field("location", map_res(take(8usize), TryFrom::try_from)).map(Self::Heap).parse(at)
             }
             (3, found) => field("type", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
             (found, _) => field("version", |i| fail(i, FaultKind::Undefined { found: found.into() }))(i),
@@ -42,19 +43,21 @@ impl Shared {
 
 impl Shared {
     /// Appends a reference of `version` 2 or 3; the heap of shared messages has only version 3.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes, version: u8) -> Result<()> {
         match self {
-            Self::Heap(id) => Self::encode_heap(out, *id),
+            Self::Heap(id) => Self::encode_heap(out, *id)?,
             Self::Committed(address) => {
                 out.extend([version, 2]);
-                put_address(out, Some(*address), sizes);
+                put_address(out, Some(*address), sizes)?;
             }
         }
+        Ok(())
     }
 
     /// Appends a reference to a message in the heap of shared messages.
-    pub(crate) fn encode_heap(out: &mut Vec<u8>, id: [u8; 8]) {
+    pub(crate) fn encode_heap(out: &mut Vec<u8>, id: [u8; 8]) -> Result<()> {
         out.extend([3, 1]);
         out.extend(id);
+        Ok(())
     }
 }

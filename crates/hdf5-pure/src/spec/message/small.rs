@@ -3,6 +3,7 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::{Address, Name, Sizes, defined, length, put_address, put_length, trimmed, version};
@@ -90,34 +91,43 @@ pub(crate) fn reference_count(i: &[u8]) -> Parsed<'_, u32> {
 }
 
 impl SymbolTable {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) {
-        put_address(out, Some(self.btree), sizes);
-        put_address(out, Some(self.heap), sizes);
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        put_address(out, Some(self.btree), sizes)?;
+        put_address(out, Some(self.heap), sizes)?;
+        Ok(())
     }
 }
 
 /// Appends a continuation message.
-pub(crate) fn encode_continuation(out: &mut Vec<u8>, (address, len): (Address, u64), sizes: Sizes) {
-    put_address(out, Some(address), sizes);
-    put_length(out, len, sizes);
+pub(crate) fn encode_continuation(
+    out: &mut Vec<u8>,
+    (address, len): (Address, u64),
+    sizes: Sizes,
+) -> Result<()> {
+    put_address(out, Some(address), sizes)?;
+    put_length(out, len, sizes)?;
+    Ok(())
 }
 
 /// Appends a comment.
-pub(crate) fn encode_comment(out: &mut Vec<u8>, comment: &Name) {
+pub(crate) fn encode_comment(out: &mut Vec<u8>, comment: &Name) -> Result<()> {
     out.extend(comment.as_bytes());
     out.push(0);
+    Ok(())
 }
 
 /// Appends a modification time, in seconds since 1970.
-pub(crate) fn encode_modification_time(out: &mut Vec<u8>, seconds: u32) {
+pub(crate) fn encode_modification_time(out: &mut Vec<u8>, seconds: u32) -> Result<()> {
     out.extend([1, 0, 0, 0]);
     out.extend(seconds.to_le_bytes());
+    Ok(())
 }
 
 /// Appends a reference count.
-pub(crate) fn encode_reference_count(out: &mut Vec<u8>, count: u32) {
+pub(crate) fn encode_reference_count(out: &mut Vec<u8>, count: u32) -> Result<()> {
     out.push(0);
     out.extend(count.to_le_bytes());
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub(crate) mod v1;
 pub(crate) mod v2;
 
 use nom::Offset;
+use sciformats_core::bound;
 use sciformats_core::fault::{FaultKind, Parsed, fail};
 
 use super::message::MessageType;
@@ -95,7 +96,7 @@ fn messages<'a>(
     loop {
         match next(left)? {
             (rest, Some(message)) => {
-                each(RawMessage { at: start.saturating_add(i.offset(message.body)), ..message });
+                each(RawMessage { at: bound::sum(start, i.offset(message.body)), ..message });
                 left = rest;
             }
             (rest, None) => return Ok((rest, ())),

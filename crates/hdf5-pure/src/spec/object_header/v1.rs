@@ -13,6 +13,8 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use sciformats_core::Result;
+use sciformats_core::arith::add;
 use sciformats_core::fault::{Parsed, field};
 
 use super::super::message::MessageType;
@@ -51,27 +53,34 @@ pub(crate) fn messages<'a>(i: &'a [u8], start: usize, each: &mut Each<'_, 'a>) -
 pub(crate) const PREFIX: usize = 16;
 
 /// Bytes of a message whose body has `len` bytes.
-pub(crate) fn message_size(len: usize) -> usize {
-    pad8(len).saturating_add(8)
+pub(crate) fn message_size(len: usize) -> Result<usize> {
+    add(pad8(len)?, 8)
 }
 
 /// Appends a prefix. `messages`: those of all chunks; `chunk_size`: bytes of the first chunk's.
-pub(crate) fn encode_prefix(out: &mut Vec<u8>, messages: u16, references: u32, chunk_size: u32) {
+pub(crate) fn encode_prefix(
+    out: &mut Vec<u8>,
+    messages: u16,
+    references: u32,
+    chunk_size: u32,
+) -> Result<()> {
     out.extend([1, 0]);
     out.extend(messages.to_le_bytes());
     out.extend(references.to_le_bytes());
     out.extend(chunk_size.to_le_bytes());
     out.extend([0; 4]);
+    Ok(())
 }
 
 /// Appends a message.
-pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message) {
+pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message) -> Result<()> {
     out.extend(message.kind.number().to_le_bytes());
-    out.extend(short(pad8(message.body.len())).to_le_bytes());
+    out.extend(short(pad8(message.body.len())?, "size of a message")?.to_le_bytes());
     out.extend([message.flags, 0, 0, 0]);
     let start = out.len();
     out.extend(&message.body);
-    put_padding(out, start, pad8(message.body.len()));
+    put_padding(out, start, pad8(message.body.len())?)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -12,11 +12,13 @@
 //! Each message: type (1), size (2), flags (1), creation index (2, if bit 2 is set), body. A continuation is `OCHK`,
 //! messages, a gap and a checksum.
 
-use nom::Parser;
 use nom::bytes::complete::take;
 use nom::combinator::cond;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
+use nom::{Offset, Parser};
+use sciformats_core::arith::add;
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
+use sciformats_core::{Result, bound};
 
 use super::super::message::MessageType;
 use super::super::{bit, put_uint, sealed, short, signature, uint, version};
@@ -31,10 +33,10 @@ pub(super) fn prefix(whole: &[u8]) -> Parsed<'_, Prefix> {
     let set = |n| bit(flags.into(), n);
     let (i, times) = cond(set(5), (le_u32, le_u32, le_u32, le_u32)).parse(i)?;
     let (i, phase_change) = cond(set(4), (le_u16, le_u16)).parse(i)?;
-    let width = 1usize.checked_shl(u32::from(flags & 3)).unwrap_or(1);
+    let width = 1usize.unbounded_shl(u32::from(flags & 3));
     let (i, chunk_size) = field("size of chunk #0", uint(width))(i)?;
     let times = times.map(|(access, modification, change, birth)| [access, modification, change, birth]);
-    let len = whole.len().saturating_sub(i.len());
+    let len = whole.offset(i);
     Ok((i, Prefix { version: Version::V2 { flags, times, phase_change }, chunk_size, len }))
 }
 
@@ -45,14 +47,15 @@ pub(crate) fn first_chunk<'a>(
     flags: u8,
     each: &mut Each<'_, 'a>,
 ) -> Parsed<'a, ()> {
-    let (rest, body) = sealed(take(i.len().saturating_sub(4)))(i)?;
-    let (_, ()) = messages(body.get(prefix.len..).unwrap_or_default(), prefix.len, flags, each)?;
+    let (rest, body) = sealed(take(bound::left(i.len(), 4)))(i)?;
+    let (body, _) = take(prefix.len)(body)?;
+    let (_, ()) = messages(body, prefix.len, flags, each)?;
     Ok((rest, ()))
 }
 
 /// Parses a continuation.
 pub(crate) fn continuation<'a>(i: &'a [u8], flags: u8, each: &mut Each<'_, 'a>) -> Parsed<'a, ()> {
-    let (rest, body) = sealed(take(i.len().saturating_sub(4)))(i)?;
+    let (rest, body) = sealed(take(bound::left(i.len(), 4)))(i)?;
     let (part, ()) = signature(b"OCHK")(body)?;
     let (_, ()) = messages(part, 4, flags, each)?;
     Ok((rest, ()))
@@ -84,8 +87,8 @@ pub(crate) const PHASE_CHANGE: u8 = 0x10;
 pub(crate) const TIMES: u8 = 0x20;
 
 /// Bytes of a message whose body has `len` bytes.
-pub(crate) fn message_size(len: usize, flags: u8) -> usize {
-    len.saturating_add(if flags & TRACKED != 0 { 6 } else { 4 })
+pub(crate) fn message_size(len: usize, flags: u8) -> Result<usize> {
+    add(len, if flags & TRACKED != 0 { 6 } else { 4 })
 }
 
 /// Width code and bytes of a prefix for a first chunk of `chunk_size` bytes.
@@ -99,29 +102,35 @@ pub(crate) fn prefix_size(chunk_size: usize) -> (u8, usize) {
 
 /// Bytes that times and phase change values take in the prefix of a header with `flags`.
 pub(crate) fn extra_size(flags: u8) -> usize {
-    let size = |flag, size| if flags & flag != 0 { size } else { 0 };
-    size(TIMES, 16usize).saturating_add(size(PHASE_CHANGE, 4))
+    match (flags & TIMES != 0, flags & PHASE_CHANGE != 0) {
+        (true, true) => 20,
+        (true, false) => 16,
+        (false, true) => 4,
+        (false, false) => 0,
+    }
 }
 
 /// Appends a prefix. `flags`: those that concern attributes and times; `extra`: the bytes of these.
-pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, extra: &[u8], chunk_size: usize) {
+pub(crate) fn encode_prefix(out: &mut Vec<u8>, flags: u8, extra: &[u8], chunk_size: usize) -> Result<()> {
     let (width, _) = prefix_size(chunk_size);
     out.extend(b"OHDR\x02");
     out.push(flags & 0x3c | width);
     out.extend(extra);
-    put_uint(out, chunk_size as u64, 1usize.checked_shl(width.into()).unwrap_or(4));
+    put_uint(out, chunk_size as u64, 1usize.unbounded_shl(width.into()))?;
+    Ok(())
 }
 
 /// Appends a message of a header with `flags`.
-pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message, flags: u8) {
+pub(crate) fn encode_message(out: &mut Vec<u8>, message: &Message, flags: u8) -> Result<()> {
     let [kind, _] = message.kind.number().to_le_bytes();
     out.push(kind);
-    out.extend(short(message.body.len()).to_le_bytes());
+    out.extend(short(message.body.len(), "size of a message")?.to_le_bytes());
     out.push(message.flags);
     if flags & TRACKED != 0 {
         out.extend(message.creation_index.to_le_bytes());
     }
     out.extend(&message.body);
+    Ok(())
 }
 
 #[cfg(test)]

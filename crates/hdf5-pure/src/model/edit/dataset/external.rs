@@ -4,8 +4,9 @@
 
 use std::path::PathBuf;
 
+use sciformats_core::arith::{add, fit, present, sub};
 use sciformats_core::storage::FileStorage;
-use sciformats_core::{Error, Result, WriteAt};
+use sciformats_core::{Error, Result, WriteAt, bound};
 
 use crate::model::external;
 use crate::model::open::Opened;
@@ -28,6 +29,12 @@ struct Part {
     path: PathBuf,
 }
 
+/// Where the byte of the elements with this number stands in the file of a part.
+fn position(part: &Part, byte: u64) -> Result<u64> {
+    let at = part.offset.checked_add(sub(byte, part.start)?);
+    at.ok_or_else(|| Error::usage("elements", "have no place in the external files of the dataset"))
+}
+
 impl Outer {
     /// Finds the files.
     ///
@@ -45,7 +52,8 @@ impl Outer {
                 name: String::from_utf8_lossy(name).into(),
                 problem: "is not there".into(),
             })?;
-            let end = slot.size.map_or(u64::MAX, |size| start.saturating_add(size));
+            // A bound: what lies behind it is in no file.
+            let end = slot.size.map_or(u64::MAX, |size| bound::sum(start, size));
             parts.push(Part { start, end, offset: slot.offset, path });
             start = end;
         }
@@ -57,7 +65,7 @@ impl Outer {
     /// # Errors
     /// [`Error::Usage`] if there is no file for some of them.
     pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        let end = at.saturating_add(bytes.len() as u64);
+        let end = add(at, bytes.len() as u64)?;
         if self.parts.last().is_none_or(|part| part.end < end) {
             return Err(Error::usage("elements", "have no place in the external files of the dataset"));
         }
@@ -73,18 +81,18 @@ impl Outer {
         for part in &self.parts {
             let mut file: Option<FileStorage> = None;
             for (at, bytes) in &self.waiting {
-                let end = at.saturating_add(bytes.len() as u64);
+                let end = add(*at, bytes.len() as u64)?;
                 let (low, high) = (part.start.max(*at), part.end.min(end));
-                let within =
-                    |position: u64| usize::try_from(position.saturating_sub(*at)).unwrap_or(usize::MAX);
-                let Some(piece) = bytes.get(within(low)..within(high)).filter(|_| low < high) else {
+                if low >= high {
                     continue;
-                };
+                }
+                let within = |position: u64| fit::<usize, _>(sub(position, *at)?, "place of elements");
+                let piece = present(bytes.get(within(low)?..within(high)?), "elements of a file")?;
                 let file = match &mut file {
                     Some(file) => file,
                     none => none.insert(FileStorage::edit(&part.path)?),
                 };
-                file.write_at(part.offset.saturating_add(low.saturating_sub(part.start)), piece)?;
+                file.write_at(position(part, low)?, piece)?;
             }
             file.map_or(Ok(()), |mut file| file.sync())?;
         }

@@ -15,7 +15,8 @@
 mod external;
 mod shrink;
 
-use sciformats_core::{Error, Result, Slab};
+use sciformats_core::arith::{add, fit, increase, present, sub};
+use sciformats_core::{Error, Result, Slab, bound};
 
 use self::external::Outer;
 use super::extents::Extent;
@@ -67,11 +68,11 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
     let mut chunks = Vec::new();
     let mut skipped = 0;
     if let Layout::Chunked(layout) = &layout {
-        context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?;
+        context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?; // a bound
         chunks = load::chunks(context, &content, None)?;
         if layout.unfiltered_edges {
-            let filters = u32::try_from(content.storage()?.pipeline.filters.len()).unwrap_or(32);
-            skipped = 1u32.checked_shl(filters).unwrap_or(0).wrapping_sub(1);
+            let filters = fit(content.storage()?.pipeline.filters.len(), "number of filters")?;
+            skipped = 1u32.unbounded_shl(filters).wrapping_sub(1);
         }
     }
     let mut dataset = load::dataset(content, opened.btree_k.chunk)?;
@@ -82,7 +83,7 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
             stored.live = chunked.implicit.is_none();
             // What is stored without filters because it reaches out of the shape says so from now on.
             let mut sides = chunk.scaled.iter().zip(chunked.dimensions.iter().zip(&shape));
-            if sides.any(|(at, (&n, &size))| at.saturating_add(1).saturating_mul(n) > size) {
+            if sides.any(|(&at, (&n, &size))| bound::product(bound::sum(at, 1), n) > size) {
                 stored.mask |= skipped;
             }
             chunked.stored.insert(chunk.scaled.into(), stored);
@@ -118,13 +119,13 @@ pub(crate) fn settle(
     let mut header = session.header(address)?;
     if layout != edited.layout {
         let bytes = dataset.bytes()?;
-        header.set(MessageType::Layout, 0, |out| layout.encode(out, output.sizes, bytes));
+        header.set(MessageType::Layout, 0, |out| layout.encode(out, output.sizes, bytes))?;
     }
     if dataset.dataspace != edited.dataspace {
         let version = header.find(MessageType::Dataspace).and_then(|message| message.body.first().copied());
         let dataspace = &dataset.dataspace;
-        header
-            .set(MessageType::Dataspace, 0, |out| dataspace.encode(out, output.sizes, version.unwrap_or(2)));
+        let version = present(version, "version of a dataspace")?;
+        header.set(MessageType::Dataspace, 0, |out| dataspace.encode(out, output.sizes, version))?;
     }
     header.write(output)?;
     let dataspace = dataset.dataspace.clone();
@@ -166,18 +167,18 @@ impl Dataset {
         else {
             return Ok(());
         };
-        edited.waiting = edited.waiting.saturating_add(len);
+        edited.waiting = bound::sum(edited.waiting, len);
         if place != before || edited.waiting <= MOST_WAITING.min(total / 2) {
             return Ok(());
         }
         let moved = output.allocate_data(total)?;
         let mut at = 0;
         while at < total && !slab.is_all() {
-            let len = total.saturating_sub(at).min(PIECE);
-            let from = Address(before.0.saturating_add(at));
+            let len = sub(total, at)?.min(PIECE);
+            let from = Address(add(before.0, at)?);
             let piece = output.read(from, usize::try_from(len).map_err(|_| too_large())?)?;
-            output.write_part(Address(moved.0.saturating_add(at)), &piece)?;
-            at = at.saturating_add(len);
+            output.write_part(Address(add(moved.0, at)?), &piece)?;
+            increase(&mut at, len)?;
         }
         output.free(*before, total, Use::Data)?;
         *place = moved;
@@ -201,9 +202,9 @@ impl Dataset {
         let Data::Chunked(chunked) = &mut self.data else { return };
         let sides = maximum.iter().zip(&shape).zip(&chunked.dimensions);
         let all = sides.fold(1u64, |product, ((max, &size), &n)| {
-            product.saturating_mul(max.unwrap_or(size).div_ceil(n.max(1)).max(1))
+            bound::product(product, max.unwrap_or(size).div_ceil(n.max(1)).max(1))
         });
-        let known = chunked.stored.len().saturating_add(chunked.open.len()) as u64;
+        let known = bound::sum(chunked.stored.len(), chunked.open.len()) as u64;
         let unfit = match chunked.index {
             Some(IndexKind::FixedArray) => all > 1 << 16 && all >> 4 > known,
             Some(IndexKind::ExtensibleArray) => all >= MAX_ELEMENTS,

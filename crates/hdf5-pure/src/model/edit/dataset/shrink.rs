@@ -1,6 +1,6 @@
 //! What shrinking a dataset takes away, and what it leaves of the chunks that are cut.
 
-use sciformats_core::Result;
+use sciformats_core::{Result, bound};
 
 use crate::model::copy::{Rectangle, copy, fill};
 use crate::model::write::chunks::{Chunked, Info, Open};
@@ -22,11 +22,11 @@ enum Fate {
 fn fate(scaled: &[u64], chunk: &[u64], old: &[u64], new: &[u64]) -> Fate {
     let mut fate = Fate::Whole;
     for ((&at, &n), (&old, &new)) in scaled.iter().zip(chunk).zip(old.iter().zip(new)) {
-        let start = at.saturating_mul(n);
+        let start = bound::product(at, n);
         if start >= new {
             return Fate::Gone;
         }
-        if new < old && start.saturating_add(n) > new {
+        if new < old && bound::sum(start, n) > new {
             fate = Fate::Cut;
         }
     }
@@ -72,7 +72,7 @@ impl Chunked {
     /// The elements of a chunk along each dimension that lie inside `shape`.
     fn kept(&self, scaled: &[u64], shape: &[u64]) -> Vec<u64> {
         let sides = scaled.iter().zip(self.dimensions.iter().zip(shape));
-        sides.map(|(&at, (&n, size))| size.saturating_sub(at.saturating_mul(n)).min(n)).collect()
+        sides.map(|(&at, (&n, size))| bound::left(*size, bound::product(at, n)).min(n)).collect()
     }
 
     /// The chunk with its first elements along each dimension as they are, and the fill value elsewhere.

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, locate};
+use sciformats_core::{Result, bound};
 
 use super::Extents;
 use crate::model::chunks::{Bounds, Index, StoredChunk, chunk_bytes};
@@ -28,7 +28,7 @@ impl Extents<'_> {
         match layout {
             Layout::Compact(_) | Layout::Virtual(_) | Layout::Contiguous { address: None } => Ok(()),
             Layout::Contiguous { address: Some(at) } => {
-                let len = dataspace.elements().and_then(|n| n.checked_mul(size)).unwrap_or(u64::MAX);
+                let len = dataspace.elements().and_then(|n| n.checked_mul(size)).unwrap_or(u64::MAX); // a bound
                 self.add("contiguous elements", *at, len, Use::Data)
             }
             Layout::Chunked(layout) => {
@@ -45,7 +45,7 @@ impl Extents<'_> {
         if let (IndexKind::Implicit, Some(at)) = (index.layout.index, index.layout.address) {
             let chunks = index.counts().iter().try_fold(1u64, |product, &n| product.checked_mul(n));
             let len = chunks.zip(chunk_bytes(index.layout)).and_then(|(n, bytes)| n.checked_mul(bytes));
-            return self.add("chunks", at, len.unwrap_or(u64::MAX), Use::Data);
+            return self.add("chunks", at, len.unwrap_or(u64::MAX), Use::Data); // a bound
         }
         stored(index)?.iter().try_for_each(|chunk| self.add("chunk", chunk.address, chunk.size, Use::Data))
     }
@@ -70,11 +70,11 @@ impl Extents<'_> {
         if level.is_some_and(|level| level != prefix.level) {
             return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
         }
-        let len = ChunkNode::size(sizes, prefix.entries.into(), rank) as u64;
+        let len = ChunkNode::size(sizes, prefix.entries.into(), rank)? as u64;
         let node = context.parse(NODE, at, len, |i| ChunkNode::parse(i, sizes, rank))?;
         let most = u32::from(self.k.chunk) * 2;
         self.full(NODE, at, prefix.entries, most)?;
-        let whole = ChunkNode::size(sizes, most, rank) as u64;
+        let whole = ChunkNode::size(sizes, bound::addressable(most.into()), rank)? as u64;
         self.add(NODE, at, whole, Use::Metadata)?;
         let Some(below) = prefix.level.checked_sub(1) else { return Ok(()) };
         node.children.into_iter().flatten().try_for_each(|child| self.chunk_tree(child, Some(below), rank))
@@ -87,11 +87,11 @@ impl Extents<'_> {
         let array = self.context.parse(ARRAY, at, len, |i| FixedArray::parse(i, sizes))?;
         self.add(ARRAY, at, len, Use::Metadata)?;
         let Some(block) = array.block else { return Ok(()) };
-        let elements = array.elements.saturating_mul(array.element_size.into());
+        let elements = bound::product(array.elements, array.element_size.into());
         // Every page has a checksum, and so has the bitmap or the block that has no pages.
-        let pages = array.pages().saturating_mul(4).saturating_add(array.pages().div_ceil(8));
-        let fixed = (FixedArray::prefix(sizes) as u64).saturating_add(4);
-        let len = fixed.saturating_add(pages).saturating_add(elements);
+        let pages = bound::sum(bound::product(array.pages(), 4), array.pages().div_ceil(8));
+        let fixed = sizes.bytes(1, 0, 10) as u64;
+        let len = bound::sum(bound::sum(fixed, pages), elements);
         self.add("fixed array data block", block, len, Use::Metadata)
     }
 
@@ -109,7 +109,7 @@ impl Extents<'_> {
         let index = locate(INDEX, context.offset(block), &bytes, |i| IndexBlock::parse(i, &array, sizes))?;
         self.add(INDEX, block, len, Use::Metadata)?;
         let direct = array.direct_super_blocks();
-        let of = |u: u32| std::iter::repeat_n(u, usize::try_from(ExtensibleArray::blocks(u)).unwrap_or(0));
+        let of = |u: u32| std::iter::repeat_n(u, bound::addressable(ExtensibleArray::blocks(u)));
         for (u, block) in (0..direct).flat_map(of).zip(&index.data_blocks) {
             self.array_block(&array, u, *block)?;
         }
@@ -129,10 +129,10 @@ impl Extents<'_> {
     fn array_block(&mut self, array: &ExtensibleArray, u: u32, at: Option<Address>) -> Result<()> {
         let Some(at) = at else { return Ok(()) };
         let n = array.block_elements(u);
-        let checksums = array.pages(n).saturating_add(1).saturating_mul(4);
-        let elements = n.saturating_mul(array.element_size.into());
+        let checksums = bound::product(bound::sum(array.pages(n), 1), 4);
+        let elements = bound::product(n, array.element_size.into());
         let prefix = array.data_prefix(self.context.sizes) as u64;
-        let len = prefix.saturating_add(elements).saturating_add(checksums);
+        let len = bound::sum(bound::sum(prefix, elements), checksums);
         self.add("extensible array data block", at, len, Use::Metadata)
     }
 }
@@ -142,7 +142,7 @@ impl Extents<'_> {
 /// # Errors
 /// `Malformed` if a part of the index cannot be read.
 pub(crate) fn stored(index: &Index<'_>) -> Result<Vec<StoredChunk>> {
-    let last: Vec<u64> = index.counts().iter().map(|n| n.saturating_sub(1)).collect();
+    let last: Vec<u64> = index.counts().iter().map(|n| bound::left(*n, 1)).collect();
     let bounds = Bounds { first: vec![0; last.len()], last };
     let mut chunks = Vec::new();
     let mut failed = None;

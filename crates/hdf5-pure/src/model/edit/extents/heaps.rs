@@ -1,7 +1,8 @@
 //! The extents of heaps, and of the trees of names.
 
-use sciformats_core::Result;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, locate};
+use sciformats_core::{Result, bound};
 
 use super::Extents;
 use crate::model::btree_v2::Tree;
@@ -35,11 +36,11 @@ impl Extents<'_> {
         if level.is_some_and(|level| level != prefix.level) {
             return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
         }
-        let len = GroupNode::size(sizes, prefix.entries.into()) as u64;
+        let len = GroupNode::size(sizes, prefix.entries.into())? as u64;
         let node = context.parse(NODE, at, len, |i| GroupNode::parse(i, sizes))?;
         let most = u32::from(self.k.group_internal) * 2;
         self.full(NODE, at, prefix.entries, most)?;
-        self.add(NODE, at, GroupNode::size(sizes, most) as u64, Use::Metadata)?;
+        self.add(NODE, at, GroupNode::size(sizes, bound::addressable(most.into()))? as u64, Use::Metadata)?;
         for child in node.children {
             match prefix.level.checked_sub(1) {
                 Some(below) => self.group_tree(child, Some(below))?,
@@ -47,7 +48,7 @@ impl Extents<'_> {
                     const LEAF: &str = "symbol table node";
                     let symbols = context.parse(LEAF, child, Node::PREFIX as u64, Node::count)?;
                     self.full(LEAF, child, symbols, u32::from(self.k.group_leaf) * 2)?;
-                    self.add(LEAF, child, Node::size(sizes, self.k.group_leaf) as u64, Use::Metadata)?;
+                    self.add(LEAF, child, Node::size(sizes, self.k.group_leaf)? as u64, Use::Metadata)?;
                 }
             }
         }
@@ -115,7 +116,7 @@ impl Extents<'_> {
                     Some(_) if row < heap.table.direct_rows() => self.direct(*child, size)?,
                     Some(below) => {
                         let rows = heap.table.rows(size).ok_or_else(broken)?;
-                        self.indirect(heap, below, rows, depth.saturating_add(1))?;
+                        self.indirect(heap, below, rows, bound::sum(depth, 1))?;
                     }
                 }
             }
@@ -139,7 +140,7 @@ impl Extents<'_> {
         match (index.index, index.kind) {
             (None, _) => Ok(()),
             (Some(at), 0) => {
-                let len = index.list_size(self.context.sizes);
+                let len = index.list_size(self.context.sizes)?;
                 self.add("shared message list", at, len, Use::Metadata)
             }
             (Some(at), _) => self.btree_v2(at, &[7]),
@@ -149,7 +150,7 @@ impl Extents<'_> {
     /// The table of shared messages, its indexes and their heaps.
     pub(crate) fn shared_table(&mut self, at: Address) -> Result<()> {
         let context = self.context;
-        let indexes = u8::try_from(context.shared.len()).unwrap_or(u8::MAX);
+        let indexes = fit(context.shared.len(), "number of indexes")?;
         let len = shared_table::size(context.sizes, indexes) as u64;
         self.add("shared message table", at, len, Use::Metadata)?;
         for index in &context.shared {

@@ -3,8 +3,8 @@
 mod chunks;
 mod heaps;
 
-use sciformats_core::Result;
 use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Result, bound};
 
 use super::header::Header;
 use super::space::Use;
@@ -56,7 +56,7 @@ impl<'a> Extents<'a> {
     fn add(&mut self, structure: &'static str, at: Address, len: u64, usage: Use) -> Result<()> {
         if len > self.context.available(at) {
             let kind =
-                FaultKind::OutOfBounds { found: at.0.saturating_add(len), end: self.context.storage.len() };
+                FaultKind::OutOfBounds { found: bound::sum(at.0, len), end: self.context.storage.len() };
             return Err(self.context.fault(structure, at, kind));
         }
         self.budget.visit(self.context, structure, at, len)?;
@@ -82,7 +82,7 @@ impl<'a> Extents<'a> {
     /// `Malformed` if one of its structures is.
     pub(crate) fn object(&mut self, address: Address) -> Result<()> {
         let header = Header::read(self.context, address)?;
-        for (at, len) in header.places() {
+        for (at, len) in header.places()? {
             self.add("object header", at, len, Use::Metadata)?;
         }
         let (context, sizes) = (self.context, self.context.sizes);

@@ -1,8 +1,9 @@
 //! How the pending state becomes the file's.
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, fit, present, sub};
 use sciformats_core::commit::{Decisive, Fate, Plan, SECTOR, Syncs, Write};
 use sciformats_core::storage::Patch;
+use sciformats_core::{Result, bound};
 
 use super::{Flush, State};
 
@@ -11,13 +12,15 @@ impl State {
     fn changes(&self) -> Result<Vec<Patch>> {
         let mut changes: Vec<Patch> = Vec::new();
         for (at, bytes) in &self.patches {
-            let offset = self.base.saturating_add(*at);
+            let offset = add(self.base, *at)?;
             let stored = self.session.storage().read_at(offset, bytes.len())?;
             let differs = |(new, old): (&u8, &u8)| new != old;
-            let Some(first) = bytes.iter().zip(stored.iter()).position(differs) else { continue };
-            let last = bytes.iter().zip(stored.iter()).rposition(differs).unwrap_or(first);
-            let part = bytes.get(first..=last).unwrap_or_default();
-            changes.push(Patch { offset: offset.saturating_add(first as u64), bytes: part.to_vec() });
+            let (mut first, mut last) = (bytes.iter().zip(stored.iter()), bytes.iter().zip(stored.iter()));
+            let (Some(first), Some(last)) = (first.position(differs), last.rposition(differs)) else {
+                continue;
+            };
+            let part = present(bytes.get(first..=last), "bytes of a patch")?;
+            changes.push(Patch { offset: add(offset, first as u64)?, bytes: part.to_vec() });
         }
         Ok(changes)
     }
@@ -26,26 +29,25 @@ impl State {
     pub(super) fn plan(&self, new_end: u64) -> Result<Option<Plan<'static>>> {
         let patches = self.changes()?;
         let (Some(first), Some(last)) = (patches.first(), patches.last()) else { return Ok(None) };
-        let end = last.offset.saturating_add(last.bytes.len() as u64).saturating_sub(1);
-        let one = first.offset.checked_div(SECTOR) == end.checked_div(SECTOR);
+        let end = sub(add(last.offset, last.bytes.len() as u64)?, 1)?;
+        let one = first.offset / SECTOR == end / SECTOR;
         let decisive = if one {
             Decisive::OneSector(self.joined(&patches, first.offset, end)?)
         } else {
             Decisive::Journal(patches)
         };
-        let (old_len, new_len) = (self.base.saturating_add(self.live_end), self.base.saturating_add(new_end));
+        let (old_len, new_len) = (add(self.base, self.live_end)?, add(self.base, new_end)?);
         Ok(Some(Plan { fresh: Vec::new(), decisive, old_len, new_len }))
     }
 
     /// One write of all patches, up to the byte at `last`: what lies between is written as it is.
     fn joined(&self, patches: &[Patch], start: u64, last: u64) -> Result<Write<'static>> {
-        let len = usize::try_from(last.saturating_add(1).saturating_sub(start)).unwrap_or(0);
+        let len = fit(sub(add(last, 1)?, start)?, "length of a sector's change")?;
         let mut bytes = self.session.storage().read_at(start, len)?.into_owned();
         for patch in patches {
-            let from = usize::try_from(patch.offset.saturating_sub(start)).unwrap_or(usize::MAX);
-            if let Some(to) = bytes.get_mut(from..from.saturating_add(patch.bytes.len())) {
-                to.copy_from_slice(&patch.bytes);
-            }
+            let from: usize = fit(sub(patch.offset, start)?, "place of a patch")?;
+            let to = bytes.get_mut(from..add(from, patch.bytes.len())?);
+            present(to, "place of a patch")?.copy_from_slice(&patch.bytes);
         }
         Ok(Write::new(start, bytes))
     }
@@ -66,8 +68,8 @@ impl State {
     /// Remembers `len` bytes of the last commit, upon which the next one builds. What the file is too short for is zeros to
     /// everybody.
     pub(super) fn watch(&mut self, at: u64, len: u64) -> Result<()> {
-        let offset = self.base.saturating_add(at);
-        let stored = self.session.storage().len().saturating_sub(offset).min(len);
+        let offset = add(self.base, at)?;
+        let stored = bound::left(self.session.storage().len(), offset).min(len);
         if stored > 0 { self.session.watch(offset, stored) } else { Ok(()) }
     }
 }

@@ -19,10 +19,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use sciformats_core::arith::{add, fit, increase, present, sub};
 use sciformats_core::commit::Session as Held;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::check_range;
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use super::ranges::Ranges;
 use crate::model::write::output::Storage;
@@ -167,8 +168,8 @@ impl Space {
     }
 
     /// Says that space is managed in pages of so many bytes.
-    pub(crate) fn set_page(&self, bytes: u64) {
-        self.change().page = Some(bytes).filter(|&page| page > 0);
+    pub(crate) fn set_page(&self, bytes: Option<u64>) {
+        self.change().page = bytes.filter(|&page| page > 0);
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -203,7 +204,8 @@ impl Space {
             Some(at) => at,
             None => state.extend(len, list, unit).ok_or_else(too_long)?,
         };
-        state.fresh.insert(at, at.saturating_add(len));
+        let end = add(at, len)?;
+        state.fresh.insert(at, end);
         Ok(Address(at))
     }
 
@@ -215,7 +217,8 @@ impl Space {
         let mut state = self.change();
         let at = state.extend(len, Use::Metadata, 1);
         let at = at.ok_or_else(too_long)?;
-        state.fresh.insert(at, at.saturating_add(len));
+        let end = add(at, len)?;
+        state.fresh.insert(at, end);
         Ok(Address(at))
     }
 
@@ -228,12 +231,12 @@ impl Space {
         let at = self.allocate(len, usage)?;
         let mut state = self.change();
         // What is behind the end of the storage will be zeros anyway.
-        let mut offset = state.base.saturating_add(at.0);
-        let end = offset.saturating_add(len).min(state.session.storage().len());
+        let mut offset = add(state.base, at.0)?;
+        let end = add(offset, len)?.min(state.session.storage().len());
         while offset < end {
-            let piece = end.saturating_sub(offset).min(PIECE);
-            state.session.write_fresh(offset, &vec![0; usize::try_from(piece).unwrap_or(0)])?;
-            offset = offset.saturating_add(piece);
+            let piece = sub(end, offset)?.min(PIECE);
+            state.session.write_fresh(offset, &vec![0; fit(piece, "length of a piece")?])?;
+            increase(&mut offset, piece)?;
         }
         Ok(at)
     }
@@ -265,7 +268,7 @@ impl Space {
 
     /// Whether `len` bytes at `at` were taken since the last commit.
     pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
-        self.read().fresh.holds(at.0, at.0.saturating_add(len))
+        self.read().fresh.holds(at.0, bound::sum(at.0, len))
     }
 
     /// Writes `bytes` at `at`: at once where the space is fresh, with the next commit where it is live.
@@ -277,10 +280,10 @@ impl Space {
         let end = state.check(at, bytes.len() as u64, state.end)?;
         // Writes to neighbours come in one piece.
         for (start, end, fresh) in state.fresh.split(at.0, end) {
-            let part = |of: u64| usize::try_from(of.saturating_sub(at.0)).unwrap_or(usize::MAX);
-            let bytes = bytes.get(part(start)..part(end)).unwrap_or_default();
+            let part = |of: u64| fit::<usize, _>(sub(of, at.0)?, "place of a part");
+            let bytes = present(bytes.get(part(start)?..part(end)?), "part of what is written")?;
             if fresh {
-                let offset = state.base.saturating_add(start);
+                let offset = add(state.base, start)?;
                 state.session.write_fresh(offset, bytes)?;
             } else if end > state.live_end
                 || state.free.touches(start, end)
@@ -300,7 +303,7 @@ impl Space {
     /// As [`write`](Self::write).
     pub(crate) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let base = self.read().base;
-        self.write(Address(offset.saturating_sub(base)), bytes)
+        self.write(Address(sub(offset, base)?), bytes)
     }
 
     /// Whether something waits for the commit.
@@ -364,7 +367,7 @@ fn start_in((start, end): (u64, u64), len: u64, unit: u64, page: Option<u64>) ->
     let mut at = start.checked_next_multiple_of(unit)?;
     if let Some(page) = page {
         let within = at.checked_rem(page)?;
-        if within > 0 && within.saturating_add(len) > page {
+        if within > 0 && bound::sum(within, len) > page {
             at = at.checked_next_multiple_of(page)?;
         }
     }
@@ -381,10 +384,10 @@ impl State {
         match at.0.checked_add(len) {
             Some(end) if end <= bound => Ok(end),
             end => {
-                let found = end.unwrap_or(u64::MAX);
+                let found = end.unwrap_or(u64::MAX); // a bound, in a message
                 let fault =
                     Fault::new("the end of a structure", FaultKind::OutOfBounds { found, end: bound });
-                Err(fault.at("file space", self.base.saturating_add(at.0)))
+                Err(fault.at("file space", bound::sum(self.base, at.0)))
             }
         }
     }
@@ -396,7 +399,7 @@ impl State {
 
     fn twice(&self, at: Address) -> Error {
         let rule = FaultKind::Rule("belongs to two structures, or to one that is no more");
-        Fault::new("part of the file", rule).at("file space", self.base.saturating_add(at.0))
+        Fault::new("part of the file", rule).at("file space", bound::sum(self.base, at.0))
     }
 
     /// Takes `len` bytes at the end.
@@ -420,11 +423,11 @@ impl State {
         let length = |bytes: &Vec<u8>| bytes.len() as u64;
         let first = self.patches.range(..start).next_back();
         let from =
-            first.filter(|(at, bytes)| at.saturating_add(length(bytes)) > start).map_or(start, |(at, _)| *at);
+            first.filter(|(at, bytes)| bound::sum(**at, length(bytes)) > start).map_or(start, |(at, _)| *at);
         let found: Vec<u64> = self.patches.range(from..end.max(from)).map(|(at, _)| *at).collect();
         for at in found {
             let Some(mut bytes) = self.patches.remove(&at) else { continue };
-            let cut = |to: u64| usize::try_from(to.saturating_sub(at)).unwrap_or(usize::MAX).min(bytes.len());
+            let cut = |to: u64| bound::addressable(bound::left(to, at)).min(bytes.len());
             let (before, after) = (cut(start), cut(end));
             let tail = bytes.split_off(after);
             bytes.truncate(before);
@@ -438,12 +441,12 @@ impl State {
     }
 
     fn patch(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
-        let end = start.saturating_add(bytes.len() as u64);
+        let end = add(start, bytes.len() as u64)?;
         // Patches that were written before stay in one piece where the new one lies inside of them.
         let around = self.patches.range_mut(..=start).next_back();
         if let Some((at, old)) = around {
-            let from = usize::try_from(start.saturating_sub(*at)).unwrap_or(usize::MAX);
-            if let Some(to) = old.get_mut(from..from.saturating_add(bytes.len())) {
+            let from: usize = fit(sub(start, *at)?, "place of a patch")?;
+            if let Some(to) = old.get_mut(from..add(from, bytes.len())?) {
                 to.copy_from_slice(bytes);
                 return Ok(());
             }
@@ -473,7 +476,8 @@ impl State {
 impl ReadAt for Space {
     fn len(&self) -> u64 {
         let state = self.read();
-        state.base.saturating_add(state.end)
+        // A bound: allocation keeps the end of the file in 63 bits.
+        bound::sum(state.base, state.end)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
@@ -485,27 +489,26 @@ impl ReadAt for Space {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let state = self.read();
-        let end = check_range(state.base.saturating_add(state.end), offset, out.len() as u64)?;
-        let stored = state.session.storage().len().clamp(offset, end).saturating_sub(offset);
-        let (below, beyond) = out.split_at_mut(usize::try_from(stored).unwrap_or(0).min(out.len()));
+        let end = check_range(bound::sum(state.base, state.end), offset, out.len() as u64)?;
+        let stored = state.session.storage().len().clamp(offset, end);
+        let (below, beyond) =
+            out.split_at_mut(bound::addressable(bound::left(stored, offset)).min(out.len()));
         if !below.is_empty() {
             state.session.storage().read_into(offset, below)?;
         }
         // Space that was taken and not written yet.
         beyond.fill(0);
         let Some(from) = offset.checked_sub(state.base) else { return Ok(()) };
-        let to = end.saturating_sub(state.base);
+        let to = bound::left(end, state.base);
         let first = state.patches.range(..from).next_back().map_or(from, |(at, _)| *at);
         for (at, bytes) in state.patches.range(first..to.max(first)) {
             let start = (*at).max(from);
-            let stop = at.saturating_add(bytes.len() as u64).min(to);
-            let part =
-                |position: u64, of: u64| usize::try_from(position.saturating_sub(of)).unwrap_or(usize::MAX);
-            if start < stop
-                && let Some(new) = bytes.get(part(start, *at)..part(stop, *at))
-                && let Some(old) = out.get_mut(part(start, from)..part(stop, from))
-            {
-                old.copy_from_slice(new);
+            let stop = add(*at, bytes.len() as u64)?.min(to);
+            let part = |position: u64, of: u64| fit::<usize, _>(sub(position, of)?, "place of a patch");
+            if start < stop {
+                let new = present(bytes.get(part(start, *at)?..part(stop, *at)?), "bytes of a patch")?;
+                let old = out.get_mut(part(start, from)?..part(stop, from)?);
+                present(old, "place of a patch")?.copy_from_slice(new);
             }
         }
         Ok(())

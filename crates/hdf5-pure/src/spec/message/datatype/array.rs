@@ -4,6 +4,8 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u32, u8 as byte};
+use sciformats_core::Result;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::super::super::selection::MAX_RANK;
@@ -14,10 +16,9 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     let (i, rank) = checked("dimensionality", byte, |&rank| {
         (rank == 0 || u32::from(rank) > MAX_RANK).then_some(FaultKind::Undefined { found: rank.into() })
     })(i)?;
-    let rank = usize::from(rank);
     let (i, _) = take(if head.version < 3 { 3usize } else { 0 })(i)?;
-    let (i, dimensions) = field("dimension size", count(le_u32, rank)).parse(i)?;
-    let permutation = if head.version < 3 { rank.saturating_mul(4) } else { 0 };
+    let (i, dimensions) = field("dimension size", count(le_u32, rank.into())).parse(i)?;
+    let permutation = if head.version < 3 { usize::from(rank) * 4 } else { 0 };
     let (i, _) = field("permutation index", take(permutation)).parse(i)?;
     let (i, base) = super::parse(i, head.depth)?;
     let size = Datatype::array_elements(&dimensions).and_then(|n| n.checked_mul(base.size));
@@ -29,8 +30,8 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     Ok((i, Class::Array { dimensions, base: Box::new(base) }))
 }
 
-pub(super) fn encode(out: &mut Vec<u8>, version: u8, dimensions: &[u32], base: &Datatype) {
-    out.push(u8::try_from(dimensions.len()).unwrap_or(u8::MAX));
+pub(super) fn encode(out: &mut Vec<u8>, version: u8, dimensions: &[u32], base: &Datatype) -> Result<()> {
+    out.push(fit(dimensions.len(), "dimensionality of an array type")?);
     if version < 3 {
         out.extend([0; 3]);
     }
@@ -39,5 +40,6 @@ pub(super) fn encode(out: &mut Vec<u8>, version: u8, dimensions: &[u32], base: &
         // The permutation, which has never been anything else.
         (0u32..).take(dimensions.len()).for_each(|index| out.extend(index.to_le_bytes()));
     }
-    base.encode(out);
+    base.encode(out)?;
+    Ok(())
 }

@@ -5,6 +5,7 @@ use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::super::super::{Name, padded_name, put_uint, uint, until_nul, width_for};
 use super::enumeration::put_name;
@@ -31,7 +32,7 @@ pub struct Member {
 }
 
 pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
-    let members = usize::try_from(head.bits & 0xffff).unwrap_or(0);
+    let members = bound::addressable((head.bits & 0xffff).into());
     if members == 0 {
         return field("number of members", |i| fail(i, FaultKind::Undefined { found: 0 }))(i);
     }
@@ -40,9 +41,9 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     let mut found = Vec::new();
     for _ in 0..members {
         let (rest, member) = member(i, head)?;
-        let end = u64::from(member.offset).saturating_add(member.datatype.size.into());
+        let end = bound::sum(u64::from(member.offset), member.datatype.size.into());
         if end > head.size.into() {
-            let kind = FaultKind::OutOfBounds { found: end, end: u64::from(head.size).saturating_add(1) };
+            let kind = FaultKind::OutOfBounds { found: end, end: u64::from(head.size) + 1 };
             return field("byte offset of member", |i| fail(i, kind))(i);
         }
         found.push(member);
@@ -51,7 +52,7 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     let mut ranges: Vec<(u32, u32)> =
         found.iter().map(|member| (member.offset, member.datatype.size)).collect();
     ranges.sort_unstable();
-    let overlap = ranges.iter().zip(ranges.iter().skip(1)).any(|(a, b)| a.0.saturating_add(a.1) > b.0);
+    let overlap = ranges.iter().zip(ranges.iter().skip(1)).any(|(a, b)| bound::sum(a.0, a.1) > b.0);
     if overlap {
         return field("byte offset of member", |i| fail(i, FaultKind::Rule("lies inside another member")))(
             at,
@@ -65,7 +66,9 @@ fn member(i: &[u8], head: Head) -> Parsed<'_, Member> {
         field("name of member", |i| if head.version < 3 { padded_name(i) } else { until_nul(i) })(i)?;
     let width = if head.version < 3 { 4 } else { width_for(head.size.into()) };
     let (i, offset) = field("byte offset of member", uint(width))(i)?;
-    let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+    let Ok(offset) = u32::try_from(offset) else {
+        return field("byte offset of member", |i| fail(i, FaultKind::Overflow))(i);
+    };
     let (i, dimensions) = if head.version == 1 { old_dimensions(i)? } else { (i, Vec::new()) };
     let at = i;
     let (i, base) = super::parse(i, head.depth)?;
@@ -96,13 +99,14 @@ fn old_dimensions(i: &[u8]) -> Parsed<'_, Vec<u32>> {
 }
 
 impl Member {
-    pub(super) fn encode(&self, out: &mut Vec<u8>, version: u8, size: u32) {
-        put_name(out, version, &self.name);
+    pub(super) fn encode(&self, out: &mut Vec<u8>, version: u8, size: u32) -> Result<()> {
+        put_name(out, version, &self.name)?;
         let width = if version < 3 { 4 } else { width_for(size.into()) };
-        put_uint(out, self.offset.into(), width);
+        put_uint(out, self.offset.into(), width)?;
         if version == 1 {
             out.extend([0; 28]); // no dimensions
         }
-        self.datatype.encode(out);
+        self.datatype.encode(out)?;
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use nom::Parser;
 use nom::bytes::complete::take;
+use sciformats_core::Result;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 
 use super::super::super::{Name, padded_name, put_padded_name, until_nul};
@@ -48,18 +49,20 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     Ok((i, Class::Enumeration { base: Box::new(base), members }))
 }
 
-pub(super) fn encode(out: &mut Vec<u8>, version: u8, base: &Datatype, members: &[EnumMember]) {
-    base.encode(out);
-    members.iter().for_each(|member| put_name(out, version, &member.name));
+pub(super) fn encode(out: &mut Vec<u8>, version: u8, base: &Datatype, members: &[EnumMember]) -> Result<()> {
+    base.encode(out)?;
+    members.iter().try_for_each(|member| put_name(out, version, &member.name))?;
     members.iter().for_each(|member| out.extend(&member.value));
+    Ok(())
 }
 
 /// Appends a name and its NUL, padded as the version says.
-pub(super) fn put_name(out: &mut Vec<u8>, version: u8, name: &Name) {
+pub(super) fn put_name(out: &mut Vec<u8>, version: u8, name: &Name) -> Result<()> {
     if version < 3 {
-        put_padded_name(out, name.as_bytes());
+        put_padded_name(out, name.as_bytes())?;
     } else {
         out.extend(name.as_bytes());
         out.push(0);
     }
+    Ok(())
 }

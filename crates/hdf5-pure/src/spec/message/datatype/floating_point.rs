@@ -3,6 +3,7 @@
 
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::super::super::bits;
 use super::{Class, Head, bits_fit};
@@ -108,14 +109,14 @@ pub(super) fn parse(i: &[u8], head: Head) -> Parsed<'_, Class> {
     };
     let padding = [head.bits & 2 != 0, head.bits & 4 != 0, head.bits & 8 != 0];
     let sign_location = bits(head.bits, 8, 8);
-    let room = u64::from(precision).saturating_add(bit_offset.into());
+    let room = bound::sum(u64::from(precision), bit_offset.into());
     let ends = [
-        u64::from(exponent_location).saturating_add(exponent_size.into()),
-        u64::from(mantissa_location).saturating_add(mantissa_size.into()),
-        u64::from(sign_location).saturating_add(1),
+        bound::sum(u64::from(exponent_location), exponent_size.into()),
+        bound::sum(u64::from(mantissa_location), mantissa_size.into()),
+        u64::from(sign_location) + 1,
     ];
     if let Some(&found) = ends.iter().find(|&&end| end > room) {
-        let kind = FaultKind::OutOfBounds { found, end: room.saturating_add(1) };
+        let kind = FaultKind::OutOfBounds { found, end: bound::sum(room, 1) };
         return field("floating-point field", |i| fail(i, kind))(at);
     }
     let float = FloatingPoint {
@@ -150,9 +151,10 @@ impl FloatingPoint {
         order | low << 1 | high << 2 | inside << 3 | normalization << 4 | u32::from(self.sign_location) << 8
     }
 
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        super::put_shorts(out, [self.bit_offset, self.precision]);
+    pub(super) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        super::put_shorts(out, [self.bit_offset, self.precision])?;
         out.extend([self.exponent_location, self.exponent_size, self.mantissa_location, self.mantissa_size]);
         out.extend(self.bias.to_le_bytes());
+        Ok(())
     }
 }

@@ -25,8 +25,10 @@ pub use string::{CharacterSet, Padding};
 pub use variable_length::VariableLength;
 
 use nom::number::complete::{le_u24, le_u32, u8 as byte};
+use sciformats_core::arith::fit;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Result, bound};
 
 use super::super::{Name, pad8, put_padding, put_uint};
 
@@ -164,7 +166,7 @@ fn parse(i: &[u8], depth: u8) -> Parsed<'_, Datatype> {
     if !(1..=5).contains(&version) {
         return field("version", |i| fail(i, FaultKind::Undefined { found: version.into() }))(i);
     }
-    let head = Head { version, bits, size, depth: depth.saturating_add(1) };
+    let head = Head { version, bits, size, depth: bound::sum(depth, 1) };
     let (rest, class) = match class_and_version & 15 {
         0 => fixed_point::parse(at, head)?,
         1 => floating_point::parse(at, head)?,
@@ -193,10 +195,10 @@ fn order(bits: u32) -> ByteOrder {
 
 /// Fails unless `offset` and `precision` bits fit an element of `size` bytes.
 fn bits_fit(at: &[u8], size: u32, offset: u16, precision: u16) -> Parsed<'_, ()> {
-    let end = u64::from(offset).saturating_add(precision.into());
-    let room = u64::from(size).saturating_mul(8);
+    let end = bound::sum(u64::from(offset), precision.into());
+    let room = u64::from(size) * 8;
     if precision == 0 || end > room {
-        let kind = FaultKind::OutOfBounds { found: end, end: room.saturating_add(1) };
+        let kind = FaultKind::OutOfBounds { found: end, end: bound::sum(room, 1) };
         return field("bit precision", |i| fail(i, kind))(at);
     }
     Ok((at, ()))
@@ -204,46 +206,48 @@ fn bits_fit(at: &[u8], size: u32, offset: u16, precision: u16) -> Parsed<'_, ()>
 
 impl Datatype {
     /// Appends the message body, in the version that each part says.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        let (class, bits) = self.class.code();
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        let (class, bits) = self.class.code()?;
         out.push(self.version << 4 | class);
-        put_uint(out, bits.into(), 3);
+        put_uint(out, bits.into(), 3)?;
         out.extend(self.size.to_le_bytes());
         match &self.class {
-            Class::FixedPoint(fixed) => put_shorts(out, [fixed.bit_offset, fixed.precision]),
-            Class::FloatingPoint(float) => float.encode(out),
+            Class::FixedPoint(fixed) => put_shorts(out, [fixed.bit_offset, fixed.precision])?,
+            Class::FloatingPoint(float) => float.encode(out)?,
             Class::Time { precision, .. } => out.extend(precision.to_le_bytes()),
             Class::String { .. } | Class::Reference(_) => {}
-            Class::BitField(field) => put_shorts(out, [field.bit_offset, field.precision]),
+            Class::BitField(field) => put_shorts(out, [field.bit_offset, field.precision])?,
             Class::Opaque { tag } => {
                 let start = out.len();
                 out.extend(tag.as_bytes());
-                put_padding(out, start, pad8(tag.as_bytes().len()));
+                put_padding(out, start, pad8(tag.as_bytes().len())?)?;
             }
             Class::Compound(members) => {
-                members.iter().for_each(|member| member.encode(out, self.version, self.size));
+                members.iter().try_for_each(|member| member.encode(out, self.version, self.size))?;
             }
-            Class::Enumeration { base, members } => enumeration::encode(out, self.version, base, members),
+            Class::Enumeration { base, members } => enumeration::encode(out, self.version, base, members)?,
             Class::VariableLength(VariableLength::Sequence(base)) | Class::Complex { base } => {
-                base.encode(out);
+                base.encode(out)?;
             }
             Class::VariableLength(VariableLength::String { .. }) => out.extend(variable_length::BYTE),
-            Class::Array { dimensions, base } => array::encode(out, self.version, dimensions, base),
+            Class::Array { dimensions, base } => array::encode(out, self.version, dimensions, base)?,
         }
+        Ok(())
     }
 }
 
-fn put_shorts(out: &mut Vec<u8>, values: [u16; 2]) {
+fn put_shorts(out: &mut Vec<u8>, values: [u16; 2]) -> Result<()> {
     values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+    Ok(())
 }
 
 impl Class {
     /// The class number and the class bits.
-    fn code(&self) -> (u8, u32) {
+    fn code(&self) -> Result<(u8, u32)> {
         let flag = |set: bool, bits: u32| if set { bits } else { 0 };
         let big = |order: &ByteOrder| flag(*order == ByteOrder::Big, 1);
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX) & 0xffff;
-        match self {
+        let count = |n: usize, what| fit::<u16, _>(n, what).map(u32::from);
+        Ok(match self {
             Self::FixedPoint(fixed) => {
                 let padding = flag(fixed.low_padding, 2) | flag(fixed.high_padding, 4);
                 (0, big(&fixed.order) | padding | flag(fixed.signed, 8))
@@ -254,19 +258,19 @@ impl Class {
             Self::BitField(field) => {
                 (4, big(&field.order) | flag(field.low_padding, 2) | flag(field.high_padding, 4))
             }
-            Self::Opaque { tag } => (5, count(pad8(tag.as_bytes().len()))),
-            Self::Compound(members) => (6, count(members.len())),
+            Self::Opaque { tag } => (5, count(pad8(tag.as_bytes().len())?, "length of a tag")?),
+            Self::Compound(members) => (6, count(members.len(), "number of members")?),
             Self::Reference(ReferenceKind::Object) => (7, 0),
             Self::Reference(ReferenceKind::Region) => (7, 1),
             Self::Reference(ReferenceKind::Standard) => (7, 0x12),
-            Self::Enumeration { members, .. } => (8, count(members.len())),
+            Self::Enumeration { members, .. } => (8, count(members.len(), "number of members")?),
             Self::VariableLength(VariableLength::Sequence(_)) => (9, 0),
             Self::VariableLength(VariableLength::String { padding, charset }) => {
                 (9, 1 | padding.code() << 4 | charset.code() << 8)
             }
             Self::Array { .. } => (10, 0),
             Self::Complex { .. } => (11, 1),
-        }
+        })
     }
 }
 
@@ -353,7 +357,7 @@ mod tests {
             for bound in [crate::Bound::Earliest, crate::Bound::V18] {
                 let datatype = bound.datatype(&datatype, crate::spec::test::SIZES).unwrap();
                 let mut bytes = Vec::new();
-                datatype.encode(&mut bytes);
+                datatype.encode(&mut bytes).unwrap();
                 prop_assert_eq!(Datatype::parse(&bytes).unwrap(), (&[][..], datatype));
             }
         }

@@ -1,0 +1,274 @@
+//! Arithmetic of who plans or encodes what goes into a file.
+//!
+//! A number that reaches a file is right, or it does not reach it: where it cannot be, these functions give an
+//! [`Error::Internal`] with the line that asked for it. A value of the caller's that the format cannot hold is
+//! refused where it comes in, as [`Error::Usage`] or [`Error::Unsupported`]; what arrives here broken is a fault of this
+//! library. A number that only bounds something may saturate, and says so by its name: [`bound`](crate::bound).
+//!
+//! ```
+//! use sciformats_core::arith::{add, fit, mul};
+//!
+//! /// Bytes of a table of `n` entries behind a header.
+//! fn size(n: u64) -> sciformats_core::Result<u32> {
+//!     fit(add(mul(n, 24)?, 8)?, "size of a table")
+//! }
+//! assert_eq!(size(2)?, 56);
+//! let error = size(1 << 40).unwrap_err();
+//! assert_eq!(error.blame(), sciformats_core::Blame::Library);
+//! assert!(error.to_string().starts_with("internal error: size of a table is out of range"));
+//! # Ok::<(), sciformats_core::Error>(())
+//! ```
+
+use crate::error::{Error, Result};
+
+/// A whole number whose arithmetic can be checked.
+pub trait Whole: Copy + sealed::Sealed {
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// The sum, if it is a number of this type.
+    fn plus(self, other: Self) -> Option<Self>;
+    /// The difference, if it is one.
+    fn minus(self, other: Self) -> Option<Self>;
+    /// The product, if it is one.
+    fn times(self, other: Self) -> Option<Self>;
+    /// The quotient without its fraction, if there is one.
+    fn over(self, other: Self) -> Option<Self>;
+    /// The remainder, if there is one.
+    fn modulo(self, other: Self) -> Option<Self>;
+    /// The sum, or the number of this type that is nearest to it.
+    fn plus_or_nearest(self, other: Self) -> Self;
+    /// The difference, or the number of this type that is nearest to it.
+    fn minus_or_nearest(self, other: Self) -> Self;
+    /// The product, or the number of this type that is nearest to it.
+    fn times_or_nearest(self, other: Self) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! whole {
+    ($($number:ty)*) => {$(
+        impl sealed::Sealed for $number {}
+        impl Whole for $number {
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+
+            #[inline]
+            fn plus(self, other: Self) -> Option<Self> {
+                self.checked_add(other)
+            }
+
+            #[inline]
+            fn minus(self, other: Self) -> Option<Self> {
+                self.checked_sub(other)
+            }
+
+            #[inline]
+            fn times(self, other: Self) -> Option<Self> {
+                self.checked_mul(other)
+            }
+
+            #[inline]
+            fn over(self, other: Self) -> Option<Self> {
+                self.checked_div(other)
+            }
+
+            #[inline]
+            fn modulo(self, other: Self) -> Option<Self> {
+                self.checked_rem(other)
+            }
+
+            #[inline]
+            fn plus_or_nearest(self, other: Self) -> Self {
+                self.saturating_add(other)
+            }
+
+            #[inline]
+            fn minus_or_nearest(self, other: Self) -> Self {
+                self.saturating_sub(other)
+            }
+
+            #[inline]
+            fn times_or_nearest(self, other: Self) -> Self {
+                self.saturating_mul(other)
+            }
+        }
+    )*};
+}
+
+whole!(u8 u16 u32 u64 usize u128 i32 i64 isize);
+
+/// `a + b`.
+///
+/// # Errors
+/// [`Error::Internal`] if that is no number of the type.
+#[inline]
+#[track_caller]
+pub fn add<T: Whole>(a: T, b: T) -> Result<T> {
+    match a.plus(b) {
+        Some(sum) => Ok(sum),
+        None => Err(Error::internal("a sum is out of range")),
+    }
+}
+
+/// `a - b`.
+///
+/// # Errors
+/// [`Error::Internal`] if that is no number of the type.
+#[inline]
+#[track_caller]
+pub fn sub<T: Whole>(a: T, b: T) -> Result<T> {
+    match a.minus(b) {
+        Some(difference) => Ok(difference),
+        None => Err(Error::internal("a difference is out of range")),
+    }
+}
+
+/// `a * b`.
+///
+/// # Errors
+/// [`Error::Internal`] if that is no number of the type.
+#[inline]
+#[track_caller]
+pub fn mul<T: Whole>(a: T, b: T) -> Result<T> {
+    match a.times(b) {
+        Some(product) => Ok(product),
+        None => Err(Error::internal("a product is out of range")),
+    }
+}
+
+/// `a / b`, without the fraction.
+///
+/// # Errors
+/// [`Error::Internal`] if `b` is 0.
+#[inline]
+#[track_caller]
+pub fn div<T: Whole>(a: T, b: T) -> Result<T> {
+    match a.over(b) {
+        Some(quotient) => Ok(quotient),
+        None => Err(Error::internal("a quotient is out of range")),
+    }
+}
+
+/// What `a / b` leaves.
+///
+/// # Errors
+/// [`Error::Internal`] if `b` is 0.
+#[inline]
+#[track_caller]
+pub fn rem<T: Whole>(a: T, b: T) -> Result<T> {
+    match a.modulo(b) {
+        Some(rest) => Ok(rest),
+        None => Err(Error::internal("a remainder is out of range")),
+    }
+}
+
+/// Adds `more` to a number that is kept.
+///
+/// ```
+/// let mut records = 7u16;
+/// sciformats_core::arith::increase(&mut records, 2)?;
+/// assert_eq!(records, 9);
+/// assert!(sciformats_core::arith::increase(&mut records, u16::MAX).is_err() && records == 9);
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Internal`] if that is no number of the type; the number stays as it is.
+#[inline]
+#[track_caller]
+pub fn increase<T: Whole>(number: &mut T, more: T) -> Result<()> {
+    *number = add(*number, more)?;
+    Ok(())
+}
+
+/// The sum of all.
+///
+/// # Errors
+/// [`Error::Internal`] if that is no number of the type.
+#[inline]
+#[track_caller]
+pub fn sum<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {
+    match numbers.into_iter().try_fold(T::ZERO, T::plus) {
+        Some(sum) => Ok(sum),
+        None => Err(Error::internal("a sum is out of range")),
+    }
+}
+
+/// The product of all.
+///
+/// # Errors
+/// [`Error::Internal`] if that is no number of the type.
+#[inline]
+#[track_caller]
+pub fn product<T: Whole>(numbers: impl IntoIterator<Item = T>) -> Result<T> {
+    match numbers.into_iter().try_fold(T::ONE, T::times) {
+        Some(product) => Ok(product),
+        None => Err(Error::internal("a product is out of range")),
+    }
+}
+
+/// The same number in another type; `what` names it, as in `length of a link's name`.
+///
+/// # Errors
+/// [`Error::Internal`] if the type does not hold it.
+#[inline]
+#[track_caller]
+pub fn fit<T: TryFrom<U>, U>(value: U, what: &'static str) -> Result<T> {
+    match T::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(Error::internal(format!("{what} is out of range"))),
+    }
+}
+
+/// What must be there; `what` names it, as in `address of an object`.
+///
+/// ```
+/// use sciformats_core::arith::present;
+///
+/// let placed: [Option<u64>; 2] = [Some(96), None];
+/// assert_eq!(present(placed[0], "address of an object")?, 96);
+/// let error = present(placed[1], "address of an object").unwrap_err();
+/// assert!(error.to_string().starts_with("internal error: address of an object is missing"));
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Internal`] if it is not.
+#[inline]
+#[track_caller]
+pub fn present<T>(value: Option<T>, what: &'static str) -> Result<T> {
+    match value {
+        Some(value) => Ok(value),
+        None => Err(Error::internal(format!("{what} is missing"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_an_error_that_names_the_line() {
+        let results: [Result<u8>; 8] = [
+            add(255, 1),
+            sub(0, 1),
+            mul(16, 16),
+            div(1, 0),
+            rem(1, 0),
+            fit(256u64, "count"),
+            sum([200, 56]),
+            present(None, "count"),
+        ];
+        for result in results {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Internal { .. }));
+            assert!(error.to_string().contains("arith.rs:"), "{error}");
+        }
+        assert_eq!(product([2u8, 3, 42]).unwrap(), 252);
+        assert!(product([2u8, 128]).is_err());
+    }
+}
