@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use super::{FileStorage, ReadAt, check_range};
 use crate::error::Result;
@@ -11,8 +11,17 @@ use crate::error::Result;
 /// Bytes of a page.
 const PAGE: usize = 16 << 10;
 
-/// Pages that are kept of one file: 8 MiB of them.
-const KEPT: u64 = 512;
+/// Pages of a region: tables of pages are made for a region at a time.
+const REGION: usize = 1024;
+
+/// Regions of the largest file of which pages stay: one of a tebibyte.
+const REGIONS: u64 = 1 << 16;
+
+/// Pages that stay as long as the file is open: 32 MiB of them.
+const STAYING: u64 = 2048;
+
+/// Pages that are kept beside those, each until another takes its place: 8 MiB of them.
+const PASSING: u64 = 512;
 
 /// Reads from this length on are made as they are asked for: a call costs less than going through pages.
 const LONG: usize = PAGE / 2;
@@ -20,11 +29,12 @@ const LONG: usize = PAGE / 2;
 /// Pages that one call reads ahead at most, when reads follow each other.
 const AHEAD: u64 = 16;
 
-/// A file that is read with the system's own calls, its short reads in pages of 16 KiB, of which 8 MiB are kept.
+/// A file that is read with the system's own calls, its short reads in pages of 16 KiB.
 ///
 /// Formats are read in many short steps, most of them beside the one before; a call of the system for each costs more than
-/// parsing what it brings. Pages that follow each other are read ahead, more and more of them at once. Long reads go to the
-/// file directly, into the caller's memory.
+/// parsing what it brings. The first 32 MiB of pages stay as long as the file is open, and what is read from one of them is
+/// borrowed; of further ones 8 MiB are kept, each until another takes its place. Pages that follow each other are read
+/// ahead, more and more of them at once. Long reads go to the file directly, into the caller's memory.
 ///
 /// A page shows the file as it was when the page was read. What another process writes meanwhile is seen in some pages and
 /// not in others; read a file that grows through [`FileStorage`], which keeps nothing.
@@ -44,25 +54,25 @@ const AHEAD: u64 = 16;
 #[derive(Debug)]
 pub struct Paged {
     file: FileStorage,
-    /// Page `n` is kept in slot `n` modulo their number, whatever it takes the place of.
-    slots: Box<[RwLock<Slot>]>,
+    regions: Box<[OnceLock<Region>]>,
+    /// How many pages stay.
+    staying: AtomicU64,
+    /// Page `n` is in slot `n` modulo their number, whatever it takes the place of.
+    slots: OnceLock<Box<[RwLock<Slot>]>>,
     /// The page after those that were read last.
     next: AtomicU64,
     /// How many they were.
     run: AtomicU64,
 }
 
+type Region = Box<[OnceLock<Box<[u8]>>]>;
+
+/// A place for pages that pass.
 #[derive(Debug, Default)]
 struct Slot {
     number: u64,
     /// None, if nothing was kept here yet.
     bytes: Vec<u8>,
-}
-
-impl Slot {
-    fn holds(&self, number: u64) -> bool {
-        self.number == number && !self.bytes.is_empty()
-    }
 }
 
 impl Paged {
@@ -74,84 +84,113 @@ impl Paged {
         Ok(Self::from(FileStorage::open(path)?))
     }
 
-    /// Where in its page a byte is, and the page's number.
-    fn page(offset: u64) -> (u64, usize) {
+    /// A page's number, and where in the page a byte is.
+    fn split(offset: u64) -> (u64, usize) {
         let size = PAGE as u64;
         (offset / size, usize::try_from(offset % size).unwrap_or(0))
     }
 
-    /// Hands the bytes of a page from `skip` on to `take`, once the page is there.
-    fn with_page<T>(&self, number: u64, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
-        let slots = self.slots.len() as u64;
-        // A range that passed the check of bounds is not in a file without pages.
-        let index = usize::try_from(number.checked_rem(slots).unwrap_or(0)).unwrap_or(0);
-        let Some(slot) = self.slots.get(index) else { return Ok(take(&[])) };
-        let read = || -> RwLockReadGuard<'_, Slot> { slot.read().unwrap_or_else(PoisonError::into_inner) };
-        let kept = read();
-        if kept.holds(number) {
-            return Ok(take(&kept.bytes));
-        }
-        drop(kept);
-        let mut kept = slot.write().unwrap_or_else(PoisonError::into_inner);
-        if !kept.holds(number) {
-            self.load(number, &mut kept)?;
-        }
-        Ok(take(&kept.bytes))
+    /// Where a page stays, if it can.
+    fn place(&self, number: u64) -> Option<&OnceLock<Box<[u8]>>> {
+        let size = REGION as u64;
+        let region = self.regions.get(usize::try_from(number / size).ok()?)?;
+        let pages = || self.file.len().div_ceil(PAGE as u64).min(size);
+        let region = region.get_or_init(|| (0..pages()).map(|_| OnceLock::new()).collect());
+        region.get(usize::try_from(number % size).ok()?)
     }
 
-    /// Reads a page into its slot, and those after it into theirs, if the pages before it were the last that were read.
-    fn load(&self, number: u64, slot: &mut Slot) -> Result<()> {
-        let follows = self.next.load(Ordering::Relaxed) == number;
-        let most = (self.slots.len() as u64).min(AHEAD);
-        let run = if follows { self.run.load(Ordering::Relaxed).saturating_mul(2).clamp(1, most) } else { 1 };
-        let start = number * PAGE as u64;
-        let left = usize::try_from(self.file.len().saturating_sub(start)).unwrap_or(usize::MAX);
-        let wanted = usize::try_from(run).unwrap_or(1).saturating_mul(PAGE).min(left);
-        // A slot whose page could not be read holds none.
-        let mut first = std::mem::take(&mut slot.bytes);
-        if wanted <= PAGE {
-            first.resize(wanted, 0);
-            self.file.read_into(start, &mut first)?;
-        } else {
-            let all = self.file.read_at(start, wanted)?;
-            let mut pages = all.chunks(PAGE);
-            first.clear();
-            first.extend_from_slice(pages.next().unwrap_or_default());
-            for (number, page) in (number + 1..).zip(pages) {
-                self.keep(number, page);
+    /// A page that stays, read if it is not there and may be.
+    fn staying(&self, number: u64) -> Result<Option<&[u8]>> {
+        let Some(place) = self.place(number) else { return Ok(None) };
+        if let Some(page) = place.get() {
+            return Ok(Some(page));
+        }
+        if self.staying.load(Ordering::Relaxed) >= STAYING {
+            return Ok(None);
+        }
+        let (run, bytes) = self.bring(number)?;
+        for (number, page) in (number..).zip(bytes.chunks(PAGE)) {
+            if let Some(place) = self.place(number)
+                && place.set(page.into()).is_ok()
+            {
+                self.staying.fetch_add(1, Ordering::Relaxed);
             }
         }
-        (slot.number, slot.bytes) = (number, first);
+        self.read_up_to(number, run);
+        Ok(place.get().map(|page| &**page))
+    }
+
+    /// Reads a page, and those after it if the pages before it were the last that were read.
+    fn bring(&self, number: u64) -> Result<(u64, Cow<'_, [u8]>)> {
+        let follows = self.next.load(Ordering::Relaxed) == number;
+        let run = if follows { (2 * self.run.load(Ordering::Relaxed)).clamp(1, AHEAD) } else { 1 };
+        let start = number * PAGE as u64;
+        let len = self.file.len().saturating_sub(start).min(run * PAGE as u64);
+        Ok((run, self.file.read_at(start, usize::try_from(len).unwrap_or(0))?))
+    }
+
+    fn read_up_to(&self, number: u64, run: u64) {
         self.run.store(run, Ordering::Relaxed);
         self.next.store(number + run, Ordering::Relaxed);
+    }
+
+    /// Copies from a page that passes, from `skip` on.
+    fn passing(&self, number: u64, skip: usize, out: &mut [u8]) -> Result<()> {
+        let slots = self.slots.get_or_init(|| (0..PASSING).map(|_| RwLock::default()).collect());
+        let slot = |number: u64| slots.get(usize::try_from(number % PASSING).unwrap_or(0));
+        let mut take = |slot: &Slot| {
+            let bytes = slot.bytes.get(skip..).and_then(|bytes| bytes.get(..out.len()));
+            match bytes.filter(|_| slot.number == number) {
+                Some(bytes) => out.copy_from_slice(bytes),
+                None => return false,
+            }
+            true
+        };
+        let Some(own) = slot(number) else {
+            return self.file.read_into(number * PAGE as u64 + skip as u64, out);
+        };
+        if take(&own.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(());
+        }
+        let (run, bytes) = self.bring(number)?;
+        for (number, page) in (number..).zip(bytes.chunks(PAGE)) {
+            // A slot that another thread is at is left to it.
+            if let Some(mut slot) = slot(number).and_then(|slot| slot.try_write().ok()) {
+                slot.number = number;
+                slot.bytes.clear();
+                slot.bytes.extend_from_slice(page);
+            }
+        }
+        self.read_up_to(number, run);
+        match bytes.get(skip..).and_then(|bytes| bytes.get(..out.len())) {
+            Some(bytes) => out.copy_from_slice(bytes),
+            // Cannot be: the page has every byte of the file in its range.
+            None => self.file.read_into(number * PAGE as u64 + skip as u64, out)?,
+        }
         Ok(())
     }
 
-    /// Keeps a page that was read ahead, unless another thread is at its slot.
-    fn keep(&self, number: u64, page: &[u8]) {
-        let index = number.checked_rem(self.slots.len() as u64).and_then(|index| usize::try_from(index).ok());
-        let slot = index.and_then(|index| self.slots.get(index));
-        if let Some(mut slot) = slot.and_then(|slot| slot.try_write().ok()) {
-            slot.number = number;
-            slot.bytes.clear();
-            slot.bytes.extend_from_slice(page);
+    /// The bytes of a range, if they are in one page, and that stays.
+    fn lent(&self, offset: u64, len: usize) -> Result<Option<&[u8]>> {
+        check_range(self.file.len(), offset, len as u64)?;
+        let (number, skip) = Self::split(offset);
+        if len == 0 || len >= LONG || skip + len > PAGE {
+            return Ok(None);
         }
+        Ok(self.staying(number)?.and_then(|page| page.get(skip..skip + len)))
     }
 
     /// Fills `out` from pages.
     fn copy(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         check_range(self.file.len(), offset, out.len() as u64)?;
-        let (mut number, mut skip) = Self::page(offset);
+        let (mut number, mut skip) = Self::split(offset);
         let mut rest = out;
         while !rest.is_empty() {
             let len = rest.len().min(PAGE - skip);
             let (part, others) = rest.split_at_mut(len);
-            let copied = self.with_page(number, |page| {
-                page.get(skip..skip + len).map(|bytes| part.copy_from_slice(bytes)).is_some()
-            })?;
-            if !copied {
-                // Cannot be: the page has every byte of the file in its range.
-                self.file.read_into(number * PAGE as u64 + skip as u64, part)?;
+            match self.staying(number)?.and_then(|page| page.get(skip..skip + len)) {
+                Some(bytes) => part.copy_from_slice(bytes),
+                None => self.passing(number, skip, part)?,
             }
             (rest, number, skip) = (others, number + 1, 0);
         }
@@ -161,9 +200,16 @@ impl Paged {
 
 impl From<FileStorage> for Paged {
     fn from(file: FileStorage) -> Self {
-        let slots = file.len().div_ceil(PAGE as u64).min(KEPT);
-        let slots = (0..slots).map(|_| RwLock::default()).collect();
-        Self { file, slots, next: AtomicU64::new(0), run: AtomicU64::new(0) }
+        let regions = file.len().div_ceil((PAGE * REGION) as u64);
+        let regions = if regions <= REGIONS { regions } else { 0 };
+        Self {
+            file,
+            regions: (0..regions).map(|_| OnceLock::new()).collect(),
+            staying: AtomicU64::new(0),
+            slots: OnceLock::new(),
+            next: AtomicU64::new(0),
+            run: AtomicU64::new(0),
+        }
     }
 }
 
@@ -173,6 +219,9 @@ impl ReadAt for Paged {
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        if let Some(bytes) = self.lent(offset, len)? {
+            return Ok(Cow::Borrowed(bytes));
+        }
         if len >= LONG {
             return self.file.read_at(offset, len);
         }
@@ -186,7 +235,10 @@ impl ReadAt for Paged {
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        super::fill_buffer(self, offset, len, buffer)
+        match self.lent(offset, len)? {
+            Some(bytes) => Ok(bytes),
+            None => super::fill_buffer(self, offset, len, buffer),
+        }
     }
 }
 
@@ -211,14 +263,14 @@ mod tests {
 
     #[test]
     fn reads_of_every_kind_agree_with_the_file() {
-        // More pages than are kept, the last one short.
-        let (_dir, bytes, paged) = file(KEPT as usize * PAGE * 2 + 100);
+        // More pages than stay, and more of the others than are kept; the last one is short.
+        let (_dir, bytes, paged) = file((STAYING + 2 * PASSING) as usize * PAGE + 100);
         std::thread::scope(|scope| {
             for thread in 1..4 {
                 let (bytes, paged) = (&bytes, &paged);
                 scope.spawn(move || {
                     let (mut state, mut buffer) = (thread, Vec::new());
-                    for round in 0..4000 {
+                    for round in 0..6000 {
                         // Reads that follow each other, and reads anywhere.
                         let at = if round % 3 == 0 {
                             random(&mut state) % bytes.len()
