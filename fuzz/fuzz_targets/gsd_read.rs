@@ -55,7 +55,9 @@ fn read(reader: &Reader, chunk: &Chunk<'_>) {
 }
 
 fn typed<T: Element>(reader: &Reader, chunk: &Chunk<'_>, bytes: &[u8]) {
-    if let Ok(elements) = reader.read::<T>(chunk) {
+    if let Ok(elements) = reader.read::<T>(chunk)
+        && chunk.element == T::TYPE
+    {
         assert_eq!(bytemuck::cast_slice::<T, u8>(&elements), bytes);
     }
 }

@@ -313,8 +313,41 @@ def blosc(file, tree, peer, plugin):
     peer.add(tree, file, "blosc2_be", peer.values((64, 64, 8), ">f8"), chunks=(32, 32, 8), **plugin.Blosc2())
 
 
+NUMBERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+
+
+def ends(kind):
+    """Numbers near the ends of the types. Those of which C leaves the conversion undefined are left out: NaN as an integer,
+    and the powers of two that follow the largest integers."""
+    dtype = np.dtype(kind)
+    if dtype.kind == "f":
+        numbers = [0, 0.5, -0.5, 1.9, -1.9, 127, 127.5, 128.5, 255, 255.9, 256.5, 300, -128, -129, -300, 0.1, -(2.0**31), -(2.0**63)]
+        numbers += [2.0**24 + 2, 2.0**33, 2.0**65, 1e30, -1e30, np.inf, -np.inf]
+        return np.array(numbers, dtype)
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    powers = [7, 8, 15, 16, 24, 31, 32, 53]
+    numbers = [n for p in powers for n in (2**p - 1, 2**p, 2**p + 1, -(2**p), -(2**p) - 1)]
+    return np.array([0, 1, low, high, high - 1] + [n for n in numbers if low <= n <= high], dtype)
+
+
+def conversions(file, tree, peer):
+    """Numbers of every type, and beside them what the library makes of them in the memory of every type."""
+    for stored in NUMBERS:
+        dataset = file.create_dataset(f"conversion_{stored}", data=ends(stored))
+        found = {dataset.name: dataset[()]}
+        for wanted in NUMBERS:
+            found[f"{dataset.name}_as_{wanted}"] = memory = np.empty(dataset.shape, wanted)
+            dataset.id.read(h5py.h5s.ALL, h5py.h5s.ALL, memory)
+        for name, numbers in found.items():
+            if name != dataset.name:
+                file.create_dataset(name, data=numbers)
+            kind, data = peer.canonical(numbers)
+            tree.array(name, kind, numbers.shape, data)
+
+
 def write(folder, one, peer, plugin):
     """All cases."""
+    one("conversions.h5", [lambda file, tree: conversions(file, tree, peer)])
     for bound in peer.BOUNDS:
         one(f"matrix_{bound}.h5", [matrix(peer)], libver=(bound, "latest"))
     large_groups(folder, one)

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Range, ReadAt, Result, Slab, slab};
+use sciformats_core::{Conversion, Error, Range, ReadAt, Result, Slab, slab};
 
 use crate::codec::Compression;
 use crate::element::Element;
@@ -38,6 +39,7 @@ pub struct Array<'a> {
     shape: Vec<u64>,
     strides: Vec<i64>,
     place: Place,
+    conversion: Conversion,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,7 @@ impl<'a> Array<'a> {
             (Place::Inline, _) => 0,
         };
         let (shape, strides) = description.dimensions(available)?;
-        Ok(Self { file, node, description, shape, strides, place })
+        Ok(Self { file, node, description, shape, strides, place, conversion: Conversion::Exact })
     }
 
     /// The node that describes it.
@@ -236,15 +238,37 @@ impl<'a> Array<'a> {
         }
     }
 
-    fn check_type<T: Element>(&self) -> Result<()> {
-        if self.description.datatype == Datatype::Scalar(T::TYPE) {
-            return Ok(());
-        }
-        let name = self.description.datatype.scalar().map_or("structured", ScalarType::name);
-        Err(Error::usage("element type", format!("is {}, the array's is {name}", T::TYPE.name())))
+    /// The same array, which converts elements otherwise when they are read as types.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Conversion, Document, Error, NewArray};
+    ///
+    /// let mut document = Document::new();
+    /// document.set_array("counts", NewArray::new(&[20.0, 300.5], &[2])?)?;
+    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
+    /// let counts = file.array("counts")?;
+    /// assert!(matches!(counts.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// let counts = counts.with_conversion(Conversion::Lossy);
+    /// assert_eq!(counts.read::<u8>()?, [20, 255]);
+    /// let counts = counts.with_conversion(Conversion::None);
+    /// assert!(counts.read::<f64>().is_ok() && counts.read::<f32>().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
     }
 
-    /// All elements in C order.
+    /// The type of the elements, if `T` may be read of it.
+    fn check_type<T: Element>(&self) -> Result<ScalarType> {
+        let stored = self.description.datatype.scalar();
+        let allowed = |&stored: &ScalarType| stored == T::TYPE || self.conversion != Conversion::None;
+        stored
+            .filter(allowed)
+            .ok_or_else(|| not_stored_as(T::TYPE.name(), stored.map_or("structured", ScalarType::name)))
+    }
+
+    /// All elements in C order, converted where no value changes.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -252,12 +276,13 @@ impl<'a> Array<'a> {
     /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
     /// let image = file.array("image")?;
     /// assert_eq!(image.read::<f32>()?.iter().sum::<f32>(), 21.0);
-    /// assert!(image.read::<f64>().is_err()); // nothing is converted
+    /// assert_eq!(image.read::<u8>()?, [1, 2, 3, 4, 5, 6]); // all of them are whole numbers
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Usage` if the array has another type; as [`read_bytes`](Self::read_bytes).
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are of another kind; as
+    /// [`read_bytes`](Self::read_bytes).
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_slab(&Slab::all(&self.shape)?)
     }
@@ -306,11 +331,16 @@ impl<'a> Array<'a> {
     /// # Errors
     /// As [`read_slab`](Self::read_slab); `Usage` if `out` is of another length.
     pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
-        self.check_type::<T>()?;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
-        self.read_slab_bytes_into(slab, bytes)?;
-        ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, T::TYPE.word());
-        Ok(())
+        let stored = self.check_type::<T>()?;
+        if let Some(bytes) = T::bytes_mut(out).filter(|_| stored == T::TYPE) {
+            self.read_slab_bytes_into(slab, bytes)?;
+            ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, T::TYPE.word());
+            return Ok(());
+        }
+        if slab.len() != out.len() as u64 {
+            return Err(Error::usage("buffer", "has not the size of the selection"));
+        }
+        T::convert(stored, &self.read_slab_bytes(slab)?, self.conversion, out)
     }
 
     /// The elements where they are: if they are stored as they are, in this machine's byte order, aligned and without
@@ -329,7 +359,7 @@ impl<'a> Array<'a> {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
-        self.check_type::<T>().ok()?;
+        self.check_type::<T>().ok().filter(|&stored| stored == T::TYPE)?;
         let (file, index) = match &self.place {
             Place::Block(index) => (self.file, *index),
             Place::Other(other) => (&**other, 0),
@@ -351,28 +381,7 @@ impl<'a> Array<'a> {
         }
         let start = usize::try_from(entry.data_offset().checked_add(self.description.offset)?).ok()?;
         let bytes = usize::try_from(self.len().checked_mul(size)?).ok()?;
-        bytemuck::try_cast_slice(file.storage.as_slice()?.get(start..start.checked_add(bytes)?)?).ok()
-    }
-
-    /// The elements of an array of `bool8`.
-    ///
-    /// ```
-    /// use asdf_core::{Asdf, Document, NewArray};
-    ///
-    /// let mut document = Document::new();
-    /// document.set_array("good", NewArray::from_bools(&[true, false, true], &[3])?)?;
-    /// let file = Asdf::from_bytes(document.to_bytes()?)?;
-    /// assert_eq!(file.array("good")?.read_bools()?, [true, false, true]);
-    /// # Ok::<(), asdf_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn read_bools(&self) -> Result<Vec<bool>> {
-        if self.description.datatype != Datatype::Scalar(ScalarType::Bool8) {
-            return Err(Error::usage("element type", "is bool8, the array's is not"));
-        }
-        Ok(self.read_bytes()?.into_iter().map(|byte| byte != 0).collect())
+        T::view(file.storage.as_slice()?.get(start..start.checked_add(bytes)?)?)
     }
 
     /// The elements of an array of texts, without the zeros at their ends.

@@ -1,7 +1,11 @@
 //! Rust's types for elements.
 
+use bytemuck::{NoUninit, Zeroable};
 use half::f16;
 use num_complex::Complex;
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::{Float16, Number, NumberType, not_stored_as};
+use sciformats_core::{Conversion, Error, Result};
 
 use crate::model::datatype::ScalarType;
 
@@ -9,7 +13,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that has the layout of one of the standard's.
+/// A Rust type that has the values of one of the standard's. Arrays are written as it, and read as any that holds their
+/// values: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5` as `f32`, but not `0.1` of binary64.
 ///
 /// ```
 /// use asdf_core::{Array, Element, Result, ScalarType};
@@ -24,25 +29,127 @@ mod sealed {
 /// assert_eq!(f32::TYPE, ScalarType::Float32);
 /// # Ok::<(), asdf_core::Error>(())
 /// ```
-pub trait Element: bytemuck::Pod + sealed::Sealed {
+pub trait Element: NoUninit + Zeroable + sealed::Sealed {
     /// The standard's type.
     const TYPE: ScalarType;
+
+    /// The bytes of elements, for overwriting; `None` if not all bytes are a value.
+    #[doc(hidden)]
+    fn bytes_mut(out: &mut [Self]) -> Option<&mut [u8]>;
+
+    /// Bytes as elements; `None` if they are not aligned, not whole elements, or not all values.
+    #[doc(hidden)]
+    fn view(bytes: &[u8]) -> Option<&[Self]>;
+
+    /// Fills `out` with the little-endian elements of another type in `bytes`.
+    #[doc(hidden)]
+    fn convert(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [Self]) -> Result<()>;
 }
 
 macro_rules! elements {
-    ($($rust:ty => $scalar:ident),* $(,)?) => {$(
+    ($($rust:ty => $scalar:ident $convert:expr;)*) => {$(
         impl sealed::Sealed for $rust {}
         impl Element for $rust {
             const TYPE: ScalarType = ScalarType::$scalar;
+
+            fn bytes_mut(out: &mut [Self]) -> Option<&mut [u8]> {
+                Some(bytemuck::cast_slice_mut(out))
+            }
+
+            fn view(bytes: &[u8]) -> Option<&[Self]> {
+                bytemuck::try_cast_slice(bytes).ok()
+            }
+
+            fn convert(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [Self]) -> Result<()> {
+                $convert(stored, bytes, conversion, out)
+            }
         }
     )*};
 }
 
 elements! {
-    i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64,
-    u8 => UInt8, u16 => UInt16, u32 => UInt32, u64 => UInt64,
-    f16 => Float16, f32 => Float32, f64 => Float64,
-    Complex<f32> => Complex64, Complex<f64> => Complex128,
+    i8 => Int8 numbers; i16 => Int16 numbers; i32 => Int32 numbers; i64 => Int64 numbers;
+    u8 => UInt8 numbers; u16 => UInt16 numbers; u32 => UInt32 numbers; u64 => UInt64 numbers;
+    f16 => Float16 halves; f32 => Float32 numbers; f64 => Float64 numbers;
+    Complex<f32> => Complex64 pairs; Complex<f64> => Complex128 pairs;
+}
+
+impl sealed::Sealed for bool {}
+impl Element for bool {
+    const TYPE: ScalarType = ScalarType::Bool8;
+
+    fn bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn view(_: &[u8]) -> Option<&[Self]> {
+        None
+    }
+
+    fn convert(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [Self]) -> Result<()> {
+        let conversion = if stored == Self::TYPE { Conversion::Exact } else { conversion };
+        numbers(stored, bytes, conversion, out)
+    }
+}
+
+/// Numbers of those of other types.
+fn numbers<T: Number>(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [T]) -> Result<()> {
+    if stored == ScalarType::Bool8 {
+        // Anything but 0 is true.
+        let truth: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
+        return T::read(NumberType::U8, ByteOrder::Little, &truth, conversion, out);
+    }
+    let number = number_type(stored).ok_or_else(|| not_stored_as(T::NAME, stored.name()))?;
+    T::read(number, ByteOrder::Little, bytes, conversion, out)
+}
+
+fn halves(stored: ScalarType, bytes: &[u8], conversion: Conversion, out: &mut [f16]) -> Result<()> {
+    let mut halves = Float16::zeroed(out.len())?;
+    numbers(stored, bytes, conversion, &mut halves)?;
+    out.iter_mut().zip(halves).for_each(|(out, half)| *out = f16::from_bits(half.0));
+    Ok(())
+}
+
+/// Complex numbers of those of another precision, and of real numbers.
+fn pairs<T: Number>(
+    stored: ScalarType,
+    bytes: &[u8],
+    conversion: Conversion,
+    out: &mut [Complex<T>],
+) -> Result<()> {
+    let part = match stored {
+        ScalarType::Complex64 => ScalarType::Float32,
+        ScalarType::Complex128 => ScalarType::Float64,
+        real => {
+            let mut parts = T::zeroed(out.len())?;
+            numbers(real, bytes, conversion, &mut parts)?;
+            out.iter_mut().zip(parts).for_each(|(out, re)| *out = Complex::new(re, T::default()));
+            return Ok(());
+        }
+    };
+    let mut parts = T::zeroed(out.len().saturating_mul(2))?;
+    numbers(part, bytes, conversion, &mut parts).map_err(Error::of_pair)?;
+    out.iter_mut().zip(parts.as_chunks().0).for_each(|(out, &[re, im])| *out = Complex::new(re, im));
+    Ok(())
+}
+
+fn number_type(scalar: ScalarType) -> Option<NumberType> {
+    Some(match scalar {
+        ScalarType::Int8 => NumberType::I8,
+        ScalarType::Int16 => NumberType::I16,
+        ScalarType::Int32 => NumberType::I32,
+        ScalarType::Int64 => NumberType::I64,
+        ScalarType::UInt8 | ScalarType::Bool8 => NumberType::U8,
+        ScalarType::UInt16 => NumberType::U16,
+        ScalarType::UInt32 => NumberType::U32,
+        ScalarType::UInt64 => NumberType::U64,
+        ScalarType::Float16 => NumberType::F16,
+        ScalarType::Float32 => NumberType::F32,
+        ScalarType::Float64 => NumberType::F64,
+        ScalarType::Complex64 | ScalarType::Complex128 | ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
+            return None;
+        }
+    })
 }
 
 /// A little-endian element as a real number; `None` for types that are not real numbers.

@@ -41,7 +41,7 @@ pub use provenance::{Extension, HistoryEntry, Software};
 pub use reader::{Asdf, Block, Checksum};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Access, Durability};
-pub use sciformats_core::{Error, External, Fault, Limits, Range, ReadAt, Result, Slab};
+pub use sciformats_core::{Conversion, Error, External, Fault, Limits, Misfit, Range, ReadAt, Result, Slab};
 pub use spec::header_line::Version;
 pub use stream::StreamWriter;
 pub use tables::{Column, ExternalArray, Table};

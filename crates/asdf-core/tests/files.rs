@@ -10,6 +10,8 @@
 
 use asdf_core::structure::IndexState;
 use asdf_core::*;
+use half::f16;
+use num_complex::Complex;
 use sciformats_core::ReadAt;
 use sciformats_core::commit::replay;
 
@@ -56,7 +58,10 @@ fn every_compression_and_order() {
             let array = file.array(&format!("a{i}{order:?}")).unwrap();
             assert_eq!(array.read::<i32>().unwrap(), values);
             assert_eq!(array.read_slab::<i32>(&slab).unwrap(), part);
-            assert!(array.read::<f32>().is_err());
+            assert!(array.read::<f32>().unwrap().iter().zip(&values).all(|(&a, &b)| a == b as f32));
+            let misfit = array.read::<i8>().unwrap_err();
+            assert_eq!(misfit.to_string(), "element 0 is -7000, which i8 cannot hold");
+            assert!(array.with_conversion(Conversion::None).read::<f32>().is_err());
         }
     }
     for block in file.blocks() {
@@ -155,7 +160,7 @@ fn inline_texts_booleans_masks_and_structures() {
     assert_eq!(array("floats").read::<f32>().unwrap(), [1.0, f32::INFINITY, 1e-30]);
     assert_eq!(array("texts").read_strings().unwrap(), texts);
     assert_eq!(array("ucs4").read_strings().unwrap(), ["é", "ab"]);
-    assert_eq!(array("bools").read_bools().unwrap(), [true, false]);
+    assert_eq!(array("bools").read::<bool>().unwrap(), [true, false]);
     assert_eq!(array("masked").read_mask().unwrap().unwrap(), [0, 1, 0]);
     assert_eq!(array("value").read_mask().unwrap().unwrap(), [0, 0, 1]);
     let little = [1, 2, 0, 3, 0, b'x', 0, 9, 0, 1, 0xFF, 0xFF, b'y', b'z'];
@@ -527,4 +532,38 @@ fn little_is_read_of_what_is_not_needed() {
     let column = Slab::new(&[1000, 1000], [Range::all(1000), Range::new(5, 1)]).unwrap();
     assert_eq!(array.read_slab::<u32>(&column).unwrap()[999], 999_005);
     assert!(read() < 100_000);
+}
+
+#[test]
+fn typed_reads_change_no_value() {
+    let mut document = Document::new();
+    let reals = NewArray::new(&[0.5, 0.1, f64::NAN], &[3]).unwrap().in_order(ByteOrder::Big).unwrap();
+    document.set_array("reals", reals).unwrap();
+    document.set_array("counts", NewArray::new(&[0u16, 1, 300], &[3]).unwrap()).unwrap();
+    document.set_array("pairs", NewArray::new(&[Complex::new(1.0, 0.1)], &[1]).unwrap()).unwrap();
+    document.set_array("good", NewArray::new(&[true, false], &[2]).unwrap()).unwrap();
+    let file = file(&document);
+    let array = |name: &str| file.array(name).unwrap();
+    let misfits = [
+        (array("reals").read::<f32>().err(), "element 1 is 0.1, which f32 cannot hold"),
+        (array("reals").read::<u8>().err(), "element 0 is 0.5, which u8 cannot hold"),
+        (array("reals").read::<f16>().err(), "element 1 is 0.1, which f16 cannot hold"),
+        (array("counts").read::<i8>().err(), "element 2 is 300, which i8 cannot hold"),
+        (array("counts").read::<bool>().err(), "element 2 is 300, which bool cannot hold"),
+        (array("pairs").read::<Complex<f32>>().err(), "element 0 is 0.1, which f32 cannot hold"),
+    ];
+    for (error, shown) in misfits {
+        assert!(matches!(error, Some(Error::Misfit(_))), "{error:?}");
+        assert_eq!(error.unwrap().to_string(), shown);
+    }
+    let last = Slab::new(&[3], [Range::new(2, 1)]).unwrap();
+    let nan = array("reals").read_slab::<i32>(&last).unwrap_err();
+    assert_eq!(nan.to_string(), "element 0 is NaN, which i32 cannot hold");
+    assert!(array("reals").read_slab::<f32>(&last).unwrap()[0].is_nan());
+    assert_eq!(array("counts").read::<Complex<f32>>().unwrap()[2], Complex::new(300.0, 0.0));
+    assert_eq!(array("good").read::<u8>().unwrap(), [1, 0]);
+    let kind = array("pairs").read::<f64>().unwrap_err();
+    assert!(matches!(kind, Error::Usage { argument: "element type", .. }), "{kind}");
+    let lossy = array("reals").with_conversion(Conversion::Lossy);
+    assert_eq!((lossy.read::<u8>().unwrap(), lossy.read::<f32>().unwrap()[1]), (vec![0, 0, 0], 0.1));
 }

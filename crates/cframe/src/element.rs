@@ -3,7 +3,8 @@
 use std::mem::size_of;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, Result, Slab};
+use sciformats_core::number::{Number, NumberType, not_stored_as};
+use sciformats_core::{Conversion, Error, Result, Slab};
 
 use crate::array::Array;
 use crate::array_params::ArrayParams;
@@ -13,7 +14,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that elements of an array can be: integers and floats of 1 to 8 bytes.
+/// A Rust type that elements of an array can be written as: integers and floats of 1 to 8 bytes. They are read as any
+/// [`Number`] that holds their values.
 ///
 /// ```
 /// use cframe::{Array, ArrayParams, Element, Slab};
@@ -28,7 +30,7 @@ mod sealed {
 /// assert_eq!(series(&[281.5f32, 282.0])?.dtype(), Some(f32::DTYPE));
 /// # Ok::<(), cframe::Error>(())
 /// ```
-pub trait Element: bytemuck::Pod + sealed::Sealed {
+pub trait Element: bytemuck::Pod + Number + sealed::Sealed {
     /// What it is.
     const KIND: Kind;
     /// Its name in NumPy, in the byte order of this machine.
@@ -76,7 +78,27 @@ impl ArrayParams {
 }
 
 impl Array {
-    /// The elements of a selection as numbers, whatever their byte order in the file.
+    /// The same array, which converts elements otherwise when they are read as types.
+    ///
+    /// ```
+    /// use cframe::{Array, ArrayParams, Conversion, Error, Slab};
+    ///
+    /// let mut array = Array::new(&ArrayParams::of::<f64>(&[2])?)?;
+    /// array.write_slab(&Slab::all(&[2])?, &[20.0, 300.5])?;
+    /// assert!(matches!(array.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// let array = array.with_conversion(Conversion::Lossy);
+    /// assert_eq!(array.read::<u8>()?, [20, 255]);
+    /// let array = array.with_conversion(Conversion::None);
+    /// assert!(array.read::<f64>().is_ok() && array.read::<f32>().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(mut self, conversion: Conversion) -> Self {
+        self.conversion = conversion;
+        self
+    }
+
+    /// The elements of a selection as numbers, whatever their byte order in the file, converted where no value changes.
     ///
     /// ```
     /// use cframe::{Array, ArrayParams, Range, Slab};
@@ -85,20 +107,26 @@ impl Array {
     /// array.write_slab(&Slab::all(&[4, 3])?, &(0..12).map(|i| i as f32).collect::<Vec<_>>())?;
     /// let column = Slab::new(&[4, 3], [Range::new(0, 4), Range::new(1, 1)])?;
     /// assert_eq!(array.read_slab::<f32>(&column)?, [1.0, 4.0, 7.0, 10.0]);
+    /// assert_eq!(array.read_slab::<u8>(&column)?, [1, 4, 7, 10]); // all of them are whole numbers
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if the elements are of another type. Elements without a type can be read
-    /// as any of their size.
-    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
-        let order = self.order_of::<T>()?;
+    /// As [`read_slab_bytes`](Self::read_slab_bytes); [`Error::Misfit`] with the first element that `T` cannot hold; `Usage`
+    /// if the elements are no numbers. Elements without a type can be read as any of their size.
+    pub fn read_slab<T: Number>(&self, slab: &Slab) -> Result<Vec<T>> {
+        let (stored, order, conversion) = self.number::<T>()?;
+        let limits = self.schunk().limits();
         let size = slab.len().saturating_mul(size_of::<T>() as u64);
-        let bytes = self.schunk().limits().memory("bytes of the selection", size)?;
-        let mut values = sciformats_core::storage::zeroed::<T>(bytes / size_of::<T>())?;
-        let bytes = bytemuck::cast_slice_mut(&mut values);
-        self.read_slab_bytes_into(slab, bytes)?;
-        order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
+        let size = limits.memory("bytes of the selection", size)?;
+        let mut values = T::zeroed(size / size_of::<T>())?;
+        match T::bytes_mut(&mut values).filter(|_| T::STORED == Some(stored)) {
+            Some(bytes) => {
+                self.read_slab_bytes_into(slab, bytes)?;
+                order.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
+            }
+            None => T::read(stored, order, &self.read_slab_bytes(slab)?, conversion, &mut values)?,
+        }
         Ok(values)
     }
 
@@ -115,7 +143,7 @@ impl Array {
     ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab).
-    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+    pub fn read<T: Number>(&self) -> Result<Vec<T>> {
         self.read_slab(&Slab::all(self.shape())?)
     }
 
@@ -158,6 +186,31 @@ impl Array {
             ByteOrder::NATIVE => self.write_slab_bytes(slab, bytemuck::cast_slice(values)),
             order => self.write_slab_bytes(slab, &converted(values, order)),
         }
+    }
+
+    /// The type and byte order of the elements, if they are numbers, and how they become a `T`.
+    fn number<T: Number>(&self) -> Result<(NumberType, ByteOrder, Conversion)> {
+        let no_number = || not_stored_as(T::NAME, self.dtype().unwrap_or("raw bytes"));
+        let DType::Scalar { kind, size, order } = self.element()? else { return Err(no_number()) };
+        let size = size as u64;
+        let mut conversion = self.conversion;
+        let (stored, order) = match kind {
+            Kind::Signed => (NumberType::integer(true, size), order),
+            Kind::Unsigned => (NumberType::integer(false, size), order),
+            Kind::Float => (NumberType::float(size), order),
+            Kind::Raw => (T::STORED.filter(|stored| stored.size() as u64 == size), ByteOrder::NATIVE),
+            Kind::Bool => {
+                // Of all types a truth value is stored as one alone, which no number is stored as.
+                if conversion == Conversion::None && T::STORED.is_none() {
+                    conversion = Conversion::Exact;
+                } else if conversion == Conversion::None {
+                    return Err(no_number());
+                }
+                (Some(NumberType::U8), order)
+            }
+            _ => (None, order),
+        };
+        Ok((stored.ok_or_else(no_number)?, order, conversion))
     }
 
     /// The byte order of the elements, if they are of type `T`.

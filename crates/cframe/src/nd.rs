@@ -1,6 +1,7 @@
 //! Arrays from and into those of `ndarray`.
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use sciformats_core::number::Number;
 use sciformats_core::{Error, Result, Slab};
 
 use crate::array::Array;
@@ -43,7 +44,7 @@ impl Array {
     ///
     /// # Errors
     /// As [`read_slab`](Self::read_slab).
-    pub fn read_ndarray<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+    pub fn read_ndarray<T: Number>(&self, slab: &Slab) -> Result<ArrayD<T>> {
         let shape: Result<Vec<usize>, _> = slab.shape().into_iter().map(usize::try_from).collect();
         let shape = shape.map_err(|_| Error::usage("shape", "is larger than this machine can address"))?;
         let values = self.read_slab(slab)?;

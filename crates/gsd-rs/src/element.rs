@@ -1,17 +1,20 @@
 //! The Rust types of elements.
 
+use sciformats_core::number::{Number, NumberType};
+
 use crate::ElementType;
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// A type that the elements of a chunk have in memory: the integers up to 64 bits, `f32` and `f64`.
+/// A type that elements of a chunk are written as: the integers up to 64 bits, `f32` and `f64`. They are read as any
+/// [`Number`](crate::Number) that holds their values.
 ///
 /// ```
-/// use gsd_rs::{Element, Error, Reader, Result};
+/// use gsd_rs::{Element, Error, Number, Reader, Result};
 ///
-/// fn last_row<T: Element>(reader: &Reader, frame: u64, name: &str) -> Result<Vec<T>> {
+/// fn last_row<T: Number>(reader: &Reader, frame: u64, name: &str) -> Result<Vec<T>> {
 ///     let chunk = reader.find(frame, name)?.ok_or(Error::not_found("chunk", name))?;
 ///     Ok(reader.read_rows(&chunk, chunk.n.saturating_sub(1)..chunk.n)?.into_owned())
 /// }
@@ -21,23 +24,12 @@ mod sealed {
 /// # writer.end_frame()?;
 /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
 /// assert_eq!(last_row::<f32>(&reader, 0, "position")?, [3.0, 4.0, 5.0]);
+/// assert_eq!(f32::TYPE, gsd_rs::ElementType::F32);
 /// # Ok::<(), gsd_rs::Error>(())
 /// ```
-pub trait Element: bytemuck::Pod + Send + Sync + PartialEq + sealed::Sealed {
+pub trait Element: bytemuck::Pod + Number + sealed::Sealed {
     /// The type that this is written as.
     const TYPE: ElementType;
-
-    /// Whether a chunk of `element` can be read as this: the same type, or text as bytes of either sign.
-    ///
-    /// ```
-    /// use gsd_rs::{Element, ElementType};
-    ///
-    /// assert!(f32::reads(ElementType::F32) && !f64::reads(ElementType::F32));
-    /// assert!(u8::reads(ElementType::Character) && i8::reads(ElementType::Character));
-    /// ```
-    fn reads(element: ElementType) -> bool {
-        element == Self::TYPE || element == ElementType::Character && size_of::<Self>() == 1
-    }
 }
 
 macro_rules! elements {
@@ -49,3 +41,22 @@ macro_rules! elements {
     )*};
 }
 elements!(u8: U8, u16: U16, u32: U32, u64: U64, i8: I8, i16: I16, i32: I32, i64: I64, f32: F32, f64: F64);
+
+/// The type of the numbers that elements are, if it is known. Characters are bytes of the sign that is `wanted`.
+pub(crate) fn number(element: ElementType, wanted: Option<NumberType>) -> Option<NumberType> {
+    Some(match element {
+        ElementType::U8 => NumberType::U8,
+        ElementType::U16 => NumberType::U16,
+        ElementType::U32 => NumberType::U32,
+        ElementType::U64 => NumberType::U64,
+        ElementType::I8 => NumberType::I8,
+        ElementType::I16 => NumberType::I16,
+        ElementType::I32 => NumberType::I32,
+        ElementType::I64 => NumberType::I64,
+        ElementType::F32 => NumberType::F32,
+        ElementType::F64 => NumberType::F64,
+        ElementType::Character if wanted == Some(NumberType::I8) => NumberType::I8,
+        ElementType::Character => NumberType::U8,
+        ElementType::Unknown(_) => return None,
+    })
+}

@@ -45,8 +45,9 @@ pub use element::Element;
 pub use options::{CreateOptions, OpenOptions};
 pub use reader::{Reader, Space};
 pub use region::{Region, RegionWriter};
+pub use sciformats_core::number::Number;
 pub use sciformats_core::storage::{self, Access, Durability, FileStorage};
-pub use sciformats_core::{Error, Limits, ReadAt, Result, WriteAt};
+pub use sciformats_core::{Conversion, Error, Limits, Misfit, ReadAt, Result, WriteAt};
 pub use spec::{Block, ElementType, Header, Label, Version};
 pub use writer::Writer;
 

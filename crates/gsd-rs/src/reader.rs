@@ -6,13 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::storage::{Access, FileStorage, machine_threads, read_into_threads, zeroed};
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result};
+use sciformats_core::number::{Number, not_stored_as};
+use sciformats_core::storage::{Access, FileStorage, machine_threads, read_into_threads};
+use sciformats_core::{Conversion, Error, Fault, FaultKind, ReadAt, Result};
 
 use crate::chunk::size_of_range;
+use crate::element::number;
 use crate::model::open::{Opened, open};
 use crate::spec::IndexEntry;
-use crate::{Chunk, Element, ElementType, Header, OpenOptions};
+use crate::{Chunk, ElementType, Header, OpenOptions};
 
 /// A file that is open for reading. Threads may share it.
 ///
@@ -33,6 +35,7 @@ pub struct Reader {
     file: Option<FileStorage>,
     options: OpenOptions,
     opened: Opened,
+    conversion: Conversion,
 }
 
 impl Reader {
@@ -66,7 +69,7 @@ impl Reader {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let mut file = FileStorage::open(path)?;
         let (storage, opened) = reached(&mut file, options.access)?;
-        Ok(Self { storage, file: Some(file), options: *options, opened })
+        Ok(Self { storage, file: Some(file), options: *options, opened, conversion: Conversion::Exact })
     }
 
     /// Opens a file that is in memory.
@@ -109,7 +112,13 @@ impl Reader {
     /// As [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
         let opened = open(&storage)?;
-        Ok(Self { storage: Arc::new(storage), file: None, options: *options, opened })
+        Ok(Self {
+            storage: Arc::new(storage),
+            file: None,
+            options: *options,
+            opened,
+            conversion: Conversion::Exact,
+        })
     }
 
     /// Sees what has been committed since the file was opened or last refreshed, by this process or another. A frame
@@ -357,7 +366,34 @@ impl Reader {
         Chunk::new(&self.opened, position, entry)
     }
 
-    /// The elements of a chunk, row after row. Borrowed from a mapped file where they are aligned, copied otherwise.
+    /// The same reader, which converts elements otherwise when it reads them as types.
+    ///
+    /// ```
+    /// use gsd_rs::{Conversion, Error, Reader};
+    ///
+    /// # let options = gsd_rs::CreateOptions::new("docs", "points", gsd_rs::Version::new(1, 0));
+    /// # let mut writer = gsd_rs::Writer::create_in(Vec::new(), &options)?;
+    /// writer.write("counts", 1, &[20u16, 300])?;
+    /// writer.end_frame()?;
+    /// # let bytes = writer.into_bytes()?;
+    /// let read = |conversion, wanted: fn(&Reader, &gsd_rs::Chunk<'_>) -> Result<Vec<u8>, Error>| {
+    ///     let reader = Reader::from_bytes(bytes.clone())?.with_conversion(conversion);
+    ///     let chunk = reader.find(0, "counts")?.ok_or(Error::not_found("chunk", "counts"))?;
+    ///     wanted(&reader, &chunk)
+    /// };
+    /// let narrow = |reader: &Reader, chunk: &gsd_rs::Chunk<'_>| Ok(reader.read::<u8>(chunk)?.into_owned());
+    /// assert!(matches!(read(Conversion::Exact, narrow), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// assert_eq!(read(Conversion::Lossy, narrow)?, [20, 255]);
+    /// assert!(matches!(read(Conversion::None, narrow), Err(Error::Usage { .. }))); // these are u16
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// The elements of a chunk, row after row, converted where no value changes: `300` reads as `f32`, but not as `u8`.
+    /// Borrowed from a mapped file where they are aligned, copied otherwise.
     ///
     /// ```
     /// use gsd_rs::{Error, Reader};
@@ -369,14 +405,15 @@ impl Reader {
     /// # let reader = Reader::from_bytes(writer.into_bytes()?)?;
     /// let chunk = reader.find(0, "temperature")?.ok_or(Error::not_found("chunk", "temperature"))?;
     /// assert_eq!(*reader.read::<f32>(&chunk)?, [20.5, 20.6]);
-    /// assert!(reader.read::<f64>(&chunk).is_err()); // nothing is converted
+    /// assert_eq!(reader.read::<f64>(&chunk)?[0], 20.5);
+    /// assert!(reader.read::<i32>(&chunk).is_err()); // 20.5 is no integer
     /// # Ok::<(), gsd_rs::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if `T` is not the chunk's type (text is read as `u8` or `i8`, or with [`text`](Self::text));
+    /// [`Error::Misfit`] with the first element that `T` cannot hold (text is read as numbers, or with [`text`](Self::text));
     /// [`Error::Malformed`] if the data lies outside the file; [`Error::Unsupported`] for an unknown type; `Io`.
-    pub fn read<T: Element>(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, [T]>> {
+    pub fn read<T: Number>(&self, chunk: &Chunk<'_>) -> Result<Cow<'_, [T]>> {
         self.read_rows(chunk, 0..chunk.n)
     }
 
@@ -397,24 +434,28 @@ impl Reader {
     ///
     /// # Errors
     /// As [`read`](Self::read); [`Error::Usage`] if the rows leave the chunk.
-    pub fn read_rows<T: Element>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
+    pub fn read_rows<T: Number>(&self, chunk: &Chunk<'_>, rows: Range<u64>) -> Result<Cow<'_, [T]>> {
         let range = chunk.range(&rows, self.storage.len())?;
-        if !T::reads(chunk.element) {
-            let problem = format!("is {}, and {:?} holds {}", T::TYPE, chunk.name, chunk.element);
-            return Err(Error::usage("element type", problem));
-        }
+        let stored = number(chunk.element, T::STORED)
+            .ok_or_else(|| not_stored_as(T::NAME, format!("{} in {:?}", chunk.element, chunk.name)))?;
         let size = size_of_range(&range)?;
+        if T::STORED != Some(stored) {
+            let bytes = self.storage.read_at(range.start, size)?;
+            let mut elements = T::zeroed(size / stored.size())?;
+            T::read(stored, ByteOrder::Little, &bytes, self.conversion, &mut elements)?;
+            return Ok(Cow::Owned(elements));
+        }
         if self.storage.as_slice().is_some() {
             let bytes = self.storage.read_at(range.start, size)?;
             if let Cow::Borrowed(bytes) = bytes
                 && ByteOrder::NATIVE == ByteOrder::Little
-                && let Ok(elements) = bytemuck::try_cast_slice(bytes)
+                && let Some(elements) = T::view(bytes)
             {
                 return Ok(Cow::Borrowed(elements));
             }
         }
-        let mut elements = zeroed::<T>(size / size_of::<T>())?;
-        let bytes = bytemuck::cast_slice_mut(&mut elements);
+        let mut elements = T::zeroed(size / stored.size())?;
+        let bytes = T::bytes_mut(&mut elements).unwrap_or_default();
         read_into_threads(&*self.storage, range.start, bytes, machine_threads())?;
         ByteOrder::Little.convert(ByteOrder::NATIVE, bytes, size_of::<T>());
         Ok(Cow::Owned(elements))

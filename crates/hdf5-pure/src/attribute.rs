@@ -1,6 +1,6 @@
 //! Attributes: small named arrays of an object.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Conversion, Error, Result};
 
 use crate::canonical::Canonical;
 use crate::element::{Element, Values};
@@ -35,11 +35,18 @@ pub struct Attribute {
     name: Option<Name>,
     creation_order: Option<u32>,
     content: Result<Content>,
+    conversion: Conversion,
 }
 
 impl Attribute {
     pub(crate) fn new(file: File, found: Found) -> Self {
-        Self { file, name: found.name, creation_order: found.creation_order, content: found.content }
+        Self {
+            file,
+            name: found.name,
+            creation_order: found.creation_order,
+            content: found.content,
+            conversion: Conversion::Exact,
+        }
     }
 
     /// Its name, unless that cannot be read.
@@ -175,7 +182,24 @@ impl Attribute {
         Canonical::new(&self.file, &content.datatype)?.convert(content.data.clone(), content.offset)
     }
 
-    /// Its elements in C order.
+    /// The same attribute, whose elements are converted otherwise when they are read as types.
+    ///
+    /// ```
+    /// use hdf5_pure::{Conversion, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().attribute("mean", 281.55)?;
+    /// let mean = File::from_bytes(file.into_bytes()?)?.root()?.attribute("mean")?;
+    /// assert_eq!(mean.read::<f32>().unwrap_err().to_string(), "element 0 is 281.55, which f32 cannot hold");
+    /// assert_eq!(mean.with_conversion(Conversion::Lossy).read::<f32>()?, [281.55]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// Its elements in C order, converted where no value changes; see [`Element`].
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -188,9 +212,11 @@ impl Attribute {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if the elements do not convert to `T`, and what is wrong with it.
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if `T` reads nothing of the kind; and
+    /// what is wrong with it.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         let content = self.content()?;
-        T::read(&Values::new(&self.file, &content.datatype, &content.data, content.offset))
+        let values = Values::new(&self.file, &content.datatype, &content.data, content.offset);
+        T::read(&values.with_conversion(self.conversion))
     }
 }

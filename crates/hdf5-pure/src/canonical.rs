@@ -89,7 +89,7 @@ impl<'a> Canonical<'a> {
                 let value = element_type::bit_field(field, raw)?;
                 out.extend(value.to_le_bytes().iter().take(raw.len()));
             }
-            Plan::Float(float) => out.extend(element_type::float(float, raw)?.to_le_bytes()),
+            Plan::Float(float) => out.extend(element_type::float(float, raw)?.to_f64().to_le_bytes()),
             Plan::String(padding) => self.string(unpadded(raw, *padding), out)?,
             Plan::Compound(members) => {
                 for (at, size, member) in members {
@@ -227,7 +227,7 @@ pub(crate) fn target(
     }
 }
 
-fn unpadded(raw: &[u8], padding: Padding) -> &[u8] {
+pub(crate) fn unpadded(raw: &[u8], padding: Padding) -> &[u8] {
     let without = |pad: u8| {
         let end = raw.iter().rposition(|&byte| byte != pad).map_or(0, |last| last + 1);
         raw.get(..end).unwrap_or(raw)

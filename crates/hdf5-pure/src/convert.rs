@@ -1,20 +1,15 @@
 //! Numbers of one datatype as numbers of another.
 //!
-//! Integers that do not fit take the nearest value that does, fractions are cut off, and a number that is not one becomes
-//! 0 as an integer: what the C library does.
+//! Elements of a type in memory or of a source become those of a stored type as the C library makes them: integers that do
+//! not fit take the nearest value that does, fractions are cut off, and a number that is not one becomes 0 as an integer.
+//! What a caller reads is converted by [`sciformats_core::number`], which changes no value unasked.
 
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::{Number, NumberType, Real};
 use sciformats_core::{Error, Result};
 
 use crate::element_type::{self, ElementType};
 use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder, Member, VariableLength};
-
-/// A number of any type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Number {
-    Integer(i128),
-    Float(f64),
-}
 
 /// The type of the numbers that a datatype means, if it means any.
 fn numeric(datatype: &Datatype) -> &Datatype {
@@ -24,16 +19,44 @@ fn numeric(datatype: &Datatype) -> &Datatype {
     }
 }
 
+/// Whether a datatype means numbers.
+pub(crate) fn is_number(datatype: &Datatype) -> bool {
+    matches!(numeric(datatype).class, Class::FixedPoint(_) | Class::BitField(_) | Class::FloatingPoint(_))
+}
+
 /// One number; `None` if the datatype means something else.
-pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Number>> {
+pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Real>> {
     Some(match &numeric(datatype).class {
-        Class::FixedPoint(fixed) => element_type::integer(fixed, raw).map(Number::Integer),
-        Class::BitField(field) => {
-            element_type::bit_field(field, raw).map(|bits| Number::Integer(bits.cast_signed()))
-        }
-        Class::FloatingPoint(float) => element_type::float(float, raw).map(Number::Float),
+        Class::FixedPoint(fixed) => element_type::integer_value(fixed, raw),
+        Class::BitField(field) => element_type::bit_field(field, raw).map(Real::from),
+        Class::FloatingPoint(float) => element_type::float(float, raw),
         _ => return None,
     })
+}
+
+/// The type and byte order of the numbers that a datatype means, if they are as machines have them: integers and bit
+/// fields whose bits are all digits, and the formats of IEEE 754 and bfloat16.
+pub(crate) fn stored(datatype: &Datatype) -> Option<(NumberType, ByteOrder)> {
+    let datatype = numeric(datatype);
+    let size = u64::from(datatype.size);
+    let digits = |offset: u16, precision: u16| offset == 0 && u64::from(precision) == size * 8;
+    match &datatype.class {
+        Class::FixedPoint(fixed) if digits(fixed.bit_offset, fixed.precision) => {
+            Some((NumberType::integer(fixed.signed, size)?, fixed.order))
+        }
+        Class::BitField(field) if digits(field.bit_offset, field.precision) => {
+            Some((NumberType::integer(false, size)?, field.order))
+        }
+        Class::FloatingPoint(float) => {
+            let kind = match datatype.element_type().ok()? {
+                ElementType::Float(size) => NumberType::float(size.into())?,
+                ElementType::BFloat16 => NumberType::BFloat16,
+                _ => return None,
+            };
+            Some((kind, if float.order == FloatOrder::Big { ByteOrder::Big } else { ByteOrder::Little }))
+        }
+        _ => None,
+    }
 }
 
 /// Whether elements of both types have the same bytes. In which version of the format a type is told does not matter.
@@ -95,7 +118,7 @@ pub(crate) fn elements(from: &Datatype, to: &Datatype, raw: Vec<u8>) -> Result<V
     Ok(out)
 }
 
-fn integer(number: Number, fixed: &FixedPoint, size: usize, out: &mut Vec<u8>) -> Option<()> {
+fn integer(number: Real, fixed: &FixedPoint, size: usize, out: &mut Vec<u8>) -> Option<()> {
     let precision = u32::from(fixed.precision);
     if size > 8 {
         return None;
@@ -104,28 +127,17 @@ fn integer(number: Number, fixed: &FixedPoint, size: usize, out: &mut Vec<u8>) -
         true => (-(1i128 << (precision - 1)), (1i128 << (precision - 1)) - 1),
         false => (0, (1i128 << precision) - 1),
     };
-    let value = match number {
-        Number::Integer(value) => value,
-        #[allow(clippy::cast_possible_truncation)]
-        Number::Float(value) => value as i128,
-    };
-    let bits = value.clamp(low, high).cast_unsigned() & ((1u128 << precision) - 1);
+    let bits = i128::nearest(number).clamp(low, high).cast_unsigned() & ((1u128 << precision) - 1);
     let bytes = (bits << fixed.bit_offset).to_le_bytes();
     put(&bytes, size, fixed.order == ByteOrder::Big, out);
     Some(())
 }
 
-fn float_bytes(number: Number, to: &ElementType, order: FloatOrder, out: &mut Vec<u8>) -> Option<()> {
-    #[allow(clippy::cast_precision_loss)]
-    let value = match number {
-        Number::Integer(value) => value as f64,
-        Number::Float(value) => value,
-    };
+fn float_bytes(number: Real, to: &ElementType, order: FloatOrder, out: &mut Vec<u8>) -> Option<()> {
     let big = order == FloatOrder::Big;
     match to {
-        #[allow(clippy::cast_possible_truncation)]
-        ElementType::Float(4) => put(&(value as f32).to_le_bytes(), 4, big, out),
-        ElementType::Float(8) => put(&value.to_le_bytes(), 8, big, out),
+        ElementType::Float(4) => put(&f32::nearest(number).to_le_bytes(), 4, big, out),
+        ElementType::Float(8) => put(&f64::nearest(number).to_le_bytes(), 8, big, out),
         _ => return None,
     }
     Some(())

@@ -1,17 +1,18 @@
 //! Rust types that elements are read as.
 //!
-//! Numbers convert as the C library converts them: integers that do not fit take the nearest value that does, fractions
-//! are cut off, and a number that is not one becomes 0 as an integer. Enumerations and bit fields read as their integers.
+//! Numbers convert where no value changes, and what does not fit is an error with its place; [`Conversion`] asks for other
+//! rules. Enumerations and bit fields read as their integers.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::{Number, NumberType};
+use sciformats_core::{Conversion, Error, Misfit, Result};
 
-use crate::canonical;
-use crate::convert::{self, Number};
-use crate::element_type::ElementType;
+use crate::canonical::{self, unpadded};
+use crate::convert;
 use crate::file::File;
 use crate::model::global_heap::GlobalHeap;
 use crate::spec::Address;
-use crate::spec::message::datatype::{Class, Datatype, Padding, ReferenceKind, VariableLength};
+use crate::spec::message::datatype::{Class, Datatype, ReferenceKind, VariableLength};
 use crate::spec::reference::Reference;
 use crate::spec::trimmed;
 
@@ -39,11 +40,21 @@ pub struct Values<'a> {
     datatype: &'a Datatype,
     raw: &'a [u8],
     offset: u64,
+    conversion: Conversion,
 }
 
 impl<'a> Values<'a> {
     pub(crate) fn new(file: &'a File, datatype: &'a Datatype, raw: &'a [u8], offset: u64) -> Self {
-        Self { file, datatype, raw, offset }
+        Self { file, datatype, raw, offset, conversion: Conversion::Exact }
+    }
+
+    pub(crate) fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// How the caller wants them converted.
+    pub fn conversion(&self) -> Conversion {
+        self.conversion
     }
 
     /// What the elements are.
@@ -66,6 +77,21 @@ impl<'a> Values<'a> {
 }
 
 /// A type that elements can be read as.
+///
+/// Numbers convert where no value changes: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5` reads as `f32`, but
+/// `0.1` stored as binary64 does not. NaN stays NaN, and no integer. What does not fit is an [`Error::Misfit`] that names the
+/// element and its value. [`Dataset::with_conversion`](crate::Dataset::with_conversion) asks for another [`Conversion`].
+///
+/// | type | reads |
+/// |---|---|
+/// | integers, `f32`, `f64`, `half::f16`, `half::bf16` | integers, floating-point numbers, bit fields, enumerations |
+/// | `bool` | the same, if they are 0 or 1: so are the truth values of h5py |
+/// | `num_complex::Complex` | complex numbers, compounds of `r` and `i`, and real numbers |
+/// | `String` | strings that are UTF-8 |
+/// | `Vec<u8>` | strings without their padding, opaque bytes |
+/// | `Vec<T>` | sequences and arrays |
+/// | `Option<Reference>`, `Option<Address>` | references |
+/// | structures declared with [`compound!`](crate::compound) or [`record!`](crate::record) | compounds |
 ///
 /// ```
 /// use hdf5_pure::{Element, Result, Values};
@@ -113,15 +139,29 @@ pub trait Element: Sized {
     }
 }
 
-/// The numbers of `values`, as `of` makes them.
-fn numbers<T>(values: &Values<'_>, wanted: &'static str, of: impl Fn(Number) -> T) -> Result<Vec<T>> {
+/// The numbers of `values`.
+pub(crate) fn numbers<T: Number>(values: &Values<'_>) -> Result<Vec<T>> {
     let elements = values.elements();
-    let mut numbers = Vec::with_capacity(elements.len());
-    for raw in elements {
-        let number = convert::number(values.datatype, raw);
-        numbers.push(of(number.unwrap_or_else(|| Err(values.mismatch(wanted)))?));
+    let mut out = T::zeroed(elements.len())?;
+    if let Some((stored, order)) = convert::stored(values.datatype) {
+        let raw = values.raw.get(..out.len().saturating_mul(stored.size())).unwrap_or_default();
+        T::read(stored, order, raw, values.conversion, &mut out)?;
+        return Ok(out);
     }
-    Ok(numbers)
+    for ((index, raw), out) in elements.enumerate().zip(&mut out) {
+        let real = convert::number(values.datatype, raw).unwrap_or_else(|| Err(values.mismatch(T::NAME)))?;
+        *out = match values.conversion {
+            Conversion::Exact => {
+                T::exact(real).ok_or_else(|| Error::Misfit(Misfit::new(index as u64, &real, T::NAME)))?
+            }
+            Conversion::Lossy => T::nearest(real),
+            Conversion::None => return Err(values.mismatch(T::NAME)),
+        };
+    }
+    match convert::is_number(values.datatype) {
+        true => Ok(out),
+        false => Err(values.mismatch(T::NAME)),
+    }
 }
 
 /// How numbers are read that are stored as this machine has them.
@@ -144,134 +184,99 @@ macro_rules! as_stored {
     };
 }
 
-macro_rules! integers {
+macro_rules! numbers {
     ($($name:ident)*) => {$(
         impl Element for $name {
             fn read(values: &Values<'_>) -> Result<Vec<Self>> {
                 if Self::is_stored_as(values.datatype) {
                     return Ok(bytemuck::pod_collect_to_vec(values.raw));
                 }
-                let convert = |number| match number {
-                    Number::Integer(value) => {
-                        let clamped: i128 = i128::clamp(value, Self::MIN.into(), Self::MAX.into());
-                        Self::try_from(clamped).unwrap_or_default()
-                    }
-                    // The conversion of the language is the one that is wanted: cut off, clamped, NaN is 0.
-                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                    Number::Float(value) => value as Self,
-                };
-                numbers(values, stringify!($name), convert)
+                numbers(values)
             }
 
             as_stored!();
 
             fn is_stored_as(datatype: &Datatype) -> bool {
-                let datatype = match &datatype.class {
-                    Class::Enumeration { base, .. } => base,
-                    _ => datatype,
+                let native = |(stored, order): (NumberType, ByteOrder)| {
+                    Self::STORED == Some(stored) && (order == ByteOrder::NATIVE || size_of::<Self>() == 1)
                 };
-                let native = sciformats_core::endian::ByteOrder::NATIVE;
-                match &datatype.class {
-                    Class::FixedPoint(fixed) => {
-                        usize::try_from(datatype.size) == Ok(size_of::<Self>())
-                            && fixed.signed == (Self::MIN != 0)
-                            && (fixed.order == native || size_of::<Self>() == 1)
-                            && fixed.bit_offset == 0
-                            && u32::from(fixed.precision) == Self::BITS
-                    }
-                    _ => false,
-                }
+                convert::stored(datatype).is_some_and(native)
             }
         }
     )*};
 }
-integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+numbers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64);
 
-macro_rules! floats {
-    ($($name:ident $size:literal)*) => {$(
-        impl Element for $name {
-            fn read(values: &Values<'_>) -> Result<Vec<Self>> {
-                if Self::is_stored_as(values.datatype) {
-                    return Ok(bytemuck::pod_collect_to_vec(values.raw));
-                }
-                #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-                let convert = |number| match number {
-                    Number::Integer(value) => value as Self,
-                    Number::Float(value) => value as Self,
-                };
-                numbers(values, stringify!($name), convert)
-            }
-
-            as_stored!();
-
-            fn is_stored_as(datatype: &Datatype) -> bool {
-                use crate::spec::message::datatype::FloatOrder;
-                let native = if cfg!(target_endian = "big") { FloatOrder::Big } else { FloatOrder::Little };
-                match &datatype.class {
-                    Class::FloatingPoint(float) => {
-                        float.order == native && matches!(datatype.element_type(), Ok(ElementType::Float($size)))
-                    }
-                    _ => false,
-                }
-            }
-        }
-    )*};
-}
-floats!(f32 4 f64 8);
-
-/// Strings; bytes that are not UTF-8 become replacement characters.
+/// Strings. Bytes that are not UTF-8 can be read as `Vec<u8>`.
 impl Element for String {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
-        // Nearly all text is what it says it is, which is found out faster than where it is not.
-        let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+        let text = |index: usize, bytes: &[u8]| match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) if values.conversion == Conversion::Lossy => Ok(Self::from_utf8_lossy(bytes).into_owned()),
+            Err(_) => Err(Error::Misfit(Misfit::text(index as u64, bytes))),
         };
-        match &values.datatype.class {
-            Class::String { padding, .. } => Ok(values
-                .elements()
-                .map(|raw| {
-                    let end = |pad: u8| raw.iter().rposition(|&byte| byte != pad).map_or(0, |last| last + 1);
-                    text(match padding {
-                        Padding::NullTerminated => trimmed(raw),
-                        Padding::NullPadded => raw.get(..end(0)).unwrap_or(raw),
-                        Padding::SpacePadded => raw.get(..end(b' ')).unwrap_or(raw),
-                    })
-                })
-                .collect()),
-            Class::VariableLength(VariableLength::String { .. }) => {
-                sequences(values, 1, |bytes| Ok(text(trimmed(bytes))))
-            }
-            _ => Err(values.mismatch("String")),
+        match values.texts(text) {
+            Some(texts) => texts,
+            None => Err(values.mismatch("String")),
         }
     }
 }
 
-/// What `convert` makes of the bytes of each element of variable length, `size` bytes to an element of its own.
-fn sequences<T>(values: &Values<'_>, size: usize, convert: impl Fn(&[u8]) -> Result<T>) -> Result<Vec<T>> {
+impl Values<'_> {
+    /// What `convert` makes of the number and the bytes of each string, if these are strings.
+    fn texts<T>(&self, convert: impl Fn(usize, &[u8]) -> Result<T>) -> Option<Result<Vec<T>>> {
+        let texts = self.elements().enumerate();
+        match &self.datatype.class {
+            Class::String { padding, .. } => {
+                Some(texts.map(|(index, raw)| convert(index, unpadded(raw, *padding))).collect())
+            }
+            Class::VariableLength(VariableLength::String { .. }) => {
+                Some(sequences(self, 1, |index, bytes| convert(index, trimmed(bytes))))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What `convert` makes of the number and the bytes of each element of variable length, `size` bytes to an element of its own.
+fn sequences<T>(
+    values: &Values<'_>,
+    size: usize,
+    convert: impl Fn(usize, &[u8]) -> Result<T>,
+) -> Result<Vec<T>> {
     let context = &values.file.opened().context;
     let mut heap = GlobalHeap::new(context);
     let mut total = 0u64;
     let mut all = Vec::with_capacity(values.elements().len());
-    for raw in values.elements() {
+    for (index, raw) in values.elements().enumerate() {
         let bytes = canonical::sequence(values.file, &mut heap, raw, size, values.offset)?;
         total = total.saturating_add(bytes.len() as u64);
         context.limits.memory("bytes of sequences", total)?;
-        all.push(convert(bytes)?);
+        all.push(convert(index, bytes)?);
     }
     Ok(all)
 }
 
-/// Sequences of any length, and arrays of fixed shape.
+/// Sequences of any length, arrays of fixed shape, and the bytes of strings and of opaque elements.
 impl<T: Element> Element for Vec<T> {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let part = |datatype, index: usize, raw: &[u8]| {
+            T::read(&Values { datatype, raw, ..*values }).map_err(|error| error.part_of(index as u64))
+        };
+        let each = values.elements().enumerate();
+        let byte = Datatype::integer(false, 1);
         match &values.datatype.class {
             Class::VariableLength(VariableLength::Sequence(base)) => {
                 let size = usize::try_from(base.size).unwrap_or(usize::MAX);
-                sequences(values, size, |raw| T::read(&Values { datatype: base, raw, ..*values }))
+                sequences(values, size, |index, raw| part(base, index, raw))
             }
-            Class::Array { base, .. } => {
-                values.elements().map(|raw| T::read(&Values { datatype: base, raw, ..*values })).collect()
+            Class::Array { base, .. } => each.map(|(index, raw)| part(base, index, raw)).collect(),
+            Class::Opaque { .. } if T::is_stored_as(&byte) => {
+                each.map(|(index, raw)| part(&byte, index, raw)).collect()
+            }
+            _ if T::is_stored_as(&byte) => {
+                let texts = values.texts(|index, raw| part(&byte, index, raw));
+                texts.unwrap_or_else(|| Err(values.mismatch("Vec")))
             }
             _ => Err(values.mismatch("Vec")),
         }

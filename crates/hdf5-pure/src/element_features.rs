@@ -1,52 +1,49 @@
 //! Elements as types of other crates, each behind the feature with the crate's name, and as booleans.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Conversion, Result};
 
-use crate::element::{Element, Values};
+use crate::element::{Element, Values, numbers};
 use crate::spec::message::datatype::Class;
 
-/// Booleans as h5py stores them: enumerations whose members are `FALSE`, 0, and `TRUE`, 1.
+/// The numbers 0 and 1, and truth values as h5py stores them: enumerations whose members are `FALSE`, 0, and `TRUE`, 1.
 impl Element for bool {
     fn read(values: &Values<'_>) -> Result<Vec<Self>> {
         let Class::Enumeration { members, .. } = &values.datatype().class else {
-            return Err(values.mismatch("bool"));
+            return numbers(values);
         };
         let named = |name: &str| members.iter().any(|member| member.name == *name);
-        if members.len() != 2 || !named("FALSE") || !named("TRUE") {
-            return Err(values.mismatch("bool"));
+        let truth = members.len() == 2 && named("FALSE") && named("TRUE");
+        match values.conversion() {
+            // These are as much stored as this type as they can be.
+            Conversion::None if truth => numbers(&values.with_conversion(Conversion::Exact)),
+            _ => numbers(values),
         }
-        let numbers = <i64 as Element>::read(values)?;
-        let boolean = |number| match number {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(Error::usage("element", format!("is {other}, which is no boolean"))),
-        };
-        numbers.into_iter().map(boolean).collect()
     }
 }
 
 #[cfg(feature = "half")]
 mod floats {
-    use super::{Element, Result, Values};
+    use sciformats_core::number::{BFloat16, Float16};
+
+    use super::{Element, Result, Values, numbers};
 
     macro_rules! halves {
-        ($($name:ty)*) => {$(
-            /// Numbers, rounded to the nearest.
+        ($($name:ty: $bits:ty;)*) => {$(
             impl Element for $name {
                 fn read(values: &Values<'_>) -> Result<Vec<Self>> {
-                    Ok(<f64 as Element>::read(values)?.into_iter().map(<$name>::from_f64).collect())
+                    Ok(numbers::<$bits>(values)?.into_iter().map(|number| Self::from_bits(number.0)).collect())
                 }
             }
         )*};
     }
-    halves!(half::f16 half::bf16);
+    halves! { half::f16: Float16; half::bf16: BFloat16; }
 }
 
 #[cfg(feature = "num-complex")]
 mod complex {
     use num_complex::Complex;
 
-    use super::{Class, Element, Result, Values};
+    use super::{Class, Conversion, Element, Result, Values};
 
     /// Complex numbers: of the complex class, or compounds of two floats named `r` and `i`; numbers are their real parts.
     impl<T: Element + Default> Element for Complex<T> {
@@ -55,6 +52,7 @@ mod complex {
                 Class::Complex { base } => [0, base.size].map(|offset| (offset, &**base)),
                 _ => match values.datatype().complex_parts() {
                     Some(parts) => parts,
+                    None if values.conversion() == Conversion::None => return Err(values.mismatch("Complex")),
                     None => {
                         let real = T::read(values)?.into_iter();
                         return Ok(real.map(|real| Self::new(real, T::default())).collect());
@@ -71,7 +69,9 @@ mod complex {
 mod arrays {
     use ndarray::{ArrayD, IxDyn};
 
-    use super::{Element, Error, Result};
+    use sciformats_core::Error;
+
+    use super::{Element, Result};
     use crate::{Dataset, Slab};
 
     impl Dataset {

@@ -1,5 +1,6 @@
 //! What elements mean, whatever their byte order, padding and precision in the file.
 
+use sciformats_core::number::Real;
 use sciformats_core::{Error, Result};
 
 use crate::spec::Name;
@@ -34,7 +35,7 @@ pub enum ElementType {
     Float(u32),
     /// The upper half of IEEE 754 binary32.
     BFloat16,
-    /// Any other floating-point number; it reads as the nearest binary64.
+    /// Any other floating-point number.
     OtherFloat,
     /// Complex numbers of so many bytes, two floats of half of them. Compounds of two such floats `r` and `i` are complex too.
     Complex(u32),
@@ -194,6 +195,12 @@ pub(crate) fn integer(fixed: &FixedPoint, bytes: &[u8]) -> Result<i128> {
     Ok(if fixed.signed { (raw << unused).cast_signed() >> unused } else { raw.cast_signed() })
 }
 
+/// The value of an integer of at most 16 bytes, all of which may be digits.
+pub(crate) fn integer_value(fixed: &FixedPoint, bytes: &[u8]) -> Result<Real> {
+    let value = integer(fixed, bytes)?;
+    Ok(if fixed.signed { Real::from(value) } else { Real::from(value.cast_unsigned()) })
+}
+
 /// The bits of a bit field of at most 16 bytes.
 pub(crate) fn bit_field(field: &BitField, bytes: &[u8]) -> Result<u128> {
     significant(bytes, field.order, field.bit_offset, field.precision)
@@ -223,8 +230,8 @@ fn little(bytes: &[u8], big: bool) -> Option<u128> {
     Some(u128::from_le_bytes(word))
 }
 
-/// The value of a floating-point number of at most 16 bytes, rounded to the nearest binary64.
-pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<f64> {
+/// The value of a floating-point number of at most 16 bytes.
+pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<Real> {
     let raw = match float.order {
         FloatOrder::Vax => {
             // Words come most significant first, the bytes inside each least significant first.
@@ -246,9 +253,11 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<f64> {
     let size = i64::from(float.mantissa_size);
     let exponent = i64::try_from(exponent).unwrap_or(i64::MAX);
     let unbiased = |e: i64| e - i64::from(float.bias);
-    let magnitude = match float.normalization {
+    let special = |mantissa: u128| if mantissa == 0 { Real::Infinite { negative } } else { Real::Nan };
+    let scaled = |mantissa: u128, exponent: i64| Real::Finite { negative, mantissa, exponent };
+    Ok(match float.normalization {
         // VAX formats have neither infinities nor denormals.
-        _ if float.order == FloatOrder::Vax && exponent == 0 => 0.0,
+        _ if float.order == FloatOrder::Vax && exponent == 0 => scaled(0, 0),
         Normalization::Implied if all_ones && float.order != FloatOrder::Vax => special(mantissa),
         Normalization::Implied if exponent == 0 => scaled(mantissa, unbiased(1) - size),
         Normalization::Implied => scaled(
@@ -259,49 +268,7 @@ pub(crate) fn float(float: &FloatingPoint, bytes: &[u8]) -> Result<f64> {
             mantissa & !(1u128.checked_shl(u32::from(float.mantissa_size).saturating_sub(1)).unwrap_or(0)),
         ),
         _ => scaled(mantissa, unbiased(exponent.max(1)) - (size - 1)),
-    };
-    Ok(if negative { -magnitude } else { magnitude })
-}
-
-fn special(mantissa: u128) -> f64 {
-    if mantissa == 0 { f64::INFINITY } else { f64::NAN }
-}
-
-/// `mantissa * 2^exponent`, rounded once, to the nearest and ties to even.
-fn scaled(mantissa: u128, exponent: i64) -> f64 {
-    if mantissa == 0 {
-        return 0.0;
-    }
-    let top = 127 - i64::from(mantissa.leading_zeros()) + exponent; // of the highest bit
-    if top > 1023 {
-        return f64::INFINITY;
-    }
-    // Bits that a binary64 of this magnitude has below its last one are rounded off here.
-    let lowest = (top - 52).max(-1074);
-    let drop = lowest - exponent;
-    if drop > 0 {
-        let drop = u32::try_from(drop.min(200)).unwrap_or(200);
-        let kept = mantissa.checked_shr(drop).unwrap_or(0);
-        let half = 1u128.checked_shl(drop - 1).unwrap_or(0);
-        let rest = if drop < 128 { mantissa & ((1u128 << drop) - 1) } else { mantissa };
-        let up = half != 0 && (rest > half || rest == half && kept & 1 == 1);
-        return times_power(kept + u128::from(up), lowest);
-    }
-    times_power(mantissa, exponent)
-}
-
-/// `value * 2^exponent` of a value of at most 53 bits, which is exact.
-fn times_power(value: u128, exponent: i64) -> f64 {
-    #[allow(clippy::cast_precision_loss)]
-    let mut result = value as f64;
-    let mut left = exponent;
-    // Powers are taken in steps that stay in the normal range as long as the result does.
-    while left != 0 {
-        let step = left.clamp(-900, 900);
-        result *= 2f64.powi(i32::try_from(step).unwrap_or(0));
-        left -= step;
-    }
-    result
+    })
 }
 
 #[cfg(test)]
@@ -337,7 +304,7 @@ mod tests {
             } else {
                 sign | ((exponent - 1023 + 16383) as u128) << 112 | fraction << 60
             };
-            assert_eq!(float(&QUAD, &quad.to_le_bytes()).unwrap().to_bits(), bits, "{value:e}");
+            assert_eq!(float(&QUAD, &quad.to_le_bytes()).unwrap().to_f64().to_bits(), bits, "{value:e}");
         }
     }
 
@@ -353,7 +320,7 @@ mod tests {
         };
         let mut one = [0; 16];
         one[..10].copy_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0x3f]);
-        assert_eq!(float(&x87, &one).unwrap(), 1.0);
+        assert_eq!(float(&x87, &one).unwrap().to_f64(), 1.0);
         let vax = FloatingPoint {
             order: FloatOrder::Vax,
             sign_location: 31,
@@ -364,7 +331,7 @@ mod tests {
             bias: 129,
             ..QUAD
         };
-        assert_eq!(float(&vax, &[0x80, 0x40, 0, 0]).unwrap(), 1.0);
+        assert_eq!(float(&vax, &[0x80, 0x40, 0, 0]).unwrap().to_f64(), 1.0);
     }
 
     #[test]

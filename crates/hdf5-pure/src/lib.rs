@@ -68,7 +68,9 @@ pub use model::open::{MissingSources, OpenOptions};
 pub use model::places::Place;
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Access, Durability, FileStorage};
-pub use sciformats_core::{Error, External, Fault, FaultKind, Limits, Range, ReadAt, Result, Slab, WriteAt};
+pub use sciformats_core::{
+    Conversion, Error, External, Fault, FaultKind, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt,
+};
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
 pub use writer::{

@@ -1,6 +1,9 @@
 //! Rust types that are elements of arrays.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::{Number, NumberType, not_stored_as};
+use sciformats_core::{Conversion, Result};
 
 use crate::model::element_type::ElementType;
 
@@ -39,6 +42,18 @@ pub trait Element: NoUninit + CheckedBitPattern + Zeroable {
     /// Bytes as elements; `None` if they are not aligned, not whole elements, or not all values.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
+
+    /// Fills `out` with elements of another type, which `bytes` has in `order`.
+    #[doc(hidden)]
+    fn convert(
+        stored: ElementType,
+        _order: ByteOrder,
+        _bytes: &[u8],
+        _conversion: Conversion,
+        _out: &mut [Self],
+    ) -> Result<()> {
+        Err(not_stored_as(Self::TYPE, stored))
+    }
 }
 
 /// Makes plain structures ([`bytemuck::Pod`]) elements of arrays: user-defined ones, eltype 0, with the size of the
@@ -72,7 +87,7 @@ macro_rules! user_element {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! plain_elements {
-    ($($element:ty => $kind:expr),+ $(,)?) => {$(
+    ($($element:ty => $kind:expr $(=> $converted:ident($($by:ty),+))?),+ $(,)?) => {$(
         impl $crate::Element for $element {
             const TYPE: $crate::ElementType = $kind;
 
@@ -83,29 +98,112 @@ macro_rules! plain_elements {
             fn view(bytes: &[u8]) -> Option<&[Self]> {
                 $crate::bytemuck::try_cast_slice(bytes).ok()
             }
+
+            $($converted!($($by),+);)?
         }
     )+};
 }
 
+/// How numbers are made of those of other types.
+macro_rules! number {
+    ($by:ty) => {
+        fn convert(
+            stored: ElementType,
+            order: ByteOrder,
+            bytes: &[u8],
+            conversion: Conversion,
+            out: &mut [Self],
+        ) -> Result<()> {
+            let stored = stored.number().ok_or_else(|| not_stored_as(Self::TYPE, stored))?;
+            <$by>::read(stored, order, bytes, conversion, out)
+        }
+    };
+}
+
 plain_elements! {
-    i8 => ElementType::Int(1), i16 => ElementType::Int(2), i32 => ElementType::Int(4),
-    i64 => ElementType::Int(8), i128 => ElementType::Int(16),
-    u8 => ElementType::UInt(1), u16 => ElementType::UInt(2), u32 => ElementType::UInt(4),
-    u64 => ElementType::UInt(8), u128 => ElementType::UInt(16),
-    f32 => ElementType::Float(4), f64 => ElementType::Float(8),
+    i8 => ElementType::Int(1) => number(i8), i16 => ElementType::Int(2) => number(i16),
+    i32 => ElementType::Int(4) => number(i32), i64 => ElementType::Int(8) => number(i64),
+    i128 => ElementType::Int(16) => number(i128),
+    u8 => ElementType::UInt(1) => number(u8), u16 => ElementType::UInt(2) => number(u16),
+    u32 => ElementType::UInt(4) => number(u32), u64 => ElementType::UInt(8) => number(u64),
+    u128 => ElementType::UInt(16) => number(u128),
+    f32 => ElementType::Float(4) => number(f32), f64 => ElementType::Float(8) => number(f64),
+}
+
+/// How numbers of 16 bits are made, of which the core has types of its own.
+#[cfg(feature = "half")]
+macro_rules! half {
+    ($by:ty) => {
+        fn convert(
+            stored: ElementType,
+            order: ByteOrder,
+            bytes: &[u8],
+            conversion: Conversion,
+            out: &mut [Self],
+        ) -> Result<()> {
+            let stored = stored.number().ok_or_else(|| not_stored_as(Self::TYPE, stored))?;
+            let mut halves = <$by>::zeroed(out.len())?;
+            <$by>::read(stored, order, bytes, conversion, &mut halves)?;
+            out.iter_mut().zip(halves).for_each(|(out, half)| *out = Self::from_bits(half.0));
+            Ok(())
+        }
+    };
 }
 
 #[cfg(feature = "half")]
-plain_elements! { half::f16 => ElementType::Float(2), half::bf16 => ElementType::BFloat16 }
+plain_elements! {
+    half::f16 => ElementType::Float(2) => half(sciformats_core::number::Float16),
+    half::bf16 => ElementType::BFloat16 => half(sciformats_core::number::BFloat16),
+}
+
+/// How complex numbers are made of those of other precisions, and of real numbers.
+#[cfg(feature = "num-complex")]
+macro_rules! complex {
+    ($by:ty) => {
+        fn convert(
+            stored: ElementType,
+            order: ByteOrder,
+            bytes: &[u8],
+            conversion: Conversion,
+            out: &mut [Self],
+        ) -> Result<()> {
+            let ElementType::Complex(size) = stored else {
+                let mut parts = sciformats_core::storage::zeroed::<$by>(out.len())?;
+                <$by>::convert(stored, order, bytes, conversion, &mut parts)?;
+                out.iter_mut().zip(parts).for_each(|(out, re)| *out = Self { re, ..Self::default() });
+                return Ok(());
+            };
+            let mut parts = sciformats_core::storage::zeroed::<$by>(out.len().saturating_mul(2))?;
+            <$by>::convert(ElementType::Float(size / 2), order, bytes, conversion, &mut parts)
+                .map_err(sciformats_core::Error::of_pair)?;
+            out.iter_mut().zip(parts.as_chunks().0).for_each(|(out, &[re, im])| *out = Self { re, im });
+            Ok(())
+        }
+    };
+}
 
 #[cfg(feature = "num-complex")]
 plain_elements! {
-    num_complex::Complex<f32> => ElementType::Complex(8),
-    num_complex::Complex<f64> => ElementType::Complex(16),
+    num_complex::Complex<f32> => ElementType::Complex(8) => complex(f32),
+    num_complex::Complex<f64> => ElementType::Complex(16) => complex(f64),
 }
 
 #[cfg(all(feature = "half", feature = "num-complex"))]
-plain_elements! { num_complex::Complex<half::f16> => ElementType::Complex(4) }
+plain_elements! { num_complex::Complex<half::f16> => ElementType::Complex(4) => complex(half::f16) }
+
+impl ElementType {
+    /// The type of the numbers that these are, if they are: truth values are 0 and 1.
+    fn number(self) -> Option<NumberType> {
+        match self {
+            Self::Int(size) => NumberType::integer(true, size),
+            Self::UInt(size) => NumberType::integer(false, size),
+            Self::Float(size) => NumberType::float(size),
+            Self::BFloat16 => Some(NumberType::BFloat16),
+            Self::Bool => Some(NumberType::U8),
+            Self::Complex(_) | Self::Opaque(_) => None,
+        }
+    }
+}
 
 impl<const N: usize> Element for [u8; N] {
     const TYPE: ElementType = ElementType::Opaque(N as u64);
@@ -129,6 +227,8 @@ impl Element for bool {
     fn view(bytes: &[u8]) -> Option<&[Self]> {
         bytemuck::checked::try_cast_slice(bytes).ok()
     }
+
+    number!(bool);
 }
 
 /// The bytes of elements.

@@ -53,7 +53,7 @@ pub use model::layout::Encoding;
 pub use reader::{OpenOptions, Reader, is_rawarray};
 pub use sciformats_core::endian::ByteOrder;
 pub use sciformats_core::storage::{Access, Durability, FileStorage};
-pub use sciformats_core::{Error, Limits, Range, ReadAt, Result, Slab, WriteAt};
+pub use sciformats_core::{Conversion, Error, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt};
 pub use spec::{ElementKind, Flags, Header};
 pub use stream::StreamWriter;
 pub use writer::{WriteOptions, Writer};

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::{Access, Window, zeroed};
-use sciformats_core::{Error, Fault, FaultKind, Limits, ReadAt, Result, Slab};
+use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab};
 
 use crate::element::Element;
 use crate::model::element_type::ElementType;
@@ -114,6 +115,7 @@ pub struct Reader {
     depth: usize,
     /// The whole array, little-endian, once a part of an array was asked for that can only be decoded whole.
     decoded: OnceLock<Vec<u8>>,
+    conversion: Conversion,
 }
 
 impl std::fmt::Debug for Reader {
@@ -196,7 +198,7 @@ impl Reader {
 
     fn of(header: Header, storage: Arc<dyn ReadAt>, options: OpenOptions, depth: usize) -> Result<Self> {
         let layout = Layout::new(header, storage.len(), options.ignore_undefined_flags)?;
-        Ok(Self { storage, layout, options, depth, decoded: OnceLock::new() })
+        Ok(Self { storage, layout, options, depth, decoded: OnceLock::new(), conversion: Conversion::Exact })
     }
 
     /// The header, as it is stored.
@@ -277,7 +279,25 @@ impl Reader {
         self.storage.read_at(self.layout.metadata(), len)
     }
 
-    /// The whole array, in the order of the file: the first of [`dims`](Self::dims) varies fastest.
+    /// The same reader, which converts elements otherwise when it reads them as types.
+    ///
+    /// ```
+    /// use rawarray::{Conversion, Error, RawArray, Reader};
+    ///
+    /// let reader = Reader::from_bytes(RawArray::from(vec![20.0, 300.5]).encode(&Default::default())?)?;
+    /// assert!(matches!(reader.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// let reader = reader.with_conversion(Conversion::Lossy);
+    /// assert_eq!(reader.read::<u8>()?, [20, 255]);
+    /// let reader = reader.with_conversion(Conversion::None);
+    /// assert!(reader.read::<f64>().is_ok() && reader.read::<f32>().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// The whole array, in the order of the file, converted where no value changes: the first of [`dims`](Self::dims) varies fastest.
     ///
     /// ```
     /// use rawarray::{RawArray, Reader};
@@ -285,12 +305,14 @@ impl Reader {
     /// # let bytes = RawArray::from(vec![20.5f32, 20.6]).encode(&Default::default())?;
     /// let reader = Reader::from_bytes(bytes)?;
     /// assert_eq!(reader.read::<f32>()?, [20.5, 20.6]);
-    /// assert!(reader.read::<f64>().is_err()); // nothing is converted
+    /// assert_eq!(reader.read::<f64>()?[0], 20.5);
+    /// assert!(reader.read::<i32>().is_err()); // 20.5 is no integer
     /// # Ok::<(), rawarray::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Usage` if `T` is not the type of the elements; `Malformed`; `LimitExceeded` if an encoded array is larger than
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are of another kind;
+    /// `Malformed`; `LimitExceeded` if an encoded array is larger than
     /// the limit; `Io`.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.check_type::<T>()?;
@@ -347,7 +369,9 @@ impl Reader {
         self.check_type::<T>()?;
         match self.stored_elements().and_then(T::view) {
             // Elements of no bytes cannot be counted by their bytes.
-            Some(elements) if elements.len() as u64 == self.len() => Ok(Cow::Borrowed(elements)),
+            Some(elements) if elements.len() as u64 == self.len() && T::TYPE == self.element() => {
+                Ok(Cow::Borrowed(elements))
+            }
             _ => self.read().map(Cow::Owned),
         }
     }
@@ -483,7 +507,8 @@ impl Reader {
         let size = self.element().size();
         let start = self.layout.data.saturating_add(index.saturating_mul(size));
         let window = Window::new(Arc::clone(&self.storage), start, size)?;
-        Self::of(layout::read_header(&window)?, Arc::new(window), self.options, depth)
+        let nested = Self::of(layout::read_header(&window)?, Arc::new(window), self.options, depth)?;
+        Ok(nested.with_conversion(self.conversion))
     }
 
     /// Reads into `out` with `read`, which returns the byte order that it leaves.
@@ -492,18 +517,23 @@ impl Reader {
         out: &mut [T],
         read: impl FnOnce(&mut [u8]) -> Result<ByteOrder>,
     ) -> Result<()> {
-        if let Some(bytes) = T::bytes_mut(out) {
+        let stored = self.element();
+        if T::TYPE == stored
+            && let Some(bytes) = T::bytes_mut(out)
+        {
             let order = read(bytes)?;
-            order.convert(ByteOrder::NATIVE, bytes, self.element().swap_width());
+            order.convert(ByteOrder::NATIVE, bytes, stored.swap_width());
             return Ok(());
         }
-        let mut bytes: Vec<u8> = zeroed(size_of_val(out))?;
+        let bytes = (out.len() as u64).saturating_mul(stored.size());
+        let mut bytes: Vec<u8> = zeroed(usize::try_from(bytes).map_err(|_| too_large(bytes))?)?;
         let order = read(&mut bytes)?;
-        order.convert(ByteOrder::NATIVE, &mut bytes, self.element().swap_width());
-        let rule = Fault::new("element", FaultKind::Rule("is neither 0 nor 1"));
-        let elements = T::view(&bytes).ok_or_else(|| rule.at("array", self.layout.data))?;
-        out.copy_from_slice(elements);
-        Ok(())
+        if stored == ElementType::Bool && bytes.iter().any(|&byte| byte > 1) {
+            let rule = Fault::new("element", FaultKind::Rule("is neither 0 nor 1"));
+            return Err(rule.at("array", self.layout.data));
+        }
+        let conversion = if T::TYPE == stored { Conversion::Exact } else { self.conversion };
+        T::convert(stored, order, &bytes, conversion, out)
     }
 
     fn gather(&self, slab: &Slab, out: &mut [u8]) -> Result<ByteOrder> {
@@ -525,10 +555,10 @@ impl Reader {
 
     fn check_type<T: Element>(&self) -> Result<()> {
         let stored = self.element();
-        if T::TYPE == stored {
+        if T::TYPE == stored || self.conversion != Conversion::None {
             return Ok(());
         }
-        Err(Error::usage("element type", format!("is {}, the array holds {stored}", T::TYPE)))
+        Err(not_stored_as(T::TYPE, stored))
     }
 
     fn check_slab(&self, slab: &Slab) -> Result<()> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rawarray::{
-    ByteOrder, Durability, ElementKind, ElementType, Encoding, Error, Flags, Header, Limits, OpenOptions,
-    Range, RawArray, ReadAt, Reader, Result, Slab, WriteOptions, Writer, is_rawarray,
+    ByteOrder, Conversion, Durability, ElementKind, ElementType, Encoding, Error, Flags, Header, Limits,
+    OpenOptions, Range, RawArray, ReadAt, Reader, Result, Slab, WriteOptions, Writer, is_rawarray,
 };
 
 /// Counts the bytes that are read through it.
@@ -127,11 +127,13 @@ fn memory_is_borrowed_where_it_can_be() {
 }
 
 #[test]
-fn the_type_must_be_the_stored_one() {
+fn the_type_must_be_the_stored_one_where_that_is_asked_for() {
     let reader =
         Reader::from_bytes(RawArray::from(vec![1u16]).encode(&WriteOptions::default()).unwrap()).unwrap();
+    assert_eq!(reader.read::<i16>().unwrap(), [1]);
+    let reader = reader.with_conversion(Conversion::None);
     let error = reader.read::<i16>().unwrap_err();
-    assert_eq!(error.to_string(), "element type is i2, the array holds u2");
+    assert_eq!(error.to_string(), "element type is i2, stored is u2");
     assert!(reader.view::<[u8; 2]>().is_err());
     let error = reader.read_into(&mut [0u16; 2]).unwrap_err();
     assert_eq!(error.to_string(), "out has a length of 2, not 1");

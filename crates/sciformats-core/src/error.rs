@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::path::Path;
 
 use crate::fault::Fault;
+use crate::misfit::Misfit;
 
 /// A result whose error is [`Error`] unless said otherwise.
 ///
@@ -132,6 +133,9 @@ pub enum Error {
         /// Where it is, if it was looked for.
         path: Option<Box<Path>>,
     },
+    /// The type that the caller asked for cannot hold an element without a change of its value.
+    #[error("{0}")]
+    Misfit(Misfit),
     /// The arguments do not fit the object or each other.
     #[error("{argument} {problem}")]
     Usage {
@@ -301,7 +305,7 @@ impl Error {
             Self::Unsupported { .. } | Self::Internal { .. } => Blame::Library,
             Self::LimitExceeded { .. } | Self::Forbidden { .. } => Blame::Limit,
             Self::Missing { .. } => Blame::Elsewhere,
-            Self::NotFound { .. } | Self::Usage { .. } => Blame::Caller,
+            Self::NotFound { .. } | Self::Misfit(_) | Self::Usage { .. } => Blame::Caller,
         }
     }
 
@@ -316,6 +320,7 @@ impl Error {
             | Self::NotFound { .. }
             | Self::Missing { .. }
             | Self::Forbidden { .. }
+            | Self::Misfit(_)
             | Self::Usage { .. }
             | Self::Internal { .. } => None,
         }
@@ -393,7 +398,7 @@ impl From<Error> for io::Error {
             Error::LimitExceeded { .. } => io::ErrorKind::OutOfMemory,
             Error::NotFound { .. } | Error::Missing { .. } => io::ErrorKind::NotFound,
             Error::Forbidden { .. } => io::ErrorKind::PermissionDenied,
-            Error::Usage { .. } => io::ErrorKind::InvalidInput,
+            Error::Misfit(_) | Error::Usage { .. } => io::ErrorKind::InvalidInput,
             Error::Internal { .. } => io::ErrorKind::Other,
         };
         Self::new(kind, error)

@@ -8,6 +8,8 @@
 //! | [`limits`] | bounds that a declared size must pass before it selects an allocation |
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
 //! | [`endian`] | byte order of packed elements |
+//! | [`number`] | numbers that are stored as one type and wanted as another: the rule of all typed reads |
+//! | [`misfit`] | values that a type cannot hold |
 //! | [`external`] | which files that a file names may be opened |
 //! | [`arith`] | arithmetic of what goes into a file: exact, or an [`Error::Internal`] |
 //! | [`bound`] | arithmetic of what only bounds something: it ends at the end of its type |
@@ -40,6 +42,8 @@ pub mod error;
 pub mod external;
 pub mod fault;
 pub mod limits;
+pub mod misfit;
+pub mod number;
 pub mod slab;
 pub mod storage;
 
@@ -48,6 +52,8 @@ pub use error::{Blame, Clash, Error, Result};
 pub use external::External;
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
+pub use misfit::Misfit;
+pub use number::Conversion;
 pub use slab::{Range, Slab};
 pub use storage::{ReadAt, WriteAt};
 

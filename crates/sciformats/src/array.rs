@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::{Error, Slab};
+use sciformats_core::{Conversion, Error, Slab};
 
 use crate::Result;
 use crate::file::File;
@@ -31,11 +31,12 @@ pub struct Array<'f> {
     file: &'f File,
     id: ObjectId,
     info: ArrayInfo,
+    conversion: Conversion,
 }
 
 impl<'f> Array<'f> {
     pub(crate) fn new(file: &'f File, id: ObjectId, info: ArrayInfo) -> Self {
-        Self { file, id, info }
+        Self { file, id, info, conversion: Conversion::Exact }
     }
 
     /// Its id in the file.
@@ -79,6 +80,26 @@ impl<'f> Array<'f> {
         Slab::all(shape)
     }
 
+    /// The same array, whose elements are converted otherwise when they are read as types.
+    ///
+    /// ```
+    /// use sciformats::memory::{Memory, array};
+    /// use sciformats::{Conversion, File, Format};
+    ///
+    /// let file = File::from(Memory::single(Format::Npy, array::<f64>(&[2], &[20.0, 300.5])));
+    /// let counts = file.array("/")?;
+    /// assert!(counts.read::<u8>().is_err());
+    /// let counts = counts.with_conversion(Conversion::Lossy);
+    /// assert_eq!(counts.read::<u8>()?, [20, 255]);
+    /// let counts = counts.with_conversion(Conversion::None);
+    /// assert!(counts.read::<f64>().is_ok() && counts.read::<f32>().is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
     /// All elements in C order, converted where that loses nothing; see [`Element`].
     ///
     /// ```
@@ -90,13 +111,13 @@ impl<'f> Array<'f> {
     /// assert_eq!(array.read::<f32>()?, [0.5, 300.0]);
     /// assert_eq!(
     ///     array.read::<u16>().unwrap_err().to_string(),
-    ///     "type u16 cannot hold element 0, 0.5 of type f8, without loss",
+    ///     "element 0 is 0.5, which u16 cannot hold",
     /// );
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] naming the first element that `T` cannot hold; whatever keeps the elements from being read.
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if `T` reads nothing of the kind; whatever keeps the elements from being read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_slab(&self.all()?)
     }
@@ -124,7 +145,7 @@ impl<'f> Array<'f> {
         self.file.limits().memory("bytes of the elements to read", count)?;
         let mut values = Vec::new();
         self.file.for_each_piece((self.id, &self.info), slab, &mut |_, bytes| {
-            typed::convert(&self.info.element, bytes, &mut values)?;
+            typed::convert(&self.info.element, bytes, self.conversion, &mut values)?;
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(values)

@@ -69,7 +69,9 @@ pub use model::{
 };
 pub use options::OpenOptions;
 pub use sciformats_core::storage::Access;
-pub use sciformats_core::{Blame, Error, External, Limits, Range, ReadAt, Result, Slab, WriteAt, storage};
+pub use sciformats_core::{
+    Blame, Conversion, Error, External, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt, storage,
+};
 pub use selection::{SelectedAxis, Selection};
 pub use source::Source;
 pub use typed::Element;

@@ -1,6 +1,8 @@
 //! Elements as the caller's own type.
 
-use sciformats_core::Error;
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::{Number, NumberType, Real, not_stored_as};
+use sciformats_core::{Conversion, Error, Misfit};
 
 use crate::Result;
 use crate::model::{Datum, Decoder, ElementType, Name};
@@ -8,14 +10,15 @@ use crate::model::{Datum, Decoder, ElementType, Name};
 /// A type that elements can be read as.
 ///
 /// Numbers convert to any type that holds their value exactly: `300` reads as `f32` and as `u16`, but not as `u8`; `0.5`
-/// reads as `f32`, but `0.1` stored as binary64 does not. NaN stays NaN. What does not fit is an error that names the
-/// element, never a rounded value.
+/// reads as `f32`, but `0.1` stored as binary64 does not. NaN stays NaN. What does not fit is an [`Error::Misfit`] that
+/// names the element, never a rounded value; [`Array::with_conversion`](crate::Array::with_conversion) asks for another
+/// [`Conversion`]. Numbers of the type [`FloatOther`](ElementType::FloatOther) are the nearest binary64 to begin with.
 ///
 /// | type | reads |
 /// |---|---|
 /// | integers, `f32`, `f64` | integers, floating-point numbers, truth values, enumerations |
 /// | `bool` | truth values, and the numbers 0 and 1 |
-/// | `[f32; 2]`, `[f64; 2]` | complex numbers as real and imaginary part |
+/// | `[f32; 2]`, `[f64; 2]` | complex numbers as real and imaginary part, real numbers |
 /// | `String` | strings and references, if they are UTF-8 |
 /// | `Vec<u8>` | strings, references, opaque bytes |
 ///
@@ -34,153 +37,187 @@ use crate::model::{Datum, Decoder, ElementType, Name};
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 pub trait Element: Sized {
-    /// The element as this type, if that loses nothing.
-    fn from_datum(datum: &Datum<'_>) -> Option<Self>;
+    /// The element as this type: if that loses nothing, or as `conversion` says.
+    fn from_datum(datum: &Datum<'_>, conversion: Conversion) -> Option<Self>;
 
-    /// All of `bytes` at once, where elements of type `element` are stored as this type is.
+    /// All of `bytes` at once, if that can be done; an error counts elements from the first of them.
     #[doc(hidden)]
-    fn from_bytes(_element: &ElementType, _bytes: &[u8], _out: &mut Vec<Self>) -> bool {
-        false
+    fn from_bytes(_: &ElementType, _: &[u8], _: Conversion, _: &mut Vec<Self>) -> Option<Result<()>> {
+        None
+    }
+
+    /// Why an element could not be had as this; `None` if this reads nothing of the kind.
+    #[doc(hidden)]
+    fn misfit(_index: u64, _datum: &Datum<'_>) -> Option<Misfit> {
+        None
     }
 }
 
 /// Appends the elements in `bytes` to `out`.
-pub(crate) fn convert<T: Element>(element: &ElementType, bytes: &[u8], out: &mut Vec<T>) -> Result<()> {
-    if T::from_bytes(element, bytes, out) {
-        return Ok(());
+pub(crate) fn convert<T: Element>(
+    element: &ElementType,
+    bytes: &[u8],
+    conversion: Conversion,
+    out: &mut Vec<T>,
+) -> Result<()> {
+    let before = out.len() as u64;
+    if let Some(done) = T::from_bytes(element, bytes, conversion, out) {
+        return done.map_err(|error| error.after(before));
     }
     for datum in Decoder::new(element, bytes) {
         let datum = datum?;
-        let value = T::from_datum(&datum).ok_or_else(|| misfit::<T>(element, &datum, out.len()))?;
-        out.push(value);
+        let value = T::from_datum(&datum, conversion);
+        out.push(value.ok_or_else(|| match T::misfit(out.len() as u64, &datum) {
+            Some(misfit) => Error::Misfit(misfit),
+            None => not_stored_as(name::<T>(), element),
+        })?);
     }
     Ok(())
 }
 
-fn misfit<T>(element: &ElementType, datum: &Datum<'_>, index: usize) -> Error {
-    let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
-    Error::usage(
-        "type",
-        format!("{name} cannot hold element {index}, {datum} of type {element}, without loss"),
-    )
+/// The name of a type without its module.
+fn name<T>() -> &'static str {
+    let name = std::any::type_name::<T>();
+    if name.contains(['<', '[']) { name } else { name.rsplit("::").next().unwrap_or(name) }
 }
 
-macro_rules! integers {
-    ($($type:ty => $element:pat),* $(,)?) => {$(
+/// The type that the canonical bytes of elements have, if they are numbers of a usual width.
+fn stored(element: &ElementType) -> Option<NumberType> {
+    match element {
+        ElementType::Int(size) => NumberType::integer(true, (*size).into()),
+        ElementType::UInt(size) => NumberType::integer(false, (*size).into()),
+        ElementType::Bits(size) | ElementType::Time(size) => NumberType::integer(false, *size),
+        ElementType::F16 => Some(NumberType::F16),
+        ElementType::BF16 => Some(NumberType::BFloat16),
+        ElementType::F32 => Some(NumberType::F32),
+        ElementType::F64 | ElementType::FloatOther => Some(NumberType::F64),
+        ElementType::Enum { base, .. } => stored(base),
+        _ => None,
+    }
+}
+
+/// The number that an element is.
+fn real(datum: &Datum<'_>) -> Option<Real> {
+    Some(match *datum {
+        Datum::Int(value) | Datum::Member(value, _) => value.into(),
+        Datum::UInt(value) => value.into(),
+        Datum::Float(value, _) => value.into(),
+        Datum::Bool(value) => i128::from(value).into(),
+        _ => return None,
+    })
+}
+
+fn number<T: Number>(real: Real, conversion: Conversion) -> Option<T> {
+    match conversion {
+        Conversion::Lossy => Some(T::nearest(real)),
+        _ => T::exact(real),
+    }
+}
+
+fn numbers<T: Number>(
+    element: &ElementType,
+    bytes: &[u8],
+    conversion: Conversion,
+    out: &mut Vec<T>,
+) -> Option<Result<()>> {
+    let Some(stored) = stored(element) else {
+        // Truth values are stored as `bool`, and numbers of odd widths as no type here.
+        let truth = T::STORED.is_none() && *element == ElementType::Bool;
+        return (conversion == Conversion::None && !truth).then(|| Err(not_stored_as(T::NAME, element)));
+    };
+    let (before, count) = (out.len(), bytes.len() / stored.size());
+    let bytes = bytes.get(..count.saturating_mul(stored.size())).unwrap_or_default();
+    out.resize(before.saturating_add(count), T::default());
+    let places = out.get_mut(before..).unwrap_or_default();
+    match T::bytes_mut(places).filter(|_| T::STORED == Some(stored)) {
+        Some(places) => {
+            places.copy_from_slice(bytes);
+            ByteOrder::Little.convert(ByteOrder::NATIVE, places, stored.size());
+            Some(Ok(()))
+        }
+        None => Some(T::read(stored, ByteOrder::Little, bytes, conversion, places)),
+    }
+}
+
+macro_rules! elements {
+    ($($type:ty)*) => {$(
         impl Element for $type {
-            fn from_datum(datum: &Datum<'_>) -> Option<Self> {
-                match *datum {
-                    Datum::UInt(value) => value.try_into().ok(),
-                    Datum::Float(value, _) => integer(value)?.try_into().ok(),
-                    _ => datum.to_i128()?.try_into().ok(),
-                }
+            fn from_datum(datum: &Datum<'_>, conversion: Conversion) -> Option<Self> {
+                number(real(datum)?, conversion)
             }
 
-            fn from_bytes(element: &ElementType, bytes: &[u8], out: &mut Vec<Self>) -> bool {
-                let same = matches!(element, $element);
-                if same {
-                    out.extend(bytes.as_chunks().0.iter().copied().map(Self::from_le_bytes));
-                }
-                same
+            fn from_bytes(
+                element: &ElementType,
+                bytes: &[u8],
+                conversion: Conversion,
+                out: &mut Vec<Self>,
+            ) -> Option<Result<()>> {
+                numbers(element, bytes, conversion, out)
+            }
+
+            fn misfit(index: u64, datum: &Datum<'_>) -> Option<Misfit> {
+                real(datum).map(|_| Misfit::new(index, datum, Self::NAME))
             }
         }
     )*};
 }
-integers! {
-    i8 => ElementType::Int(1), i16 => ElementType::Int(2), i32 => ElementType::Int(4), i64 => ElementType::Int(8),
-    i128 => ElementType::Int(16),
-    u8 => ElementType::UInt(1), u16 => ElementType::UInt(2), u32 => ElementType::UInt(4), u64 => ElementType::UInt(8),
-    u128 => ElementType::UInt(16),
-}
+elements!(i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 bool);
 
-/// The integer that a floating-point number is, if it is one; larger ones than 2^126 fit no use.
-fn integer(value: f64) -> Option<i128> {
-    let exact = value.fract() == 0.0 && value.abs() < 2f64.powi(126);
-    exact.then_some(value as i128)
-}
+macro_rules! complex {
+    ($($part:ty: $bytes:literal;)*) => {$(
+        impl Element for [$part; 2] {
+            fn from_datum(datum: &Datum<'_>, conversion: Conversion) -> Option<Self> {
+                let (re, im) = match *datum {
+                    Datum::Complex(re, im, _) => (re.into(), im.into()),
+                    _ => (real(datum)?, 0i128.into()),
+                };
+                Some([number(re, conversion)?, number(im, conversion)?])
+            }
 
-/// The number as binary64, if that is exact.
-fn exact(datum: &Datum<'_>) -> Option<f64> {
-    let value = datum.to_f64()?;
-    let same = match *datum {
-        Datum::Int(number) | Datum::Member(number, _) => integer(value) == Some(number),
-        Datum::UInt(number) => integer(value).and_then(|value| u128::try_from(value).ok()) == Some(number),
-        _ => true,
-    };
-    same.then_some(value)
-}
+            fn from_bytes(
+                element: &ElementType,
+                _: &[u8],
+                conversion: Conversion,
+                _: &mut Vec<Self>,
+            ) -> Option<Result<()>> {
+                let allowed = conversion != Conversion::None || *element == ElementType::Complex($bytes);
+                (!allowed).then(|| Err(not_stored_as(name::<Self>(), element)))
+            }
 
-fn narrow(value: f64) -> Option<f32> {
-    let narrow = value as f32;
-    (f64::from(narrow) == value || value.is_nan()).then_some(narrow)
-}
-
-impl Element for f64 {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
-        exact(datum)
-    }
-
-    fn from_bytes(element: &ElementType, bytes: &[u8], out: &mut Vec<Self>) -> bool {
-        let same = matches!(element, ElementType::F64 | ElementType::FloatOther);
-        if same {
-            out.extend(bytes.as_chunks().0.iter().copied().map(Self::from_le_bytes));
+            fn misfit(index: u64, datum: &Datum<'_>) -> Option<Misfit> {
+                let number = matches!(datum, Datum::Complex(..)) || real(datum).is_some();
+                number.then(|| Misfit::new(index, datum, name::<Self>()))
+            }
         }
-        same
-    }
+    )*};
 }
-
-impl Element for f32 {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
-        narrow(exact(datum)?)
-    }
-
-    fn from_bytes(element: &ElementType, bytes: &[u8], out: &mut Vec<Self>) -> bool {
-        let same = matches!(element, ElementType::F32);
-        if same {
-            out.extend(bytes.as_chunks().0.iter().copied().map(Self::from_le_bytes));
-        }
-        same
-    }
-}
-
-impl Element for bool {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
-        match exact(datum)? {
-            0.0 => Some(false),
-            1.0 => Some(true),
-            _ => None,
-        }
-    }
-}
-
-impl Element for [f64; 2] {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
-        match *datum {
-            Datum::Complex(real, imaginary, _) => Some([real, imaginary]),
-            _ => None,
-        }
-    }
-}
-
-impl Element for [f32; 2] {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
-        let [real, imaginary] = <[f64; 2]>::from_datum(datum)?;
-        Some([narrow(real)?, narrow(imaginary)?])
-    }
-}
+complex! { f32: 8; f64: 16; }
 
 impl Element for String {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
+    fn from_datum(datum: &Datum<'_>, conversion: Conversion) -> Option<Self> {
+        let bytes = match datum {
+            Datum::Text(bytes) => bytes,
+            Datum::Member(_, Some(name)) => name.as_bytes(),
+            _ => return None,
+        };
+        match conversion {
+            Conversion::Lossy => Some(Self::from_utf8_lossy(bytes).into_owned()),
+            _ => std::str::from_utf8(bytes).map(Self::from).ok(),
+        }
+    }
+
+    fn misfit(index: u64, datum: &Datum<'_>) -> Option<Misfit> {
         match datum {
-            Datum::Text(bytes) => Self::from_utf8(bytes.to_vec()).ok(),
-            Datum::Member(_, Some(name)) => Some(Name::shown(name).into_owned()),
+            Datum::Text(bytes) => Some(Misfit::text(index, bytes)),
+            Datum::Member(_, Some(name)) => Some(Misfit::text(index, Name::as_bytes(name))),
+            Datum::Member(..) => Some(Misfit::new(index, datum, "String")),
             _ => None,
         }
     }
 }
 
 impl Element for Vec<u8> {
-    fn from_datum(datum: &Datum<'_>) -> Option<Self> {
+    fn from_datum(datum: &Datum<'_>, _: Conversion) -> Option<Self> {
         match datum {
             Datum::Text(bytes) | Datum::Bytes(bytes) => Some(bytes.to_vec()),
             _ => None,
@@ -213,14 +250,50 @@ mod tests {
     #[test]
     fn loss_is_an_error_that_names_the_element() {
         let error = read::<u8>(array::<i32>(&[3], &[1, 2, 300])).unwrap_err();
-        assert_eq!(error.to_string(), "type u8 cannot hold element 2, 300 of type i4, without loss");
+        assert_eq!(error.to_string(), "element 2 is 300, which u8 cannot hold");
+        assert!(matches!(&error, Error::Misfit(misfit) if misfit.index == 2 && misfit.wanted == "u8"));
         assert!(read::<f32>(array::<f64>(&[1], &[0.1])).is_err());
         assert!(read::<f64>(array::<i64>(&[1], &[(1 << 53) + 1])).is_err());
         assert!(read::<i128>(array::<u128>(&[1], &[u128::MAX])).is_err());
         assert!(read::<f64>(array::<u128>(&[1], &[u128::MAX])).is_err());
         assert!(read::<i64>(array::<f64>(&[1], &[0.5])).is_err());
         assert!(read::<i64>(array::<f64>(&[1], &[f64::INFINITY])).is_err());
-        assert!(read::<u32>(texts(&[1], &["1"])).is_err());
-        assert!(read::<String>(array::<u8>(&[1], &[65])).is_err());
+        let kind = read::<u32>(texts(&[1], &["1"]));
+        assert!(matches!(kind, Err(Error::Usage { argument: "element type", .. })), "{kind:?}");
+        let kind = read::<String>(array::<u8>(&[1], &[65]));
+        assert!(matches!(kind, Err(Error::Usage { argument: "element type", .. })), "{kind:?}");
+    }
+
+    #[test]
+    fn other_conversions_are_asked_for() {
+        let file = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[0.1, -3.5, f64::NAN])));
+        let array = file.array("/").unwrap();
+        let lossy = array.clone().with_conversion(Conversion::Lossy);
+        assert_eq!(lossy.read::<u8>().unwrap(), [0, 0, 0]);
+        assert_eq!(lossy.read::<f32>().unwrap()[..2], [0.1, -3.5]);
+        assert_eq!(lossy.read::<[f32; 2]>().unwrap()[0], [0.1, 0.0]);
+        let stored = array.with_conversion(Conversion::None);
+        assert_eq!(stored.read::<f64>().unwrap()[..2], [0.1, -3.5]);
+        for refused in [stored.read::<f32>().err(), stored.read::<[f64; 2]>().err()] {
+            assert!(matches!(refused, Some(Error::Usage { argument: "element type", .. })), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_an_error_with_its_place() {
+        let texts: [&[u8]; 2] = [b"Vega", b"caf\xe9"];
+        let bytes: Vec<u8> = texts
+            .iter()
+            .flat_map(|text| (text.len() as u64).to_le_bytes().into_iter().chain(text.to_vec()))
+            .collect();
+        let mut read = Vec::<String>::new();
+        let error = convert(&ElementType::Text, &bytes, Conversion::Exact, &mut read).unwrap_err();
+        assert_eq!(error.to_string(), r#"element 1 is "caf\xe9", which is not UTF-8 from its byte 3 on"#);
+        let mut lossy = Vec::<String>::new();
+        convert(&ElementType::Text, &bytes, Conversion::Lossy, &mut lossy).unwrap();
+        assert_eq!(lossy, ["Vega", "caf\u{fffd}"]);
+        let mut raw = Vec::<Vec<u8>>::new();
+        convert(&ElementType::Text, &bytes, Conversion::Exact, &mut raw).unwrap();
+        assert_eq!(raw, texts);
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use write::{fill, position_of};
 use std::path::{Path, PathBuf};
 
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::{Error, Result, Slab, slab::elements};
+use sciformats_core::{Conversion, Error, Result, Slab, slab::elements};
 
 use crate::array_params::ArrayParams;
 use crate::model::dtype::DType;
@@ -41,6 +41,7 @@ pub struct Array {
     schunk: SChunk,
     b2nd: B2nd,
     grid: Grid,
+    pub(crate) conversion: Conversion,
 }
 
 impl Array {
@@ -109,7 +110,7 @@ impl Array {
         let b2nd = params.b2nd()?;
         let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
         schunk.set_metalayer("b2nd", &b2nd.encode())?;
-        let mut array = Self { schunk, b2nd, grid };
+        let mut array = Self { schunk, b2nd, grid, conversion: Conversion::Exact };
         let size = array.chunk_bytes()?;
         let blocksize = array.block_bytes()?;
         let chunk_params = Params { blocksize, ..array.schunk.params() };
@@ -207,7 +208,7 @@ impl Array {
         let rule = FaultKind::Rule("have shapes that do not fit each other");
         let fault = || Fault::new("array, chunks and blocks", rule).at("metalayer b2nd", 0);
         let grid = Grid::new(&b2nd).ok_or_else(fault)?;
-        let array = Self { schunk, b2nd, grid };
+        let array = Self { schunk, b2nd, grid, conversion: Conversion::Exact };
         let expected = elements(&array.grid.chunks()).ok_or_else(fault)?;
         array.chunk_bytes().map_err(|_| fault())?;
         // A selection lists the blocks that it touches, chunk by chunk.

@@ -2,8 +2,10 @@
 //! for it, `edit FILE` and `edit-again FILE` change files that it made, `edit-empty FILE` takes everything out of one.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
-//! is read whole, by rows, and by a slab with steps; the manifests compare everything else.
+//! is read whole, by rows, and by a slab with steps; the manifests compare everything else. An array `X_as_T` has what the C
+//! library reads array `X` as in memory of type `T`.
 
+mod conversions;
 mod data;
 mod edit;
 mod write;
@@ -94,6 +96,7 @@ fn compare(path: &Path) -> Outcome {
             Met::Object(address) => {
                 if let Node::Dataset(dataset) = file.object_at(address).map_err(about)? {
                     compared += array(&dataset, &path).map_err(|why| format!("{path}: {why}"))?;
+                    compared += conversions::check(&file, &dataset, &path)?;
                 }
                 for attribute in file.attributes_at(address).map_err(about)? {
                     attribute.canonical().map_err(about)?;
@@ -107,7 +110,8 @@ fn compare(path: &Path) -> Outcome {
 
 /// The value of element `k` of the array called `name`, where the formula says it.
 fn expected(name: &str, k: u64, float: bool, signed_byte: bool) -> Option<f64> {
-    const OTHERS: [&str; 13] = [
+    const OTHERS: [&str; 14] = [
+        "conversion",
         "follows",
         "sparse",
         "grown",

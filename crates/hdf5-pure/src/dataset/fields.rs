@@ -4,7 +4,7 @@ use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Result, Slab};
 
 use super::Dataset;
-use crate::element::{Element, Values};
+use crate::element::Element;
 
 impl Dataset {
     /// One member of the selected elements, which are compounds; `name` may lead to members of members: `position.x`.
@@ -54,7 +54,7 @@ impl Dataset {
         }
         let mut raw = zeroed(count.saturating_mul(size))?;
         gather(&mut raw)?;
-        T::read(&Values::new(&self.file, member, &raw, self.data_offset()))
+        self.typed(member, &raw)
     }
 
     /// Fills `out` with the `size` bytes at `offset` of each selected element, reading a piece at a time.

@@ -8,7 +8,7 @@ mod selection;
 use std::sync::Arc;
 
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Result, Slab};
+use sciformats_core::{Conversion, Error, Result, Slab};
 
 use crate::attribute::Attribute;
 use crate::canonical::Canonical;
@@ -50,6 +50,7 @@ use crate::spec::{Address, Name};
 pub struct Dataset {
     file: File,
     content: Arc<Content>,
+    conversion: Conversion,
 }
 
 impl Dataset {
@@ -59,7 +60,7 @@ impl Dataset {
         if let Err(error) = virtual_layout::update(file.opened(), &mut content, &Nesting::default()) {
             content.storage = Err(error);
         }
-        Ok(Self { file, content: Arc::new(content) })
+        Ok(Self { file, content: Arc::new(content), conversion: Conversion::Exact })
     }
 
     /// Where its header is.
@@ -384,7 +385,37 @@ impl Dataset {
         }
     }
 
-    /// All elements in C order.
+    /// The same dataset, whose elements are converted otherwise when they are read as types: all methods that take an
+    /// [`Element`] type obey.
+    ///
+    /// ```
+    /// use hdf5_pure::{Conversion, CreateOptions, Error, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").write(&[20.0, 300.5])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert!(matches!(counts.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// let lossy = counts.clone().with_conversion(Conversion::Lossy); // as the C library converts
+    /// assert_eq!(lossy.read::<u8>()?, [20, 255]);
+    /// let stored = counts.with_conversion(Conversion::None);
+    /// assert!(stored.read::<f64>().is_ok() && stored.read::<f32>().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    pub(crate) fn conversion(&self) -> Conversion {
+        self.conversion
+    }
+
+    /// Elements of type `datatype` as `T`.
+    fn typed<T: Element>(&self, datatype: &Datatype, raw: &[u8]) -> Result<Vec<T>> {
+        T::read(&Values::new(&self.file, datatype, raw, self.data_offset()).with_conversion(self.conversion))
+    }
+
+    /// All elements in C order, converted where no value changes; see [`Element`].
     ///
     /// ```no_run
     /// let file = hdf5_pure::File::open("weather.h5")?;
@@ -393,7 +424,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the elements do not convert to `T`.
+    /// As [`read_raw`](Self::read_raw); [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if
+    /// `T` reads nothing of the kind.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         match self.shape() {
             None => Ok(Vec::new()),
@@ -488,7 +520,7 @@ impl Dataset {
             let ranges: Vec<_> = point.iter().map(|&at| sciformats_core::Range::new(at, 1)).collect();
             self.read_raw_into(&Slab::new(shape, ranges)?, out)?;
         }
-        T::read(&Values::new(&self.file, &self.content.datatype, &raw, self.data_offset()))
+        self.typed(self.datatype(), &raw)
     }
 
     /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.

@@ -3,7 +3,7 @@
 use sciformats_core::{Range, Result, Slab};
 
 use super::Dataset;
-use crate::element::{Element, Values};
+use crate::element::Element;
 use crate::spec::message::layout::Layout;
 
 /// Bytes of elements that are converted at a time: large enough to be read at full speed, small beside what is read.
@@ -56,15 +56,16 @@ impl Dataset {
 
     /// Gives the selected elements a part after the other: the stored ones are never all in memory.
     fn convert_parts<T: Element>(&self, slab: &Slab, mut take: impl FnMut(Vec<T>)) -> Result<()> {
-        let of = |raw: &[u8]| T::read(&Values::new(&self.file, self.datatype(), raw, self.data_offset()));
         if slab.is_empty() {
-            return of(&[]).map(drop);
+            return self.typed::<T>(self.datatype(), &[]).map(drop);
         }
         let mut raw = Vec::new();
+        let mut before = 0u64;
         for step in self.steps(slab, CONVERTED) {
             raw.resize(self.raw_size(&step)?, 0);
             self.read_raw_into(&step, &mut raw)?;
-            take(of(&raw)?);
+            take(self.typed(self.datatype(), &raw).map_err(|error| error.after(before))?);
+            before = before.saturating_add(step.len());
         }
         Ok(())
     }

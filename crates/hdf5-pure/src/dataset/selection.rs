@@ -4,7 +4,7 @@ use sciformats_core::storage::zeroed;
 use sciformats_core::{Error, Range, Result, Slab, slab};
 
 use super::Dataset;
-use crate::element::{Element, Values};
+use crate::element::Element;
 use crate::model::region::{self, Numbered};
 use crate::spec::selection::{Regular, Selection};
 
@@ -40,7 +40,7 @@ impl Dataset {
             Selection::Regular(dimensions) => self.regular(dimensions, shape)?,
             Selection::Blocks(_) => self.rows_of(selection, shape)?,
         };
-        T::read(&Values::new(&self.file, self.datatype(), &raw, self.data_offset()))
+        self.typed(self.datatype(), &raw)
     }
 
     fn selected(&self, elements: Option<u64>) -> Result<Vec<u8>> {

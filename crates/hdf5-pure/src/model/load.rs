@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
 use super::chunks::{Bounds, Index, StoredChunk};
@@ -11,6 +12,7 @@ use super::read::Content;
 use super::write::chunk_index::Stored;
 use super::write::chunks::Chunked;
 use super::write::dataset::{Data, Dataset};
+use crate::spec::message::MessageType;
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::fill_value::Fill;
 use crate::spec::message::layout::{IndexKind, Layout};
@@ -19,17 +21,9 @@ use crate::spec::message::layout::{IndexKind, Layout};
 ///
 /// # Errors
 /// What is wrong with the messages about it; `Malformed` if they contradict each other.
-pub(crate) fn dataset(content: Content, k: u16) -> Result<Dataset> {
+pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dataset> {
+    check(context, &content)?;
     let storage = content.storage?;
-    let size = u64::from(content.datatype.size);
-    let wrong = |problem: &'static str| Err(Error::usage("dataset", problem));
-    if matches!(&storage.fill.value, Fill::Value(value) if value.len() as u64 != size) {
-        return wrong("has a fill value of another size than its elements");
-    }
-    let bytes = content.dataspace.elements().and_then(|n| n.checked_mul(size));
-    if matches!(&storage.layout, Layout::Compact(data) if bytes != Some(data.len() as u64)) {
-        return wrong("has another number of elements than its header holds");
-    }
     let data = match (storage.layout, storage.external) {
         (_, Some(files)) => Data::External(files),
         (Layout::Compact(bytes), _) => Data::Compact(bytes),
@@ -38,24 +32,18 @@ pub(crate) fn dataset(content: Content, k: u16) -> Result<Dataset> {
         (Layout::Virtual(None), _) => {
             return Err(Error::unsupported("writing to a virtual dataset without sources"));
         }
-        (Layout::Chunked(layout), _) => {
-            let rank = content.dataspace.shape().map_or(0, <[u64]>::len);
-            if layout.dimensions.len() != rank || layout.element_size != size {
-                return wrong("has chunks that do not fit its shape and type");
-            }
-            Data::Chunked(Chunked {
-                overwrites: layout.index == IndexKind::Implicit,
-                implicit: layout.address.filter(|_| layout.index == IndexKind::Implicit),
-                dimensions: layout.dimensions,
-                index: Some(layout.index),
-                wide: layout.wide_sizes,
-                unfiltered_edges: false,
-                stored: BTreeMap::new(),
-                open: BTreeMap::new(),
-                k,
-                left: Vec::new(),
-            })
-        }
+        (Layout::Chunked(layout), _) => Data::Chunked(Chunked {
+            overwrites: layout.index == IndexKind::Implicit,
+            implicit: layout.address.filter(|_| layout.index == IndexKind::Implicit),
+            dimensions: layout.dimensions,
+            index: Some(layout.index),
+            wide: layout.wide_sizes,
+            unfiltered_edges: false,
+            stored: BTreeMap::new(),
+            open: BTreeMap::new(),
+            k,
+            left: Vec::new(),
+        }),
     };
     Ok(Dataset {
         datatype: content.datatype,
@@ -67,6 +55,37 @@ pub(crate) fn dataset(content: Content, k: u16) -> Result<Dataset> {
         edited: None,
         tail: Vec::new(),
     })
+}
+
+/// # Errors
+/// `Malformed` if the messages about it contradict each other.
+fn check(context: &Context, content: &Content) -> Result<()> {
+    let storage = content.storage()?;
+    let size = u64::from(content.datatype.size);
+    let wrong =
+        |message: MessageType, fault: Fault| Err(context.fault(message.name(), content.address, fault));
+    let differs = |message, field, expected, found| {
+        if expected == found {
+            return Ok(());
+        }
+        wrong(message, Fault::new(field, FaultKind::Mismatch { expected, found }))
+    };
+    if let Fill::Value(value) = &storage.fill.value {
+        differs(MessageType::FillValue, "size", size, value.len() as u64)?;
+    }
+    match &storage.layout {
+        Layout::Compact(data) => match content.dataspace.elements().and_then(|n| n.checked_mul(size)) {
+            Some(bytes) => differs(MessageType::Layout, "size of the compact data", bytes, data.len() as u64),
+            None => wrong(MessageType::Dataspace, Fault::new("number of elements", FaultKind::Overflow)),
+        },
+        Layout::Chunked(layout) => {
+            let rank = content.dataspace.shape().map_or(0, <[u64]>::len) as u64;
+            let found = layout.dimensions.len() as u64;
+            differs(MessageType::Layout, "dimensionality of the chunks", rank, found)?;
+            differs(MessageType::Layout, "element size", size, layout.element_size)
+        }
+        Layout::Contiguous { .. } | Layout::Virtual(_) => Ok(()),
+    }
 }
 
 /// The chunks in `bounds`, or all that the index can hold.

@@ -58,7 +58,12 @@ pub(crate) fn again(error: &Error) -> Error {
             offset: *offset,
             source: std::io::Error::new(source.kind(), source.to_string()),
         },
-        other => Error::usage("object", other.to_string()),
+        Error::NotFound { what, name } => Error::NotFound { what, name: name.clone() },
+        Error::Conflict { path, clash } => Error::Conflict { path: path.clone(), clash: *clash },
+        Error::Misfit(misfit) => Error::Misfit(misfit.clone()),
+        Error::Usage { argument, problem } => Error::Usage { argument, problem: problem.clone() },
+        Error::Internal { problem, at } => Error::Internal { problem: problem.clone(), at },
+        other => Error::unsupported(other.to_string()),
     }
 }
 

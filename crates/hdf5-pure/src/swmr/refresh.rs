@@ -41,7 +41,8 @@ impl Dataset {
             return Err(Error::usage("dataset", "is not of a file with a path"));
         };
         let options = OpenOptions { access: Access::direct(), ..opened.options.clone() };
-        *self = attempts(|| File::open_with(path, &options)?.dataset_at(self.address()))?;
+        let now = attempts(|| File::open_with(path, &options)?.dataset_at(self.address()))?;
+        *self = now.with_conversion(self.conversion());
         Ok(())
     }
 }

@@ -60,7 +60,7 @@ impl Series {
         }
         let header = LiveHeader::open(output, &object, &layout)?;
         let seen = content.dataspace.shape().unwrap_or_default().to_vec();
-        let dataset = load::dataset(content, opened.btree_k.chunk)?;
+        let dataset = load::dataset(&opened.context, content, opened.btree_k.chunk)?;
         let mut series = Self { dataset, header, index: None, root, seen };
         if let Data::Chunked(chunked) = &mut series.dataset.data {
             chunked.overwrites = series.dataset.pipeline.filters.is_empty();

@@ -75,7 +75,7 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
             skipped = 1u32.unbounded_shl(filters).wrapping_sub(1);
         }
     }
-    let mut dataset = load::dataset(content, opened.btree_k.chunk)?;
+    let mut dataset = load::dataset(context, content, opened.btree_k.chunk)?;
     let shape = dataset.shape().to_vec();
     if let Data::Chunked(chunked) = &mut dataset.data {
         for chunk in chunks {

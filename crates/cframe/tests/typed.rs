@@ -1,0 +1,55 @@
+//! Typed reads: what converts without a change of value, and what does not.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use cframe::{Array, ArrayParams, Conversion, Error, Number, Range, Slab};
+
+fn array(dtype: &str, bytes: &[u8]) -> Array {
+    let size = ArrayParams::new(&[1], dtype).and_then(|params| Array::new(&params)).unwrap().typesize();
+    let shape = [(bytes.len() / size as usize) as u64];
+    let mut array = Array::new(&ArrayParams::new(&shape, dtype).unwrap()).unwrap();
+    array.write_slab_bytes(&Slab::all(&shape).unwrap(), bytes).unwrap();
+    array
+}
+
+#[track_caller]
+fn misfit<T: Number + std::fmt::Debug>(array: &Array, shown: &str) {
+    let read = array.read::<T>();
+    assert!(matches!(read, Err(Error::Misfit(_))), "{read:?}");
+    assert_eq!(read.unwrap_err().to_string(), shown);
+}
+
+#[test]
+fn loss_is_an_error_with_index_and_value() {
+    let counts = array(">i4", &[0, 1, 300, -1].map(i32::to_be_bytes).concat());
+    misfit::<u8>(&counts, "element 2 is 300, which u8 cannot hold");
+    misfit::<u32>(&counts, "element 3 is -1, which u32 cannot hold");
+    assert_eq!(counts.read::<f32>().unwrap(), [0.0, 1.0, 300.0, -1.0]);
+    assert_eq!(counts.read::<i128>().unwrap(), [0, 1, 300, -1]);
+    let first = Slab::new(&[4], [Range::new(0, 2)]).unwrap();
+    assert_eq!(counts.read_slab::<bool>(&first).unwrap(), [false, true]);
+    let reals = array("<f8", &[0.5, 0.1, f64::NAN].map(f64::to_le_bytes).concat());
+    misfit::<f32>(&reals, "element 1 is 0.1, which f32 cannot hold");
+    misfit::<i64>(&reals, "element 0 is 0.5, which i64 cannot hold");
+    let last = Slab::new(&[3], [Range::new(2, 1)]).unwrap();
+    assert!(reals.read_slab::<f32>(&last).unwrap()[0].is_nan());
+    assert!(matches!(reals.read_slab::<i64>(&last), Err(Error::Misfit(_))));
+    assert_eq!(array("|b1", &[1, 0]).read::<bool>().unwrap(), [true, false]);
+    assert_eq!(array("<f2", &[0, 0x3e, 0, 0x7c]).read::<f32>().unwrap(), [1.5, f32::INFINITY]);
+}
+
+#[test]
+fn other_conversions_are_asked_for() {
+    let numbers = || array("<f8", &[0.1, -3.5, 300.0, f64::NAN].map(f64::to_le_bytes).concat());
+    let lossy = numbers().with_conversion(Conversion::Lossy);
+    assert_eq!(lossy.read::<u8>().unwrap(), [0, 0, 255, 0]);
+    assert_eq!(lossy.read::<f32>().unwrap()[..2], [0.1, -3.5]);
+    let stored = numbers().with_conversion(Conversion::None);
+    assert_eq!(stored.read::<f64>().unwrap()[..3], [0.1, -3.5, 300.0]);
+    let truth = array("|b1", &[1, 0]).with_conversion(Conversion::None);
+    assert_eq!(truth.read::<bool>().unwrap(), [true, false]);
+    for refused in
+        [stored.read::<f32>().err(), truth.read::<u8>().err(), array("<c8", &[0; 8]).read::<f32>().err()]
+    {
+        assert!(matches!(refused, Some(Error::Usage { argument: "element type", .. })), "{refused:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Values that a type cannot hold.
+
+use std::fmt;
+
+use crate::Error;
+
+/// An element that cannot be had as the type that was asked for without a change of its value.
+///
+/// ```
+/// use sciformats_core::{Blame, Error, Misfit};
+///
+/// let error = Error::Misfit(Misfit::new(2, &0.5, "u8"));
+/// assert_eq!(error.to_string(), "element 2 is 0.5, which u8 cannot hold");
+/// assert_eq!(error.blame(), Blame::Caller); // who can ask for another type
+/// let error = Error::Misfit(Misfit::text(0, b"caf\xe9"));
+/// assert_eq!(error.to_string(), r#"element 0 is "caf\xe9", which is not UTF-8 from its byte 3 on"#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Misfit {
+    /// Its number among the elements that were asked for, in the order in which they would have been returned.
+    pub index: u64,
+    /// Its value. Of long text only the bytes around the fault.
+    pub value: Box<str>,
+    /// The name of the type that was asked for.
+    pub wanted: &'static str,
+    /// For text that is not UTF-8, the first byte of the element that is not.
+    pub byte: Option<u64>,
+}
+
+impl Misfit {
+    /// Of a number.
+    pub fn new(index: u64, value: &dyn fmt::Display, wanted: &'static str) -> Self {
+        Self { index, value: value.to_string().into(), wanted, byte: None }
+    }
+
+    /// Of text that is not UTF-8.
+    pub fn text(index: u64, bytes: &[u8]) -> Self {
+        /// Bytes before and after the fault that are worth showing.
+        const AROUND: usize = 24;
+        let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |_| bytes.len());
+        let (start, end) = (at.saturating_sub(AROUND), at.saturating_add(AROUND).min(bytes.len()));
+        let [before, after] = [start > 0, end < bytes.len()].map(|cut| if cut { "…" } else { "" });
+        let shown = bytes.get(start..end).unwrap_or_default();
+        let value = format!("\"{before}{}{after}\"", shown.escape_ascii()).into();
+        Self { index, value, wanted: "String", byte: Some(at as u64) }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "element {} is {}, ", self.index, self.value)?;
+        match self.byte {
+            Some(byte) => write!(f, "which is not UTF-8 from its byte {byte} on"),
+            None => write!(f, "which {} cannot hold", self.wanted),
+        }
+    }
+}
+
+impl Error {
+    /// Counts the element of an [`Error::Misfit`] from another one on: `before` elements precede those among which it was
+    /// found. Leaves every other error as it is.
+    ///
+    /// ```
+    /// use sciformats_core::{Error, Misfit};
+    ///
+    /// let error = Error::Misfit(Misfit::new(2, &300, "u8")).after(1000);
+    /// assert_eq!(error.to_string(), "element 1002 is 300, which u8 cannot hold");
+    /// ```
+    #[must_use]
+    pub fn after(mut self, before: u64) -> Self {
+        if let Self::Misfit(misfit) = &mut self {
+            misfit.index = misfit.index.saturating_add(before);
+        }
+        self
+    }
+
+    /// Says which element an [`Error::Misfit`] is about that was found in parts of one: an array, a sequence or a record.
+    /// Leaves every other error as it is.
+    ///
+    /// ```
+    /// use sciformats_core::{Error, Misfit};
+    ///
+    /// let error = Error::Misfit(Misfit::new(2, &300, "u8")).part_of(7);
+    /// assert_eq!(error.to_string(), "element 7 is 300 in its part 2, which u8 cannot hold");
+    /// ```
+    #[must_use]
+    pub fn part_of(mut self, index: u64) -> Self {
+        if let Self::Misfit(misfit) = &mut self {
+            misfit.value = format!("{} in its part {}", misfit.value, misfit.index).into();
+            misfit.index = index;
+        }
+        self
+    }
+
+    /// As [`after`](Self::after), of an [`Error::Misfit`] that was found among the halves of elements that are pairs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_pair(mut self) -> Self {
+        if let Self::Misfit(misfit) = &mut self {
+            misfit.index /= 2;
+        }
+        self
+    }
+}

@@ -1,0 +1,166 @@
+//! Numbers of any type, with all of their digits.
+
+use std::fmt;
+
+/// A number of any type that a file stores, without loss.
+///
+/// ```
+/// use sciformats_core::number::{Number, Real};
+///
+/// let wide = Real::Finite { negative: true, mantissa: (1 << 64) - 1, exponent: -1 };
+/// assert_eq!((f64::exact(wide), wide.to_f64()), (None, -9223372036854775808.0));
+/// assert_eq!(i64::exact(Real::from(-3i128)), Some(-3));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Real {
+    /// `mantissa * 2^exponent`, or its negative.
+    Finite {
+        /// Less than zero, or a zero with a sign.
+        negative: bool,
+        /// The digits.
+        mantissa: u128,
+        /// The power of two.
+        exponent: i64,
+    },
+    /// An infinity.
+    Infinite {
+        /// The negative one.
+        negative: bool,
+    },
+    /// Not a number.
+    Nan,
+}
+
+impl From<i128> for Real {
+    fn from(value: i128) -> Self {
+        Self::Finite { negative: value < 0, mantissa: value.unsigned_abs(), exponent: 0 }
+    }
+}
+
+impl From<u128> for Real {
+    fn from(value: u128) -> Self {
+        Self::Finite { negative: false, mantissa: value, exponent: 0 }
+    }
+}
+
+impl From<f64> for Real {
+    fn from(value: f64) -> Self {
+        let negative = value.is_sign_negative();
+        let bits = value.to_bits();
+        let (exponent, fraction) = (((bits >> 52) & 0x7ff) as i64, u128::from(bits & ((1 << 52) - 1)));
+        match exponent {
+            0x7ff if fraction != 0 => Self::Nan,
+            0x7ff => Self::Infinite { negative },
+            0 => Self::Finite { negative, mantissa: fraction, exponent: -1074 },
+            _ => Self::Finite { negative, mantissa: fraction | 1 << 52, exponent: exponent - 1075 },
+        }
+    }
+}
+
+impl Real {
+    /// The nearest binary64, ties to even.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Finite { negative, mantissa, exponent } => signed(scaled(mantissa, exponent), negative),
+            Self::Infinite { negative } => signed(f64::INFINITY, negative),
+            Self::Nan => f64::NAN,
+        }
+    }
+
+    /// The binary64 that it is, if it is one.
+    pub(super) fn exact_f64(self) -> Option<f64> {
+        let Self::Finite { mantissa, exponent, .. } = self else { return Some(self.to_f64()) };
+        let low = mantissa.trailing_zeros();
+        let lowest = exponent.saturating_add(low.into());
+        let bits = 128 - mantissa.leading_zeros().saturating_add(low).min(128);
+        let fits = bits <= 53 && lowest >= -1074 && lowest.saturating_add(bits.into()) <= 1024;
+        (mantissa == 0 || fits).then(|| self.to_f64())
+    }
+
+    /// Sign and magnitude of the integer that it is, if it is one of less than 2^128.
+    pub(super) fn integer(self) -> Option<(bool, u128)> {
+        let Self::Finite { negative, mantissa, exponent } = self else { return None };
+        if mantissa == 0 {
+            return Some((false, 0));
+        }
+        let shift = u32::try_from(exponent.unsigned_abs()).ok()?;
+        let magnitude = match exponent >= 0 {
+            true if shift <= mantissa.leading_zeros() => mantissa << shift,
+            false if shift <= mantissa.trailing_zeros() => mantissa >> shift,
+            _ => return None,
+        };
+        Some((negative, magnitude))
+    }
+
+    /// Sign and magnitude with the fraction cut off; what is larger than all integers is the largest.
+    pub(super) fn truncated(self) -> (bool, u128) {
+        match self {
+            Self::Nan => (false, 0),
+            Self::Infinite { negative } => (negative, u128::MAX),
+            Self::Finite { negative, mantissa, exponent } => {
+                let shift = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX);
+                let magnitude = match exponent >= 0 {
+                    _ if mantissa == 0 => 0,
+                    true if shift > mantissa.leading_zeros() => u128::MAX,
+                    true => mantissa << shift,
+                    false => mantissa.checked_shr(shift).unwrap_or(0),
+                };
+                (negative && magnitude > 0, magnitude)
+            }
+        }
+    }
+}
+
+/// In decimal digits: all of an integer, and of other numbers those of the nearest binary64.
+impl fmt::Display for Real {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.integer(), self.exact_f64()) {
+            (Some((negative, magnitude)), _) => {
+                write!(f, "{}{magnitude}", if negative { "-" } else { "" })
+            }
+            (None, Some(value)) => write!(f, "{value}"),
+            (None, None) => write!(f, "about {}", self.to_f64()),
+        }
+    }
+}
+
+fn signed(magnitude: f64, negative: bool) -> f64 {
+    if negative { -magnitude } else { magnitude }
+}
+
+/// `mantissa * 2^exponent`, rounded once, to the nearest and ties to even.
+fn scaled(mantissa: u128, exponent: i64) -> f64 {
+    if mantissa == 0 {
+        return 0.0;
+    }
+    let top = 127 - i64::from(mantissa.leading_zeros()) + exponent; // of the highest bit
+    if top > 1023 {
+        return f64::INFINITY;
+    }
+    // Bits that a binary64 of this magnitude has below its last one are rounded off here.
+    let lowest = (top - 52).max(-1074);
+    let drop = lowest - exponent;
+    if drop > 0 {
+        let drop = u32::try_from(drop.min(200)).unwrap_or(200);
+        let kept = mantissa.checked_shr(drop).unwrap_or(0);
+        let half = 1u128.checked_shl(drop - 1).unwrap_or(0);
+        let rest = if drop < 128 { mantissa & ((1u128 << drop) - 1) } else { mantissa };
+        let up = half != 0 && (rest > half || rest == half && kept & 1 == 1);
+        return times_power(kept + u128::from(up), lowest);
+    }
+    times_power(mantissa, exponent)
+}
+
+/// `value * 2^exponent` of a value of at most 53 bits, which is exact.
+fn times_power(value: u128, exponent: i64) -> f64 {
+    #[allow(clippy::cast_precision_loss)]
+    let mut result = value as f64;
+    let mut left = exponent;
+    // Powers are taken in steps that stay in the normal range as long as the result does.
+    while left != 0 {
+        let step = left.clamp(-900, 900);
+        result *= 2f64.powi(i32::try_from(step).unwrap_or(0));
+        left -= step;
+    }
+    result
+}
