@@ -10,6 +10,7 @@ mod layers;
 mod links;
 mod rust;
 mod sizes;
+mod states;
 mod tree;
 mod versions;
 mod words;
@@ -57,6 +58,7 @@ const RULES: &[(&str, Rule)] = &[
     ("files, functions and signatures are short", sizes::rule),
     ("modules say what they are", headers::module_docs),
     ("spec/ and model/ warn of unchecked arithmetic", headers::lints),
+    ("what goes into a file is exact", states::rule),
     ("crates have a README", headers::readmes),
     ("fixtures are as listed", fixtures::rule),
     ("fuzz targets are built", fuzz::rule),

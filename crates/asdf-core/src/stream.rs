@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sciformats_core::arith::{add, div, increase, mul, sub};
 use sciformats_core::commit::Session;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
@@ -106,7 +107,7 @@ impl StreamWriter {
         let file = Asdf::open(path)?;
         let none = || Error::usage("file", "has no array of rows in a streamed block");
         let last = file.layout().blocks.last().filter(|block| block.header.is_streamed()).ok_or_else(none)?;
-        let index = file.layout().blocks.len().saturating_sub(1);
+        let index = sub(file.layout().blocks.len(), 1)?;
         let is_rows = |node: &crate::NodeId| {
             let array = file.is_array(*node).then(|| file.array_at(*node).ok()).flatten()?;
             let description = array.description();
@@ -118,7 +119,7 @@ impl StreamWriter {
         let (shape, datatype, byteorder) = found.ok_or_else(none)?;
         let (rows, row) = shape.split_first().ok_or_else(none)?;
         let row_bytes = row_bytes(&datatype, row)?;
-        let end = last.data_offset().saturating_add(rows.saturating_mul(row_bytes));
+        let end = add(last.data_offset(), mul(*rows, row_bytes)?)?;
         Ok(Self { session, end, datatype, byteorder, row_bytes, rows: *rows })
     }
 
@@ -179,9 +180,8 @@ impl StreamWriter {
         self.session.write_fresh(self.end, bytes)?;
         // The file ends with its rows: they are part of it.
         self.session.accept();
-        self.end = self.end.saturating_add(size);
-        self.rows = self.rows.saturating_add(size.checked_div(self.row_bytes).unwrap_or(0));
-        Ok(())
+        increase(&mut self.end, size)?;
+        increase(&mut self.rows, div(size, self.row_bytes)?)
     }
 
     /// The number of rows.

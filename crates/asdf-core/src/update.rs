@@ -8,9 +8,10 @@
 
 use std::borrow::Cow;
 
+use sciformats_core::arith::{add, fit, sub, sum};
 use sciformats_core::commit::{self, Decisive, Generation, SECTOR, Session, Step, Syncs, Write};
 use sciformats_core::storage::{FileStorage, Patch, Replacement, Seen};
-use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt, bound};
 
 use crate::document::{BlockData, Document};
 use crate::reader::Asdf;
@@ -117,7 +118,7 @@ impl Document {
                 // Room for the next change of the tree: it has grown once.
                 let padding = self.options().tree_padding;
                 let room = write::head(self)?.len().div_ceil(10).next_multiple_of(4096) as u64;
-                self.options_mut().tree_padding = Some(padding.unwrap_or(0).max(room));
+                self.options_mut().tree_padding = Some(padding.unwrap_or_default().max(room));
                 let saved = self.rewrite(&mut session);
                 self.options_mut().tree_padding = padding;
                 saved?;
@@ -171,8 +172,7 @@ impl Document {
         }
         if kept > 0 {
             // What is left of a longer tree.
-            let old_end = usize::try_from(old_end).unwrap_or(usize::MAX);
-            head.resize(head.len().max(old_end), 0);
+            head.resize(head.len().max(fit(old_end, "end of the tree")?), 0);
         }
         let mut tail = Vec::new();
         let tail_start = if kept > 0 { origin.layout.content_end } else { head.len() as u64 };
@@ -181,15 +181,14 @@ impl Document {
             let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
             let (new, _) = write::blocks(self, kept..self.blocks.len(), tail_start, &mut shifted)?;
             offsets.extend(new);
-            tail.extend(write::index(self, offsets).unwrap_or_default());
+            tail.extend(write::index(self, offsets).unwrap_or_default()); // none is written
         }
         let old_len = origin.layout.len;
-        let new_len = if was_streamed { old_len } else { tail_start.saturating_add(tail.len() as u64) };
+        let new_len = if was_streamed { old_len } else { add(tail_start, tail.len() as u64)? };
         let mut plan = Plan { old_len, new_len, patches: Vec::new(), fresh: Vec::new() };
         plan.put(&*origin.storage, 0, head)?;
         plan.put(&*origin.storage, tail_start, tail)?;
-        let patched =
-            plan.patches.iter().fold(0u64, |sum, patch| sum.saturating_add(patch.bytes.len() as u64));
+        let patched = sum(plan.patches.iter().map(|patch| patch.bytes.len() as u64))?;
         Ok((patched <= MAX_JOURNAL).then_some(plan))
     }
 }
@@ -197,8 +196,7 @@ impl Document {
 impl Plan {
     /// Writes of `bytes` at `offset`, as far as they change anything.
     fn put(&mut self, old: &dyn ReadAt, offset: u64, mut bytes: Vec<u8>) -> Result<()> {
-        let inside =
-            usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
+        let inside = bound::addressable(bound::left(self.old_len, offset)).min(bytes.len());
         let fresh = bytes.split_off(inside);
         let before = if bytes.is_empty() { Cow::default() } else { old.read_at(offset, bytes.len())? };
         // What is the same at both ends stays.
@@ -206,12 +204,12 @@ impl Plan {
         if same < bytes.len() {
             let rest = before.iter().zip(&bytes).skip(same).rev();
             let after = rest.take_while(|(a, b)| a == b).count();
-            bytes.truncate(bytes.len().saturating_sub(after));
-            let offset = offset.saturating_add(same as u64);
+            bytes.truncate(sub(bytes.len(), after)?);
+            let offset = add(offset, same as u64)?;
             self.patches.push(Patch { offset, bytes: bytes.split_off(same) });
         }
         if !fresh.is_empty() {
-            self.fresh.push((offset.saturating_add(inside as u64), fresh));
+            self.fresh.push((add(offset, inside as u64)?, fresh));
         }
         Ok(())
     }
@@ -225,11 +223,10 @@ impl Plan {
 
     fn into_commit(self) -> commit::Plan<'static> {
         let Self { old_len, new_len, mut patches, fresh } = self;
-        let sector = |at: u64| at.checked_div(SECTOR);
+        let last = |patch: &Patch| patch.offset.checked_add(patch.bytes.len() as u64)?.checked_sub(1);
         let is_one = matches!(patches.as_slice(), [patch] if fresh.is_empty()
             && new_len == old_len
-            && sector(patch.offset)
-                == sector(patch.offset.saturating_add(patch.bytes.len() as u64).saturating_sub(1)));
+            && last(patch).is_some_and(|last| patch.offset / SECTOR == last / SECTOR));
         // A device writes a sector whole or not at all: what lies in one needs no journal.
         let decisive = match patches.pop_if(|_| is_one) {
             Some(Patch { offset, bytes }) => Decisive::OneSector(Write::new(offset, bytes)),
@@ -259,11 +256,9 @@ impl Read {
         let Some(path) = file.path() else { return Ok(None) };
         let layout = &file.layout;
         let head = layout.blocks.first().map_or(layout.content_end, |block| block.offset);
-        let headers = layout
-            .blocks
-            .iter()
-            .map(|block| (block.offset, block.data_offset().saturating_sub(block.offset)));
-        let tail = (layout.content_end, layout.len.saturating_sub(layout.content_end));
+        let headers =
+            layout.blocks.iter().map(|block| (block.offset, bound::left(block.data_offset(), block.offset)));
+        let tail = (layout.content_end, bound::left(layout.len, layout.content_end));
         let ranges = std::iter::once((0, head)).chain(headers).chain([tail]);
         let generation = Generation::of(&*file.storage, ranges)?;
         Ok(Some(Self { seen: Seen::of(path)?, len: layout.len, generation }))
@@ -278,11 +273,11 @@ struct Shifted<'a> {
 
 impl WriteAt for Shifted<'_> {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.bytes.write_at(offset.saturating_sub(self.base), bytes)
+        self.bytes.write_at(sub(offset, self.base)?, bytes)
     }
 
     fn set_size(&mut self, size: u64) -> Result<()> {
-        self.bytes.set_size(size.saturating_sub(self.base))
+        self.bytes.set_size(sub(size, self.base)?)
     }
 
     fn sync(&mut self) -> Result<()> {

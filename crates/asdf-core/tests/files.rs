@@ -567,3 +567,23 @@ fn typed_reads_change_no_value() {
     let lossy = array("reals").with_conversion(Conversion::Lossy);
     assert_eq!((lossy.read::<u8>().unwrap(), lossy.read::<f32>().unwrap()[1]), (vec![0, 0, 0], 0.1));
 }
+
+#[test]
+fn paddings_that_no_file_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("padded.asdf");
+    let paddings = [
+        WriteOptions::default().with_block_padding(u64::MAX),
+        WriteOptions::default().with_block_padding(1 << 63),
+        WriteOptions::default().with_tree_padding(u64::MAX),
+    ];
+    for options in paddings {
+        let mut document = Document::new();
+        document.set_array("image", NewArray::new(&[1.0f32, 2.0], &[2]).unwrap()).unwrap();
+        *document.options_mut() = options;
+        for error in [document.to_bytes().unwrap_err(), document.save(&path).unwrap_err()] {
+            assert!(matches!(error, Error::Usage { argument: "padding", .. }), "{error}");
+        }
+        assert!(!path.exists());
+    }
+}

@@ -312,3 +312,21 @@ fn chunks_that_are_only_their_kind_unfold_within_limits() {
     let refused = schunk.to_bytes().unwrap_err();
     assert!(matches!(refused, Error::LimitExceeded { declared: 0x400_0000, .. }), "{refused}");
 }
+
+#[test]
+fn names_that_their_map_does_not_count() {
+    let mut schunk = SChunk::new(Params::new(1));
+    let name = |number: usize| format!("{number:031}");
+    let mut held = 0;
+    let refused = loop {
+        match schunk.set_vlmeta(&name(held), b"v") {
+            Ok(()) => held += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(refused.to_string().contains("64 KiB"), "{refused}");
+    assert_eq!(held, (65_535 - 7) / 37);
+    // What there is can be written, and read again.
+    let frame = cframe::Frame::from_bytes(schunk.to_bytes().unwrap()).unwrap();
+    assert_eq!(frame.vlmeta_names().len(), held);
+}

@@ -16,6 +16,7 @@
 
 use nom::bytes::complete::take;
 use nom::number::complete::{be_u16, be_u32, be_u64};
+use sciformats_core::bound;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 /// The four bytes that a block begins with.
@@ -50,7 +51,7 @@ impl Label {
 
 impl std::fmt::Display for Label {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let end = self.0.iter().rposition(|&b| b != 0).map_or(0, |last| last.saturating_add(1));
+        let end = self.0.iter().rposition(|&b| b != 0).map_or(0, |last| bound::sum(last, 1));
         write!(f, "{}", self.0.get(..end).unwrap_or_default().escape_ascii())
     }
 }
@@ -97,7 +98,7 @@ impl BlockHeader {
 
     /// The whole header's size, magic token included.
     pub fn size(&self) -> u64 {
-        u64::from(self.header_size).saturating_add(PREFIX as u64)
+        bound::sum(u64::from(self.header_size), PREFIX as u64)
     }
 
     /// Reads a header without the surplus that `header_size` may declare.
@@ -117,7 +118,7 @@ impl BlockHeader {
         let (i, allocated_size) = field("allocated_size", be_u64)(i)?;
         let (i, used_size) = checked("used_size", be_u64, |&found| {
             (!streamed && found > allocated_size)
-                .then_some(FaultKind::OutOfBounds { found, end: allocated_size.saturating_add(1) })
+                .then_some(FaultKind::OutOfBounds { found, end: bound::sum(allocated_size, 1) })
         })(i)?;
         let (i, data_size) = checked("data_size", be_u64, |&found| {
             (!streamed && compression.is_none() && found != used_size)
@@ -145,14 +146,14 @@ impl BlockHeader {
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&self.header_size.to_be_bytes());
-        let start = out.len();
+        let surplus = bound::left(self.header_size, MIN_SIZE);
         out.extend_from_slice(&self.flags.to_be_bytes());
         out.extend_from_slice(&self.compression.0);
         out.extend_from_slice(&self.allocated_size.to_be_bytes());
         out.extend_from_slice(&self.used_size.to_be_bytes());
         out.extend_from_slice(&self.data_size.to_be_bytes());
         out.extend_from_slice(&self.checksum);
-        out.resize(start.saturating_add(usize::from(self.header_size.max(MIN_SIZE))), 0);
+        out.extend(std::iter::repeat_n(0, surplus.into()));
     }
 }
 

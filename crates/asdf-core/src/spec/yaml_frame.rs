@@ -4,6 +4,7 @@
 //! nowhere. Newlines are `\n` or `\r\n`.
 
 use super::line;
+use sciformats_core::bound;
 
 /// What the tree begins with.
 pub(crate) const TOKEN: &[u8] = b"%YAML";
@@ -15,9 +16,9 @@ pub(crate) const TOKEN: &[u8] = b"%YAML";
 pub(crate) fn size(text: &[u8], done: usize) -> Option<usize> {
     // Back to the start of the line that the last call may have seen only a part of.
     let seen = text.get(..done).unwrap_or(text);
-    let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline.saturating_add(1));
+    let mut at = seen.iter().rposition(|&b| b == b'\n').map_or(0, |newline| bound::sum(newline, 1));
     while let Some((content, rest)) = line(text.get(at..)?) {
-        let next = text.len().saturating_sub(rest.len());
+        let next = bound::left(text.len(), rest.len());
         if content == b"..." {
             return Some(next);
         }

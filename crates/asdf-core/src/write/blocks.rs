@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
+use sciformats_core::arith::{add, fit, increase, present, sub};
 use sciformats_core::{Result, WriteAt};
 
 use super::prepared::{self, Payload, Prepared, Work, prepare};
@@ -30,7 +31,7 @@ pub(crate) fn blocks(
     while from < range.end {
         let work = Work::of(document, from);
         let same = (from..range.end).take_while(|&index| Work::of(document, index) == work).count();
-        let run = from..from.saturating_add(same.max(1));
+        let run = from..add(from, same.max(1))?;
         from = run.end;
         match work {
             Work::Nothing => writer.stored(run)?,
@@ -96,15 +97,15 @@ impl Writer<'_> {
 
     /// A block that is written while it is compressed.
     fn in_parts(&mut self, index: usize) -> Result<()> {
-        let Some(block) = self.document.blocks.get(index) else { return Ok(()) };
+        let block = present(self.document.blocks.get(index), "block of a document")?;
         let (BlockData::New { compression, level, .. } | BlockData::Recoded { compression, level, .. }) =
             block
         else {
-            return self.stored(index..index.saturating_add(1));
+            return self.stored(index..add(index, 1)?);
         };
         let data = prepared::data(self.document, block)?;
         let mut header = prepared::new_header(*compression, data.len() as u64);
-        let start = self.at.saturating_add(header.size());
+        let start = add(self.at, header.size())?;
         let mut end = start;
         let mut sum = self.document.options().checksums.then(Md5Sum::default);
         codec::encode_into(*compression, *level, &data, self.threads, &mut |part| {
@@ -112,10 +113,9 @@ impl Writer<'_> {
                 sum.update(&part);
             }
             self.out.write_at(end, &part)?;
-            end = end.saturating_add(part.len() as u64);
-            Ok(())
+            increase(&mut end, part.len() as u64)
         })?;
-        header.used_size = end.saturating_sub(start);
+        header.used_size = sub(end, start)?;
         header.checksum = sum.map_or([0; 16], Md5Sum::finish);
         let at = self.at;
         self.close(&mut header, end)?;
@@ -126,8 +126,8 @@ impl Writer<'_> {
     fn block(&mut self, prepared: &Prepared<'_>, follows: bool) -> Result<Option<BlockHeader>> {
         let mut header = prepared.header;
         let at = self.at;
-        let start = at.saturating_add(header.size());
-        let end = start.saturating_add(prepared.payload.len());
+        let start = add(at, header.size())?;
+        let end = add(start, prepared.payload.len())?;
         if let Payload::Memory(stored) = &prepared.payload
             && stored.len() <= SMALL
             && self.padding <= SMALL as u64
@@ -135,14 +135,11 @@ impl Writer<'_> {
             if prepared.needs_checksum {
                 header.checksum = codec::md5(stored);
             }
-            let room = self.room(&mut header, end);
-            let mut bytes = Vec::with_capacity(stored.len().saturating_add(BlockHeader::SIZE));
+            let room = self.room(&mut header, end)?;
+            let mut bytes = Vec::with_capacity(add(stored.len(), BlockHeader::SIZE)?);
             header.encode(&mut bytes);
             bytes.extend_from_slice(stored);
-            bytes.resize(
-                bytes.len().saturating_add(usize::try_from(room.saturating_sub(end)).unwrap_or(0)),
-                0,
-            );
+            bytes.resize(fit(sub(room, at)?, "bytes of a block")?, 0);
             self.out.write_at(at, &bytes)?;
             self.offsets.push(at);
             self.at = room;
@@ -161,18 +158,18 @@ impl Writer<'_> {
     }
 
     /// Where the next block would be aligned after one that ends at `end`; a header gets the room up to there.
-    fn room(&self, header: &mut BlockHeader, end: u64) -> u64 {
+    fn room(&self, header: &mut BlockHeader, end: u64) -> Result<u64> {
         if header.is_streamed() {
-            return end;
+            return Ok(end);
         }
-        let room = aligned(end.saturating_add(self.padding));
-        header.allocated_size = room.saturating_sub(self.at.saturating_add(header.size()));
-        room
+        let room = aligned(end, self.padding)?;
+        header.allocated_size = sub(room, add(self.at, header.size())?)?;
+        Ok(room)
     }
 
     /// Leaves the block that ends at `end`, with its room.
     fn close(&mut self, header: &mut BlockHeader, end: u64) -> Result<()> {
-        let room = self.room(header, end);
+        let room = self.room(header, end)?;
         if room > end {
             self.out.set_size(room)?;
         }
@@ -204,7 +201,7 @@ fn payload(
     threads: usize,
     out: &mut dyn WriteAt,
 ) -> Result<Option<[u8; 16]>> {
-    let mut write = |position: u64, piece: &[u8]| out.write_at(start.saturating_add(position), piece);
+    let mut write = |position: u64, piece: &[u8]| out.write_at(add(start, position)?, piece);
     if threads == 0 {
         return payload.for_each_piece(write).map(|()| None);
     }

@@ -3,8 +3,9 @@
 mod blocks;
 mod prepared;
 
+use sciformats_core::arith::sub;
 use sciformats_core::storage::machine_threads;
-use sciformats_core::{Result, WriteAt};
+use sciformats_core::{Error, Result, WriteAt};
 
 pub(crate) use self::blocks::blocks;
 use crate::document::Document;
@@ -33,31 +34,48 @@ pub(crate) fn threads(document: &Document) -> usize {
     }
 }
 
-/// The first place from `offset` on for a block whose data is aligned.
-fn aligned(offset: u64) -> u64 {
+/// The first place from `padding` bytes behind `end` on for a block whose data is aligned.
+fn aligned(end: u64, padding: u64) -> Result<u64> {
     let header = BlockHeader::SIZE as u64;
-    let data = offset.checked_add(header).and_then(|data| data.checked_next_multiple_of(ALIGNMENT));
-    data.map_or(offset, |data| data.saturating_sub(header))
+    let data = end.checked_add(padding).and_then(|offset| offset.checked_add(header));
+    let data = data.and_then(|data| data.checked_next_multiple_of(ALIGNMENT)).ok_or_else(too_long)?;
+    sub(data, header)
+}
+
+fn too_long() -> Error {
+    Error::usage("padding", "makes the file longer than 2^63 bytes")
+}
+
+/// Fails if the paddings that were asked for make the file longer than one can be.
+fn check_padding(document: &Document, head: u64) -> Result<()> {
+    let blocks = document.blocks.len() as u64;
+    let options = document.options();
+    let each = options.block_padding.checked_add(BlockHeader::SIZE as u64 + ALIGNMENT);
+    let padded = each
+        .and_then(|each| each.checked_mul(blocks)?.checked_add(options.tree_padding.unwrap_or_default()))
+        .and_then(|padding| padding.checked_add(head)?.checked_add(document.bytes_of_blocks()));
+    padded.filter(|&end| i64::try_from(end).is_ok()).map(drop).ok_or_else(too_long)
 }
 
 /// Where the first block begins after a tree that ends at `end`.
-fn first_block(document: &Document, end: u64) -> u64 {
+fn first_block(document: &Document, end: u64) -> Result<u64> {
     if document.blocks.is_empty() {
-        return end.saturating_add(document.options().tree_padding.unwrap_or(0));
+        return end.checked_add(document.options().tree_padding.unwrap_or_default()).ok_or_else(too_long);
     }
     let padding = document.options().tree_padding.unwrap_or_else(|| {
         let share = document.bytes_of_blocks() / PADDING_SHARE;
         // A stream is going to be long.
         if document.streamed { MAX_PADDING } else { share.min(MAX_PADDING) }
     });
-    aligned(end.saturating_add(padding))
+    aligned(end, padding)
 }
 
 /// Writes a whole file.
 pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
     let head = head(document)?;
+    check_padding(document, head.len() as u64)?;
+    let first = first_block(document, head.len() as u64)?;
     out.write_at(0, &head)?;
-    let first = first_block(document, head.len() as u64);
     if first > head.len() as u64 {
         out.set_size(first)?;
     }

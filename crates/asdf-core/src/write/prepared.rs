@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::arith::{add, increase, sub};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use crate::codec::{self, Compression};
 use crate::document::{BlockData, Document};
@@ -44,11 +45,10 @@ impl Payload<'_> {
             Self::Storage { storage, offset, len } => {
                 let mut at = 0;
                 while at < *len {
-                    let size = PIECE.min(len.saturating_sub(at));
-                    let piece = storage
-                        .read_at(offset.saturating_add(at), usize::try_from(size).unwrap_or(usize::MAX))?;
+                    let size = PIECE.min(sub(*len, at)?);
+                    let piece = storage.read_at(add(*offset, at)?, bound::addressable(size))?;
                     take(at, &piece)?;
-                    at = at.saturating_add(size);
+                    increase(&mut at, size)?;
                 }
                 Ok(())
             }

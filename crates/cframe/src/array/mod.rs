@@ -109,7 +109,7 @@ impl Array {
     pub(crate) fn over(mut schunk: SChunk, params: &ArrayParams) -> Result<Self> {
         let b2nd = params.b2nd()?;
         let grid = Grid::new(&b2nd).ok_or_else(unfit)?;
-        schunk.set_metalayer("b2nd", &b2nd.encode())?;
+        schunk.set_metalayer("b2nd", &b2nd.encode()?)?;
         let mut array = Self { schunk, b2nd, grid, conversion: Conversion::Exact };
         let size = array.chunk_bytes()?;
         let blocksize = array.block_bytes()?;

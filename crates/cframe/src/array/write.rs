@@ -76,7 +76,7 @@ impl Array {
         });
         let order: Vec<Option<u64>> = order.collect();
         self.schunk.rearrange(&order, size)?;
-        self.schunk.set_metalayer("b2nd", &b2nd.encode())?;
+        self.schunk.set_metalayer("b2nd", &b2nd.encode()?)?;
         (self.b2nd, self.grid) = (b2nd, grid);
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Writing a chunk.
 
+use sciformats_core::arith::{add, fit, present};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Limits, Result};
+use sciformats_core::{Error, Limits, Result, bound};
 
 use super::chunk::{Chunk, Context, PLAIN};
 use super::job::{Job, State, repeated};
@@ -39,7 +40,7 @@ pub(crate) fn ordinary(chunk: &[u8], limits: &Limits) -> Result<Vec<u8>> {
 
 fn compress_as(data: &[u8], params: &Params, context: &Context, kinds: bool) -> Result<Vec<u8>> {
     // Memory that is not written to is not taken from the system.
-    let mut out = zeroed(data.len().saturating_add(MAX_OVERHEAD))?;
+    let mut out = zeroed(add(data.len(), MAX_OVERHEAD)?)?;
     let len = write(data, params, (context, kinds), &mut out)?;
     out.truncate(len);
     out.shrink_to_fit();
@@ -56,7 +57,7 @@ pub(crate) fn compress_into(
     context: &Context,
     out: &mut [u8],
 ) -> Result<usize> {
-    if out.len() < data.len().saturating_add(MAX_OVERHEAD) {
+    if out.len() < bound::sum(data.len(), MAX_OVERHEAD) {
         let problem = format!("has {} bytes, fewer than {MAX_OVERHEAD} more than the data", out.len());
         return Err(Error::usage("out", problem));
     }
@@ -70,34 +71,35 @@ fn write(data: &[u8], params: &Params, (context, kinds): (&Context, bool), out: 
         return Err(Error::usage("type size", "is 0"));
     }
     let job = Job::new(data, params, context)?;
-    let header = job.header(nbytes);
-    let start = usize::try_from(header.size()).unwrap_or(0);
+    let header = job.header(nbytes)?;
+    let start = header.size() as usize;
     let (head, body) = out.split_at_mut(start.min(out.len()));
     if kinds && !params.blosc1 && repeated(data) == Some(0) {
-        return Ok(finish(header.special_kind(Special::Zeros), head, 0));
+        return finish(header.special_kind(Special::Zeros), head, 0);
     }
     if params.level > 0 && data.len() >= MIN_NBYTES {
         let dictionary = if params.dictionary { job.dictionary(context)? } else { None };
         // A body that is not smaller than the data is of no use.
-        let room = body.get_mut(..data.len().saturating_sub(1)).unwrap_or_default();
+        let room = present(body.get_mut(..bound::left(data.len(), 1)), "room for a body")?;
         if let Some(len) = job.write_body(start, dictionary.as_deref(), room, context)? {
             let header = if dictionary.is_some() { header.with_dictionary() } else { header };
-            return Ok(finish(header, head, len));
+            return finish(header, head, len);
         }
     }
-    if let Some(body) = body.get_mut(..data.len()) {
-        body.copy_from_slice(data);
-    }
-    Ok(finish(header.raw(), head, data.len()))
+    present(body.get_mut(..data.len()), "room for a body")?.copy_from_slice(data);
+    finish(header.raw(), head, data.len())
 }
 
 /// Puts the header before a body of `len` bytes. Returns the size of the chunk.
-fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> usize {
-    header.cbytes = header.size().saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> Result<usize> {
+    header.cbytes = add(header.size(), fit(len, "compressed size")?)?;
     let mut bytes = Vec::new();
     header.encode(&mut bytes);
-    head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
-    head.len().saturating_add(len)
+    if head.len() != bytes.len() {
+        return Err(Error::internal("a chunk header has another size"));
+    }
+    head.copy_from_slice(&bytes);
+    add(head.len(), len)
 }
 
 /// A chunk of blocks of the given contents, which may differ in length.
@@ -105,32 +107,31 @@ fn finish(mut header: ChunkHeader, head: &mut [u8], len: usize) -> usize {
 /// # Errors
 /// As [`compress`].
 pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Context) -> Result<Vec<u8>> {
-    let total = blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.len() as u64));
+    // A bound, which is no size that a chunk may have.
+    let total = blocks.iter().fold(0, |sum, block| bound::sum(sum, block.len() as u64));
     let nbytes = u32::try_from(total).ok().filter(|&n| n <= MAX_NBYTES && n > 0);
     let nbytes =
         nbytes.ok_or_else(|| Error::usage("blocks", format!("have {total} bytes, 1 to {MAX_NBYTES}")))?;
-    let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(blocks.len()).map_err(|_| Error::usage("blocks", "are 2^32 or more"))?;
     let job = Job::new(&[], params, context)?;
-    let header = ChunkHeader { blocksize: count, ..job.header(nbytes) }.with_vl_blocks();
-    let encoded = context.threads.collect(
-        blocks.len(),
-        usize::try_from(total).unwrap_or(0),
-        State::default,
-        |state, i| job.encode_alone(state, blocks.get(i).copied().unwrap_or_default()),
-    )?;
-    let mut at = header.size().saturating_add(count.saturating_mul(4));
-    let starts: Vec<u32> = encoded
-        .iter()
-        .map(|block| {
-            let start = at;
-            at = at.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
-            start
-        })
-        .collect();
+    let header = ChunkHeader { blocksize: count, ..job.header(nbytes)? }.with_vl_blocks();
+    let encoded =
+        context.threads.collect(blocks.len(), bound::addressable(total), State::default, |state, i| {
+            job.encode_alone(state, present(blocks.get(i).copied(), "block of a chunk")?)
+        })?;
+    let too_large = || Error::usage("blocks", "have more than 2^32 bytes as they are stored");
+    let starts_size = count.checked_mul(4).ok_or_else(too_large)?;
+    let mut at = header.size().checked_add(starts_size).ok_or_else(too_large)?;
+    let mut starts = Vec::with_capacity(encoded.len());
+    for block in &encoded {
+        starts.push(at);
+        let len = u32::try_from(block.len()).map_err(|_| too_large())?;
+        at = at.checked_add(len).ok_or_else(too_large)?;
+    }
     let mut body = Vec::new();
     block_starts::encode(&starts, &mut body);
     encoded.iter().for_each(|block| body.extend_from_slice(block));
-    Ok(finished(header, body))
+    finished(header, body)
 }
 
 /// A chunk of `nbytes` bytes that is nothing but its kind, or the repeated `value`.
@@ -143,6 +144,7 @@ pub(crate) fn special(
     (typesize, blocksize): (u32, u32),
     nbytes: u32,
 ) -> Result<Vec<u8>> {
+    // Larger types are stored as bytes.
     let typesize_stored = u8::try_from(typesize).unwrap_or(1).max(1);
     let width = match kind {
         Special::Value => value.len(),
@@ -150,7 +152,7 @@ pub(crate) fn special(
             return Err(Error::usage("type size", format!("of NaN is {typesize}, not 4 or 8")));
         }
         Special::Zeros => 1,
-        Special::Nan | Special::Uninit => usize::try_from(typesize).unwrap_or(usize::MAX),
+        Special::Nan | Special::Uninit => typesize as usize,
     };
     let fits = usize::try_from(nbytes).is_ok_and(|n| n.checked_rem(width) == Some(0)) && nbytes <= MAX_NBYTES;
     if !fits {
@@ -160,16 +162,16 @@ pub(crate) fn special(
     let blocksize = if blocksize == 0 { nbytes } else { nbytes.min(blocksize) };
     let header = ChunkHeader::plain(typesize_stored, nbytes, blocksize.max(1)).special_kind(kind);
     let body = if kind == Special::Value { value.to_vec() } else { Vec::new() };
-    Ok(finished(header, body))
+    finished(header, body)
 }
 
 /// Puts the header before the body.
-fn finished(mut header: ChunkHeader, body: Vec<u8>) -> Vec<u8> {
-    header.cbytes = header.size().saturating_add(u32::try_from(body.len()).unwrap_or(u32::MAX));
-    let mut out = Vec::with_capacity(usize::try_from(header.cbytes).unwrap_or(0));
+fn finished(mut header: ChunkHeader, body: Vec<u8>) -> Result<Vec<u8>> {
+    header.cbytes = add(header.size(), fit(body.len(), "compressed size")?)?;
+    let mut out = Vec::with_capacity(header.cbytes as usize);
     header.encode(&mut out);
     out.extend(body);
-    out
+    Ok(out)
 }
 
 #[cfg(test)]

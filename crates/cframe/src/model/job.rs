@@ -1,6 +1,7 @@
 //! The blocks of a chunk that is being written.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::{add, fit, increase, mul, present, sum};
+use sciformats_core::{Error, Result, bound};
 
 use super::chunk::Context;
 use super::coder::{Coder, Effort, Encoders};
@@ -49,12 +50,12 @@ impl<'a> Job<'a> {
         }
         let size = usize::from(params.stored_typesize());
         let stages = Stages::new(&params.pipeline, size, params.blosc1, context)?;
-        let blocksize = params.blocksize_for(u32::try_from(data.len()).unwrap_or(u32::MAX));
+        let blocksize = params.blocksize_for(fit(data.len(), "size of a chunk")?);
         let mut job = Self {
             params,
             coder,
             stages,
-            blocksize: usize::try_from(blocksize).unwrap_or(usize::MAX),
+            blocksize: blocksize as usize,
             split: params.splits(blocksize),
             data,
             reference: None,
@@ -65,17 +66,17 @@ impl<'a> Job<'a> {
         Ok(job)
     }
 
-    pub(super) fn header(&self, nbytes: u32) -> ChunkHeader {
+    pub(super) fn header(&self, nbytes: u32) -> Result<ChunkHeader> {
         let Params { codec, codec_meta, pipeline, .. } = *self.params;
-        let blocksize = u32::try_from(self.blocksize).unwrap_or(u32::MAX);
+        let blocksize = fit(self.blocksize, "block size")?;
         let long = ChunkHeader::plain(self.params.stored_typesize(), nbytes, blocksize);
         if !self.params.blosc1 {
-            return long.with_coding(codec, codec_meta, pipeline, self.split);
+            return Ok(long.with_coding(codec, codec_meta, pipeline, self.split));
         }
         let shuffle = if pipeline.contains(1) { 1 } else { u8::from(pipeline.contains(2)) << 2 };
         let unsplit = if self.split { 0 } else { 0x10 };
         let flags = shuffle | unsplit | (codec.format() << 5);
-        ChunkHeader { version: VERSION_BLOSC1, flags, extension: None, ..long }
+        Ok(ChunkHeader { version: VERSION_BLOSC1, flags, extension: None, ..long })
     }
 
     /// The first block as a reader will see it: filters may have lost something.
@@ -92,8 +93,8 @@ impl<'a> Job<'a> {
     }
 
     fn block(&self, index: usize) -> (&'a [u8], Block<'_>) {
-        let start = index.saturating_mul(self.blocksize);
-        let end = start.saturating_add(self.blocksize).min(self.data.len());
+        let start = bound::product(index, self.blocksize);
+        let end = bound::sum(start, self.blocksize).min(self.data.len());
         let bytes = self.data.get(start..end).unwrap_or_default();
         match &self.reference {
             Some(reference) if index > 0 => (bytes, Block::Other(reference)),
@@ -111,21 +112,21 @@ impl<'a> Job<'a> {
         context: &Context,
     ) -> Result<Option<usize>> {
         let count = self.data.len().div_ceil(self.blocksize.max(1));
-        let mut head = vec![0; count.saturating_mul(block_starts::SIZE)];
+        let mut head = vec![0; mul(count, block_starts::SIZE)?];
         if let Some(dictionary) = dictionary {
-            head.extend(u32::try_from(dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
+            head.extend(fit::<u32, _>(dictionary.len(), "size of a dictionary")?.to_le_bytes());
             head.extend(dictionary);
         }
         let Some((target, blocks)) = out.split_at_mut_checked(head.len()) else { return Ok(None) };
         let Some(lens) = self.write_blocks(dictionary, blocks, context, count)? else { return Ok(None) };
-        let mut at = start.saturating_add(head.len());
-        let starts = lens.iter().map(|len| {
-            let start = u32::try_from(at).unwrap_or(u32::MAX);
-            at = at.saturating_add(*len);
-            start
-        });
+        let mut at = add(start, head.len())?;
+        let mut starts = Vec::with_capacity(lens.len());
+        for len in &lens {
+            starts.push(fit(at, "start of a block")?);
+            increase(&mut at, *len)?;
+        }
         let mut encoded = Vec::new();
-        block_starts::encode(&starts.collect::<Vec<_>>(), &mut encoded);
+        block_starts::encode(&starts, &mut encoded);
         head.iter_mut().zip(encoded).for_each(|(to, from)| *to = from);
         target.copy_from_slice(&head);
         Ok(at.checked_sub(start))
@@ -157,7 +158,7 @@ impl<'a> Job<'a> {
         for (index, made) in made.iter_mut().enumerate() {
             let Some(rest) = out.get_mut(at..) else { return Ok(None) };
             *made = self.encode_block(index, dictionary, &mut state, rest)?;
-            at = at.saturating_add(made.len);
+            increase(&mut at, made.len)?;
         }
         self.store_blocks(&made, out)
     }
@@ -167,14 +168,14 @@ impl<'a> Job<'a> {
     fn close_ranks(&self, made: &[Made], out: &mut [u8]) -> bool {
         let mut at = 0usize;
         for (index, made) in made.iter().enumerate() {
-            let slot = index.saturating_mul(self.blocksize);
-            let end = at.saturating_add(made.len);
+            let slot = bound::product(index, self.blocksize);
+            let end = bound::sum(at, made.len);
             // A block without a slot has not been tried.
-            if made.len == 0 || at > slot || end > out.len() || end > slot.saturating_add(self.blocksize) {
+            if made.len == 0 || at > slot || end > out.len() || end > bound::sum(slot, self.blocksize) {
                 return false;
             }
             if made.smaller {
-                out.copy_within(slot..slot.saturating_add(made.len), at);
+                out.copy_within(slot..bound::sum(slot, made.len), at);
             }
             at = end;
         }
@@ -184,23 +185,22 @@ impl<'a> Job<'a> {
     /// Writes the blocks that did not become smaller, now that it is known that the others are worth it. Returns the
     /// sizes of all, `None` if they do not fit.
     fn store_blocks(&self, made: &[Made], out: &mut [u8]) -> Result<Option<Vec<usize>>> {
-        let total = made.iter().fold(0usize, |sum, made| sum.saturating_add(made.len));
+        let total = sum(made.iter().map(|made| made.len))?;
         if total > out.len() {
             return Ok(None);
         }
         let mut at = 0usize;
         let mut buffers = Buffers::default();
         for (index, made) in made.iter().enumerate() {
-            let end = at.saturating_add(made.len);
-            let place = out.get_mut(at..end).unwrap_or_default();
+            let end = add(at, made.len)?;
+            let mut place = present(out.get_mut(at..end), "place of a block")?;
             if !made.smaller {
                 let (bytes, block) = self.block(index);
                 let filtered = self.stages.encode(block, &mut buffers, bytes)?;
-                let streams = filtered.chunks(self.stream_size(filtered.len()));
-                streams.fold(place, |place, stream| {
-                    let len = Stream::Raw(stream).encode(place).unwrap_or(0);
-                    place.get_mut(len..).unwrap_or_default()
-                });
+                for stream in filtered.chunks(self.stream_size(filtered.len())) {
+                    let len = present(Stream::Raw(stream).encode(place), "room for a stream")?;
+                    place = present(place.get_mut(len..), "room for a stream")?;
+                }
             }
             at = end;
         }
@@ -219,8 +219,8 @@ impl<'a> Job<'a> {
         let State { encoders, buffers } = state;
         let filtered = self.stages.encode(block, buffers, bytes)?;
         let size = self.stream_size(filtered.len());
-        let stored = filtered.chunks(size).count().saturating_mul(Stream::PREFIX);
-        let stored = Made { len: filtered.len().saturating_add(stored), smaller: false };
+        let stored = mul(filtered.chunks(size).count(), Stream::PREFIX)?;
+        let stored = Made { len: add(filtered.len(), stored)?, smaller: false };
         let effort = Effort { level: self.params.level, dictionary, uniform: self.split };
         let made = self.streams(filtered.chunks(size), out, |stream, payload| {
             self.coder.encode(encoders, effort, stream, payload)
@@ -246,7 +246,7 @@ impl<'a> Job<'a> {
                 Some(value) => Some(Stream::Repeat(value).encode(rest)?),
                 None => {
                     let room = rest.get_mut(Stream::PREFIX..)?;
-                    let room = room.get_mut(..room.len().min(stream.len().saturating_sub(1)))?;
+                    let room = room.get_mut(..room.len().min(bound::left(stream.len(), 1)))?;
                     let payload = code(stream, room);
                     payload.and_then(|payload| Stream::seal(payload, rest))
                 }
@@ -254,7 +254,7 @@ impl<'a> Job<'a> {
             smaller |= made.is_some();
             let len = made.unwrap_or_else(|| {
                 raw.push((at, stream));
-                stream.len().saturating_add(Stream::PREFIX)
+                bound::sum(stream.len(), Stream::PREFIX)
             });
             at = at.checked_add(len)?;
         }
@@ -271,11 +271,11 @@ impl<'a> Job<'a> {
     pub(super) fn encode_alone(&self, state: &mut State, block: &[u8]) -> Result<Vec<u8>> {
         let State { encoders, buffers } = state;
         let filtered = self.stages.encode(Block::First, buffers, block)?;
-        let mut payload = vec![0; filtered.len().saturating_sub(1)];
+        let mut payload = vec![0; bound::left(filtered.len(), 1)];
         let effort = Effort { level: self.params.level, dictionary: None, uniform: false };
         let made = self.coder.encode(encoders, effort, filtered, &mut payload);
         let payload = made.and_then(|made| payload.get(..made)).unwrap_or(filtered);
-        let size = u32::try_from(block.len()).unwrap_or(u32::MAX).to_le_bytes();
+        let size = fit::<u32, _>(block.len(), "size of a block")?.to_le_bytes();
         Ok([&size, payload].concat())
     }
 
@@ -287,7 +287,7 @@ impl<'a> Job<'a> {
 
     /// A dictionary for the blocks of this chunk; `None` if the codec has none, or none can be made of the data.
     pub(super) fn dictionary(&self, context: &Context) -> Result<Option<Vec<u8>>> {
-        let largest = usize::try_from(MAX_DICTIONARY).unwrap_or(0).min(self.data.len() / 32);
+        let largest = bound::addressable(MAX_DICTIONARY.into()).min(self.data.len() / 32);
         let count = self.data.len().div_ceil(self.blocksize.max(1));
         if largest < 256 || count < 2 {
             return Ok(None);
@@ -305,7 +305,7 @@ impl<'a> Job<'a> {
             }
             Codec::Lz4 | Codec::Lz4Hc => {
                 // Any text serves: a little of each block, so that what recurs in all of them is there.
-                let share = largest.checked_div(count).unwrap_or(0).max(64);
+                let share = largest.checked_div(count).unwrap_or_default().max(64);
                 let pieces = filtered.iter().filter_map(|block| block.get(..share.min(block.len())));
                 let mut dictionary: Vec<u8> = pieces.flatten().copied().collect();
                 dictionary.truncate(largest);

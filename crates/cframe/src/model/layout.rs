@@ -15,9 +15,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use sciformats_core::arith::{add, increase, present, sub, sum};
 use sciformats_core::commit::{self, Decisive, SECTOR, Write};
 use sciformats_core::storage::Patch;
-use sciformats_core::{Limits, Result};
+use sciformats_core::{Limits, Result, bound};
 
 use super::chunk::PLAIN;
 use super::compress::{compress, ordinary};
@@ -73,9 +74,9 @@ impl Space {
 
     /// Takes `len` bytes out of the free ranges.
     fn take(&mut self, len: u64) -> Option<u64> {
-        let range = self.free.iter_mut().find(|range| range.end.saturating_sub(range.start) >= len)?;
+        let range = self.free.iter_mut().find(|range| bound::left(range.end, range.start) >= len)?;
         let at = range.start;
-        range.start = range.start.saturating_add(len);
+        range.start = range.start.checked_add(len)?;
         Some(at)
     }
 }
@@ -96,15 +97,15 @@ pub(crate) fn chunk_size(sizes: impl IntoIterator<Item = u32>) -> ChunkSize {
 }
 
 /// Completes a header with what its chunks are.
-pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) {
-    let total = entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.nbytes.into()));
-    header.nbytes = total;
+pub(crate) fn describe(header: &mut FrameHeader, entries: &[Entry]) -> Result<()> {
+    header.nbytes = sum(entries.iter().map(|entry| u64::from(entry.nbytes)))?;
     header.chunksize = match chunk_size(entries.iter().map(|entry| entry.nbytes)) {
         ChunkSize::Unknown => header.chunksize,
         known => known,
     };
     let vl = header.general_flags & 0x80 != 0;
     header.general_flags = FrameHeader::general_flags(header.chunksize == ChunkSize::Variable, vl);
+    Ok(())
 }
 
 /// A new chunk as it is stored: nothing at all, where its kind says everything and its size is known.
@@ -153,44 +154,51 @@ pub(crate) fn plan(
     let old_index = frame.index_range();
     let mut space = space.clone();
     let mut cursor = frame.frame_len();
-    describe(&mut header, entries);
+    describe(&mut header, entries)?;
     let (offsets, mut writes) = place(entries, &header, frame, |len| {
-        let at = space.take(len).unwrap_or_else(|| {
-            let at = cursor;
-            cursor = cursor.saturating_add(len);
-            at
-        });
-        space.chunks_end = space.chunks_end.max(at.saturating_add(len));
-        at
+        let at = match space.take(len) {
+            Some(at) => at,
+            None => advance(&mut cursor, len)?,
+        };
+        space.chunks_end = space.chunks_end.max(add(at, len)?);
+        Ok(at)
     })?;
     let mut index = encode_offsets(&offsets, header.nbytes)?;
-    index.extend(trailer.encode());
+    index.extend(trailer.encode()?);
     let len = index.len() as u64;
     if header.nbytes == 0 {
         // There is no offsets chunk then, and the trailer follows the header, where live bytes are.
         return rewritten(frame, header, index);
     }
     // Behind all chunks: before the live index if there is room, else behind everything.
-    let below = space.chunks_end.saturating_add(len) <= old_index.start;
+    let below = add(space.chunks_end, len)? <= old_index.start;
     let index_at = if below { space.chunks_end } else { cursor.max(old_index.end) };
-    header.cbytes = index_at.saturating_sub(header_len);
-    header.frame_len = index_at.saturating_add(len);
+    header.cbytes = sub(index_at, header_len)?;
+    header.frame_len = add(index_at, len)?;
     space.free.retain(|range| !range.is_empty());
     let freed = old_index.start.max(header_len)..old_index.end.min(space.chunks_end);
     if freed.start < freed.end {
         space.free.push(freed);
     }
-    let new_header = header.encode();
-    match changed(&frame.header().encode(), &new_header) {
+    let new_header = header.encode()?;
+    match changed(&frame.header().encode()?, &new_header) {
         Some(range) if in_one_sector(&range) => {
             writes.push(Write::new(index_at, index));
-            let decisive = Decisive::OneSector(Write::new(range.start as u64, part(&new_header, &range)));
+            let decisive = Decisive::OneSector(Write::new(range.start as u64, part(&new_header, &range)?));
             let old_len = frame.storage_len();
-            let new_len = writes.iter().filter_map(Write::end).fold(old_len, u64::max);
+            let ends = writes.iter().map(|write| present(write.end(), "end of a write"));
+            let new_len = ends.collect::<Result<Vec<_>>>()?.into_iter().fold(old_len, u64::max);
             Ok(Plan { plan: commit::Plan { fresh: writes, decisive, old_len, new_len }, space })
         }
         _ => journalled(frame, header, entries, trailer),
     }
+}
+
+/// Takes `len` bytes at the cursor.
+fn advance(cursor: &mut u64, len: u64) -> Result<u64> {
+    let at = *cursor;
+    increase(cursor, len)?;
+    Ok(at)
 }
 
 /// The places of all chunks, and the writes of the new ones; `allocate` gives the position for so many bytes.
@@ -198,7 +206,7 @@ fn place(
     entries: &[Entry],
     header: &FrameHeader,
     frame: &Frame,
-    mut allocate: impl FnMut(u64) -> u64,
+    mut allocate: impl FnMut(u64) -> Result<u64>,
 ) -> Result<(Vec<Offset>, Vec<Write<'static>>)> {
     let header_len = u64::from(frame.header().header_len);
     let mut offsets = Vec::with_capacity(entries.len());
@@ -211,8 +219,8 @@ fn place(
         match stored {
             Stored::Nothing(offset) => offsets.push(offset),
             Stored::Bytes(bytes) => {
-                let at = allocate(bytes.len() as u64);
-                offsets.push(Offset::At(at.saturating_sub(header_len)));
+                let at = allocate(bytes.len() as u64)?;
+                offsets.push(Offset::At(sub(at, header_len)?));
                 writes.push(Write::new(at, bytes.as_slice().to_vec()));
             }
         }
@@ -226,23 +234,19 @@ fn journalled(frame: &Frame, mut header: FrameHeader, entries: &[Entry], trailer
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
     let mut cursor = old_len;
-    let (offsets, mut fresh) = place(entries, &header, frame, |len| {
-        let at = cursor;
-        cursor = cursor.saturating_add(len);
-        at
-    })?;
+    let (offsets, mut fresh) = place(entries, &header, frame, |len| advance(&mut cursor, len))?;
     let mut index = encode_offsets(&offsets, header.nbytes)?;
-    index.extend(trailer.encode());
+    index.extend(trailer.encode()?);
     let space = Space { free: Vec::new(), chunks_end: cursor };
-    header.cbytes = cursor.saturating_sub(header_len);
-    header.frame_len = cursor.saturating_add(index.len() as u64);
+    header.cbytes = sub(cursor, header_len)?;
+    header.frame_len = add(cursor, index.len() as u64)?;
     let new_len = header.frame_len;
     fresh.push(Write::new(cursor, index));
-    let new_header = header.encode();
-    let patches: Vec<Patch> = changed(&frame.header().encode(), &new_header)
-        .map(|range| Patch { offset: range.start as u64, bytes: part(&new_header, &range) })
+    let new_header = header.encode()?;
+    let patches: Vec<Patch> = changed(&frame.header().encode()?, &new_header)
+        .map(|range| Ok(Patch { offset: range.start as u64, bytes: part(&new_header, &range)? }))
         .into_iter()
-        .collect();
+        .collect::<Result<_>>()?;
     let decisive = Decisive::Journal(patches);
     Ok(Plan { plan: commit::Plan { fresh, decisive, old_len, new_len }, space })
 }
@@ -252,11 +256,11 @@ fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<P
     let header_len = u64::from(frame.header().header_len);
     let old_len = frame.storage_len();
     header.cbytes = 0;
-    header.frame_len = header_len.saturating_add(index.len() as u64);
+    header.frame_len = add(header_len, index.len() as u64)?;
     let new_len = old_len.max(header.frame_len);
-    let mut bytes = header.encode();
+    let mut bytes = header.encode()?;
     bytes.extend(index);
-    let inside = usize::try_from(old_len).unwrap_or(usize::MAX).min(bytes.len());
+    let inside = bound::addressable(old_len).min(bytes.len());
     let beyond = bytes.split_off(inside);
     let fresh = if beyond.is_empty() { Vec::new() } else { vec![Write::new(old_len, beyond)] };
     let decisive = Decisive::Journal(vec![Patch { offset: 0, bytes }]);
@@ -270,16 +274,16 @@ fn rewritten(frame: &Frame, mut header: FrameHeader, index: Vec<u8>) -> Result<P
 fn changed(old: &[u8], new: &[u8]) -> Option<Range<usize>> {
     let first = old.iter().zip(new).position(|(a, b)| a != b)?;
     let last = old.iter().zip(new).rposition(|(a, b)| a != b)?;
-    Some(first..last.saturating_add(1))
+    Some(first..last.checked_add(1)?)
 }
 
 fn in_one_sector(range: &Range<usize>) -> bool {
-    let sector = |at: usize| (at as u64).checked_div(SECTOR);
-    sector(range.start) == sector(range.end.saturating_sub(1))
+    let sector = |at: usize| at as u64 / SECTOR;
+    sector(range.start) == sector(bound::left(range.end, 1))
 }
 
-fn part(bytes: &[u8], range: &Range<usize>) -> Vec<u8> {
-    bytes.get(range.clone()).unwrap_or_default().to_vec()
+fn part(bytes: &[u8], range: &Range<usize>) -> Result<Vec<u8>> {
+    present(bytes.get(range.clone()), "change of a header").map(<[u8]>::to_vec)
 }
 
 #[cfg(test)]

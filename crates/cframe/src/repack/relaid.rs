@@ -1,5 +1,6 @@
 //! Arrays in chunks and blocks of another shape.
 
+use sciformats_core::arith::mul;
 use sciformats_core::storage::zeroed;
 use sciformats_core::{Range, Result, Slab, slab::elements};
 
@@ -53,8 +54,8 @@ impl Job<'_> {
         limits.items("chunks", count)?;
         limits.items("blocks of a chunk", elements(&new.blocks()).ok_or_else(unfit)?)?;
         let params = Params { blocksize, ..self.params()? };
-        let header = self.cut_header(&params, (chunk_bytes, count.saturating_mul(chunk_bytes.into())));
-        let out = self.begin(with_shape(header, b2nd), count)?;
+        let header = self.cut_header(&params, (chunk_bytes, mul(count, chunk_bytes.into())?));
+        let out = self.begin(with_shape(header, b2nd)?, count)?;
 
         let sides = self.group(array.grid(), &new);
         let groups: Vec<u64> =
@@ -169,11 +170,11 @@ fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Vec<Range> {
 }
 
 /// The header with other shapes in the metalayer that says them.
-fn with_shape(mut header: FrameHeader, b2nd: &B2nd) -> FrameHeader {
+fn with_shape(mut header: FrameHeader, b2nd: &B2nd) -> Result<FrameHeader> {
     let known = header.layers.iter().position(|layer| layer.name == "b2nd");
     let known = known.or_else(|| header.layers.iter().position(|layer| layer.name == "caterva"));
     if let Some(layer) = known.and_then(|at| header.layers.get_mut(at)) {
-        layer.content = b2nd.encode();
+        layer.content = b2nd.encode()?;
     }
-    header
+    Ok(header)
 }

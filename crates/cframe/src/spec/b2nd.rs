@@ -18,7 +18,9 @@ use nom::bytes::complete::take;
 use nom::multi::count;
 use nom::number::complete::{be_u32, u8};
 use rmp::Marker;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
+use sciformats_core::{Error, Result, bound};
 
 use super::msgpack::{marker, put_int32, put_int64, put_marker, size32, size64};
 
@@ -49,7 +51,7 @@ impl B2nd {
         let (i, dimensions) = checked("number of dimensions", u8, |&n| {
             (n > MAX_DIMENSIONS).then_some(FaultKind::OutOfBounds {
                 found: n.into(),
-                end: u64::from(MAX_DIMENSIONS).saturating_add(1),
+                end: bound::sum(MAX_DIMENSIONS.into(), 1),
             })
         })(i)?;
         let n = usize::from(dimensions);
@@ -75,24 +77,31 @@ impl B2nd {
         }
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         let fields = if self.dtype.is_some() { 7 } else { 5 };
-        let dimensions = u8::try_from(self.shape.len()).unwrap_or(MAX_DIMENSIONS);
-        let array = 0x90u8.saturating_add(dimensions);
+        let dimensions = fit(self.shape.len(), "number of dimensions")?;
+        if dimensions > MAX_DIMENSIONS {
+            return Err(Error::internal("number of dimensions is out of range"));
+        }
+        let array = 0x90u8 | dimensions;
         out.extend([Marker::FixArray(fields).to_u8(), 0, dimensions, array]);
-        self.shape.iter().for_each(|&size| put_int64(&mut out, i64::try_from(size).unwrap_or(i64::MAX)));
+        for &size in &self.shape {
+            put_int64(&mut out, fit(size, "shape")?);
+        }
         for sizes in [&self.chunks, &self.blocks] {
             out.push(array);
-            sizes.iter().for_each(|&size| put_int32(&mut out, i32::try_from(size).unwrap_or(i32::MAX)));
+            for &size in sizes {
+                put_int32(&mut out, fit(size, "shape of chunks or blocks")?);
+            }
         }
         if let Some(StoredType { format, text }) = &self.dtype {
             out.push(*format);
             put_marker(&mut out, Marker::Str32);
-            out.extend(u32::try_from(text.len()).unwrap_or(u32::MAX).to_be_bytes());
+            out.extend(fit::<u32, _>(text.len(), "length of the dtype")?.to_be_bytes());
             out.extend(text.bytes());
         }
-        out
+        Ok(out)
     }
 }
 
@@ -117,7 +126,7 @@ mod tests {
         let b2nd = locate_all("b2nd", 0, &bytes, B2nd::parse).unwrap();
         assert_eq!((&b2nd.shape[..], &b2nd.chunks[..], &b2nd.blocks[..]), (&[256][..], &[9][..], &[3][..]));
         assert_eq!(b2nd.dtype.as_ref().unwrap().text, "<f4");
-        assert_eq!(b2nd.encode(), bytes);
+        assert_eq!(b2nd.encode().unwrap(), bytes);
         let mut old = bytes[..25].to_vec();
         old[0] = 0x95;
         assert_eq!(locate_all("b2nd", 0, &old, B2nd::parse).unwrap().dtype, None);
@@ -137,7 +146,7 @@ mod tests {
                 blocks: dims.iter().map(|d| d.2).collect(),
                 dtype: text.map(|text| StoredType { format: 0, text }),
             };
-            prop_assert_eq!(B2nd::parse.parse(&b2nd.encode()).unwrap().1, b2nd);
+            prop_assert_eq!(B2nd::parse.parse(&b2nd.encode().unwrap()).unwrap().1, b2nd);
         }
 
         #[test]

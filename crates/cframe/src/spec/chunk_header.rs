@@ -20,6 +20,7 @@
 
 use nom::Parser;
 use nom::number::complete::{le_u32, u8};
+use sciformats_core::bound;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::pipeline::{Codec, Filter, Pipeline, slots};
@@ -274,7 +275,7 @@ impl ChunkHeader {
         }
         // The flag is younger than Blosc1's first releases, whose rule this was.
         let always = self.extension.is_some() || self.version > VERSION_BLOSC1;
-        let stream = blocksize.checked_div(u32::from(self.typesize)).unwrap_or(0);
+        let stream = blocksize.checked_div(u32::from(self.typesize)).unwrap_or_default();
         always || (self.typesize <= BLOSC1_MAX_SPLIT && stream >= BLOSC1_MIN_STREAM)
     }
 }
@@ -309,17 +310,15 @@ fn undefined(is: bool, found: u8) -> Option<FaultKind> {
 }
 
 fn beyond(found: u32, last: u32) -> Option<FaultKind> {
-    let end = u64::from(last).saturating_add(1);
+    let end = bound::sum(last.into(), 1);
     (found > last).then_some(FaultKind::OutOfBounds { found: found.into(), end })
 }
 
 /// A length of a dictionary and its bytes.
 pub(crate) fn dictionary_size(i: &[u8]) -> Parsed<'_, u32> {
     checked("size of the dictionary", le_u32, |&v| {
-        (v == 0 || v > MAX_DICTIONARY).then_some(FaultKind::OutOfBounds {
-            found: v.into(),
-            end: u64::from(MAX_DICTIONARY).saturating_add(1),
-        })
+        (v == 0 || v > MAX_DICTIONARY)
+            .then_some(FaultKind::OutOfBounds { found: v.into(), end: bound::sum(MAX_DICTIONARY.into(), 1) })
     })(i)
 }
 

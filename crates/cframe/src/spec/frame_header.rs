@@ -31,6 +31,8 @@
 use nom::bytes::complete::tag;
 use nom::number::complete::u8;
 use rmp::Marker;
+use sciformats_core::Result;
+use sciformats_core::arith::{fit, present};
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 use super::metalayers::{self, Layer, Place};
@@ -225,26 +227,26 @@ impl FrameHeader {
     }
 
     /// The bytes of the header; its length field is that of the result.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut layers = vec![0; Self::FIXED];
-        metalayers::encode(&self.layers, Place::Header, &mut layers);
+        metalayers::encode(&self.layers, Place::Header, &mut layers)?;
 
         let mut out = Vec::with_capacity(layers.len());
         put_marker(&mut out, Marker::FixArray(14));
         put_marker(&mut out, Marker::FixStr(8));
         out.extend(MAGIC);
-        put_int32(&mut out, i32::try_from(layers.len()).unwrap_or(i32::MAX));
+        put_int32(&mut out, fit(layers.len(), "length of the header")?);
         put_uint64(&mut out, self.frame_len);
         put_marker(&mut out, Marker::FixStr(4));
         out.extend([self.general_flags, self.frame_type, self.codec_flags, self.other_flags]);
-        put_int64(&mut out, i64::try_from(self.nbytes).unwrap_or(i64::MAX));
-        put_int64(&mut out, i64::try_from(self.cbytes).unwrap_or(i64::MAX));
-        put_int32(&mut out, i32::try_from(self.typesize).unwrap_or(i32::MAX));
-        put_int32(&mut out, i32::try_from(self.blocksize).unwrap_or(i32::MAX));
+        put_int64(&mut out, fit(self.nbytes, "uncompressed size")?);
+        put_int64(&mut out, fit(self.cbytes, "compressed size")?);
+        put_int32(&mut out, fit(self.typesize, "type size")?);
+        put_int32(&mut out, fit(self.blocksize, "block size")?);
         put_int32(
             &mut out,
             match self.chunksize {
-                ChunkSize::Fixed(size) => i32::try_from(size).unwrap_or(i32::MAX),
+                ChunkSize::Fixed(size) => fit(size, "chunk size")?,
                 ChunkSize::Variable => 0,
                 ChunkSize::Unknown => -1,
             },
@@ -257,8 +259,8 @@ impl FrameHeader {
         out.extend([self.codec, self.codec_meta]);
         out.extend(self.pipeline.metas());
         out.extend([self.other_flags2, self.reserved]);
-        out.extend(layers.get(Self::FIXED..).unwrap_or_default());
-        out
+        out.extend(present(layers.get(Self::FIXED..), "metalayers of a header")?);
+        Ok(out)
     }
 
     /// The flags of a frame whose chunks, or blocks, are equal in size or not.
@@ -362,7 +364,7 @@ mod tests {
         assert_eq!((header.level(), header.typesize, header.frame_len), (5, 8, 256));
         assert_eq!(header.chunksize, ChunkSize::Unknown);
         assert_eq!(header.reserved, 0x55);
-        assert_eq!(header.encode(), bytes);
+        assert_eq!(header.encode().unwrap(), bytes);
     }
 
     #[test]
@@ -401,7 +403,7 @@ mod tests {
             let mut bytes = bytes();
             bytes[position] = value;
             if let Ok((_, header)) = FrameHeader::parse(&bytes) {
-                let again = FrameHeader::parse(&header.encode()).unwrap().1;
+                let again = FrameHeader::parse(&header.encode().unwrap()).unwrap().1;
                 prop_assert_eq!(&again, &FrameHeader { header_len: again.header_len, ..header });
             }
             prop_assert!(FrameHeader::parse(&bytes[..cut]).is_err());

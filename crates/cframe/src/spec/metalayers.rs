@@ -11,7 +11,9 @@
 
 use nom::bytes::complete::take;
 use rmp::Marker;
+use sciformats_core::arith::{add, fit, sub, sum};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
+use sciformats_core::{Error, Result, bound};
 
 use super::msgpack::{
     array16, bin32, fixstr, map16, marker, put_array16, put_bin32, put_int32, put_map16, put_marker,
@@ -55,7 +57,7 @@ pub(crate) fn parse(whole: &[u8], start: usize) -> Parsed<'_, Vec<Layer>> {
         };
         let (after, content) = bin32("metalayer")(value)?;
         // Values that overlap could multiply the bytes that are there.
-        total = total.saturating_add(content.len());
+        total = bound::sum(total, content.len());
         if total > whole.len() {
             return field("offset of a metalayer", |i| fail(i, FaultKind::Rule("overlaps another")))(rest);
         }
@@ -67,27 +69,36 @@ pub(crate) fn parse(whole: &[u8], start: usize) -> Parsed<'_, Vec<Layer>> {
     Ok((if end.len() < i.len() { end } else { i }, layers))
 }
 
+/// Bytes of the names and places of layers, with the heads around them: what the size of the map counts.
+pub(crate) fn map_size<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<usize> {
+    // Markers and numbers: 1 + 3 before the map, 3 for its head; 6 with each name.
+    names.into_iter().try_fold(7, |size, name| add(size, add(name.len(), 6)?))
+}
+
+/// The largest size of the map.
+pub(crate) const MAX_MAP: usize = 65_535;
+
 /// Appends the layers to `out`, which holds the header or trailer so far.
-pub(crate) fn encode(layers: &[Layer], place: Place, out: &mut Vec<u8>) {
-    let names: usize =
-        layers.iter().map(|layer| layer.name.len().saturating_add(6)).fold(0, usize::saturating_add);
-    // Markers and numbers: 1 + 3 before the map, 3 for its head.
-    let map_end = names.saturating_add(7);
-    let map_size = if place == Place::Header { map_end } else { map_end.saturating_sub(1) };
-    let count = u16::try_from(layers.len()).unwrap_or(u16::MAX);
-    let mut value = out.len().saturating_add(map_end).saturating_add(3);
+pub(crate) fn encode(layers: &[Layer], place: Place, out: &mut Vec<u8>) -> Result<()> {
+    let map_end = map_size(layers.iter().map(|layer| &layer.name[..]))?;
+    let map_size = if place == Place::Header { map_end } else { sub(map_end, 1)? };
+    let count = fit(layers.len(), "number of metalayers")?;
+    let mut value = sum([out.len(), map_end, 3])?;
 
     put_marker(out, Marker::FixArray(3));
-    put_uint16(out, u16::try_from(map_size).unwrap_or(u16::MAX));
+    put_uint16(out, fit(map_size, "size of the map of metalayers")?);
     put_map16(out, count);
     for layer in layers {
-        put_marker(out, Marker::FixStr(u8::try_from(layer.name.len()).unwrap_or(31).min(31)));
-        out.extend(layer.name.bytes().take(MAX_NAME));
-        put_int32(out, i32::try_from(value).unwrap_or(i32::MAX));
-        value = value.saturating_add(layer.content.len()).saturating_add(5);
+        if layer.name.len() > MAX_NAME {
+            return Err(Error::internal("the name of a metalayer is too long"));
+        }
+        put_marker(out, Marker::FixStr(fit(layer.name.len(), "length of the name of a metalayer")?));
+        out.extend(layer.name.bytes());
+        put_int32(out, fit(value, "offset of a metalayer")?);
+        value = sum([value, layer.content.len(), 5])?;
     }
     put_array16(out, count);
-    layers.iter().for_each(|layer| put_bin32(out, &layer.content));
+    layers.iter().try_for_each(|layer| put_bin32(out, &layer.content))
 }
 
 #[cfg(test)]
@@ -112,7 +123,7 @@ mod tests {
         let layers = locate("metalayers", 0, &bytes, |i| parse(i, 1)).unwrap();
         assert_eq!(layers, [Layer { name: "m0".into(), content: vec![7, 8] }]);
         let mut out = vec![0xff];
-        encode(&layers, Place::Header, &mut out);
+        encode(&layers, Place::Header, &mut out).unwrap();
         assert_eq!(out, bytes);
         let mut bad = bytes;
         bad[14] = 99;
@@ -130,7 +141,7 @@ mod tests {
                 .map(|(n, content)| Layer { name: "n".repeat(usize::from(n % 32)), content })
                 .collect();
             let mut out = vec![0; before];
-            encode(&layers, Place::Trailer, &mut out);
+            encode(&layers, Place::Trailer, &mut out).unwrap();
             let (rest, again) = parse(&out, before).unwrap();
             prop_assert!(rest.is_empty());
             prop_assert_eq!(again, layers);

@@ -3,6 +3,8 @@
 use nom::bytes::complete::take;
 use nom::number::complete::{be_i16, be_i32, be_i64, be_u16, be_u32, be_u64, u8};
 use rmp::Marker;
+use sciformats_core::Result;
+use sciformats_core::arith::fit;
 use sciformats_core::fault::{FaultKind, Parsed, checked, fail, field};
 
 /// Reads a marker, which must be `expected`.
@@ -96,10 +98,11 @@ pub(crate) fn bin32<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a
 }
 
 /// Appends a `bin 32`.
-pub(crate) fn put_bin32(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put_bin32(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     put_marker(out, Marker::Bin32);
-    out.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend(fit::<u32, _>(bytes.len(), "length of a value")?.to_be_bytes());
     out.extend(bytes);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -112,7 +115,7 @@ mod tests {
     fn markers_are_exact() {
         let mut out = Vec::new();
         put_int32(&mut out, -2);
-        put_bin32(&mut out, b"ab");
+        put_bin32(&mut out, b"ab").unwrap();
         assert_eq!(out, [0xd2, 0xff, 0xff, 0xff, 0xfe, 0xc6, 0, 0, 0, 2, b'a', b'b']);
         let (rest, value) = int32("a")(&out).unwrap();
         assert_eq!((value, bin32("b")(rest).unwrap().1), (-2, &b"ab"[..]));

@@ -56,10 +56,10 @@ impl<'a> Stream<'a> {
         match *self {
             Self::Repeat(0) => Self::seal(0, out),
             Self::Repeat(value) => {
-                let csize = 0i32.saturating_sub(value.into()).to_le_bytes();
+                let csize = i32::from(value).wrapping_neg().to_le_bytes();
                 let [a, b, c, d] = csize;
                 *out.first_chunk_mut()? = [a, b, c, d, 1];
-                Some(csize.len().saturating_add(1))
+                csize.len().checked_add(1)
             }
             Self::Raw(payload) | Self::Coded(payload) => {
                 out.get_mut(Self::PREFIX..)?.get_mut(..payload.len())?.copy_from_slice(payload);

@@ -13,6 +13,8 @@
 use nom::bytes::complete::take;
 use nom::number::complete::u8;
 use rmp::Marker;
+use sciformats_core::Result;
+use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{FaultKind, Parsed, checked, field};
 
 use super::metalayers::{self, Layer, Place};
@@ -61,17 +63,17 @@ impl Trailer {
         Ok((i, (len, Fingerprint { kind, bytes })))
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         put_marker(&mut out, Marker::FixArray(4));
         put_marker(&mut out, Marker::FixPos(1));
-        metalayers::encode(&self.layers, Place::Trailer, &mut out);
-        let len = out.len().saturating_add(Self::TAIL);
-        put_uint32(&mut out, u32::try_from(len).unwrap_or(u32::MAX));
+        metalayers::encode(&self.layers, Place::Trailer, &mut out)?;
+        let len = add(out.len(), Self::TAIL)?;
+        put_uint32(&mut out, fit(len, "length of the trailer")?);
         put_marker(&mut out, Marker::FixExt16);
         out.push(self.fingerprint.kind);
         out.extend(self.fingerprint.bytes);
-        out
+        Ok(out)
     }
 }
 
@@ -92,7 +94,7 @@ mod tests {
         let (rest, trailer) = Trailer::parse(&bytes).unwrap();
         assert!(rest.is_empty());
         assert_eq!(trailer, Trailer::default());
-        assert_eq!(trailer.encode(), bytes);
+        assert_eq!(trailer.encode().unwrap(), bytes);
         assert_eq!(bytes.len(), Trailer::MIN as usize);
         assert_eq!(Trailer::parse_tail(&bytes[12..]).unwrap().1.0, 35);
     }
@@ -103,6 +105,6 @@ mod tests {
             layers: vec![Layer { name: "a".into(), content: vec![1; 300] }],
             fingerprint: Fingerprint { kind: 3, bytes: [7; 16] },
         };
-        assert_eq!(Trailer::parse(&trailer.encode()).unwrap().1, trailer);
+        assert_eq!(Trailer::parse(&trailer.encode().unwrap()).unwrap().1, trailer);
     }
 }

@@ -19,7 +19,7 @@ use nom::number::complete::{
 };
 use rmp::Marker;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field, locate_all};
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::msgpack::put_marker;
 
@@ -335,7 +335,7 @@ fn list(mut i: &[u8], len: u32, depth: usize) -> Parsed<'_, Value> {
     // Every value has a byte, so the list grows no further than the bytes that are there.
     let mut values = Vec::new();
     for _ in 0..len {
-        let (rest, value) = parse(i, depth.saturating_add(1))?;
+        let (rest, value) = parse(i, bound::sum(depth, 1))?;
         values.push(value);
         i = rest;
     }
@@ -345,8 +345,8 @@ fn list(mut i: &[u8], len: u32, depth: usize) -> Parsed<'_, Value> {
 fn map(mut i: &[u8], len: u32, depth: usize) -> Parsed<'_, Value> {
     let mut pairs = Vec::new();
     for _ in 0..len {
-        let (rest, key) = parse(i, depth.saturating_add(1))?;
-        let (rest, value) = parse(rest, depth.saturating_add(1))?;
+        let (rest, key) = parse(i, bound::sum(depth, 1))?;
+        let (rest, value) = parse(rest, bound::sum(depth, 1))?;
         pairs.push((key, value));
         i = rest;
     }

@@ -150,3 +150,19 @@ fn end_of(step: &Step<'_>) -> Option<u64> {
         Step::Sync | Step::SetSize { .. } => Some(0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_that_end_nowhere_are_no_plan() {
+        let decisive = |offset| Decisive::OneSector(Write::new(offset, [1, 2].as_slice()));
+        let plan = |fresh, decisive| Plan { fresh, decisive, old_len: 8, new_len: 8 }.steps(8);
+        let beyond = plan(vec![Write::new(u64::MAX, [1, 2].as_slice())], decisive(0)).unwrap_err();
+        assert_eq!(beyond.to_string(), "plan has a write that ends beyond 2^64 bytes");
+        let decides = plan(Vec::new(), decisive(u64::MAX)).unwrap_err();
+        assert_eq!(decides.to_string(), "plan has a decisive write that lies in two sectors");
+        assert!(plan(Vec::new(), decisive(510)).is_ok() && plan(Vec::new(), decisive(511)).is_err());
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use sciformats_core::arith::{add, increase, sub};
 use sciformats_core::commit::{Session, Syncs};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
 use sciformats_core::{Clash, Error, Result, WriteAt};
@@ -145,9 +146,9 @@ impl SChunk {
         let entries = self.listed()?;
         let mut header = self.header.clone();
         header.frame_type &= 0xf0;
-        layout::describe(&mut header, &entries);
+        layout::describe(&mut header, &entries)?;
         header.has_vlmeta = !self.trailer.layers.is_empty();
-        let header_len = header.encode().len() as u64;
+        let header_len = header.encode()?.len() as u64;
         let mut at = header_len;
         let mut offsets = Vec::with_capacity(entries.len());
         for entry in &entries {
@@ -155,27 +156,27 @@ impl SChunk {
                 Stored::Nothing(offset) => offsets.push(offset),
                 Stored::Bytes(bytes) => {
                     out.write_at(at, &bytes)?;
-                    offsets.push(Offset::At(at.saturating_sub(header_len)));
-                    at = at.saturating_add(bytes.len() as u64);
+                    offsets.push(Offset::At(sub(at, header_len)?));
+                    increase(&mut at, bytes.len() as u64)?;
                 }
             }
         }
-        header.cbytes = at.saturating_sub(header_len);
+        header.cbytes = sub(at, header_len)?;
         let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
-        index.extend(self.trailer.encode());
+        index.extend(self.trailer.encode()?);
         if header.nbytes == 0 {
             header.cbytes = 0;
             at = header_len;
         }
         out.write_at(at, &index)?;
-        header.frame_len = at.saturating_add(index.len() as u64);
-        out.write_at(0, &header.encode())
+        header.frame_len = add(at, index.len() as u64)?;
+        out.write_at(0, &header.encode()?)
     }
 
     fn commit_file(&mut self, path: &Path) -> Result<()> {
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
-        let len = header.encode().len() as u64;
+        let len = header.encode()?.len() as u64;
         let same = |frame: &&Frame| u64::from(frame.header().header_len) == len;
         let Some(frame) = self.base.as_ref().filter(same) else { return self.rewrite(path) };
         let mut entries = self.listed()?;
@@ -239,13 +240,13 @@ impl SChunk {
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
         header.frame_type = (header.frame_type & 0xf0) | 1;
-        layout::describe(&mut header, &entries);
+        layout::describe(&mut header, &entries)?;
         if header.chunksize == ChunkSize::Variable {
             store_specials(&mut entries, header.typesize)?;
         }
         let io = |action, e| folder_error(action, e, folder);
         let old = if folder.is_dir() { chunk_files(folder).map_err(|e| io("list", e))? } else { Vec::new() };
-        let mut next = old.iter().max().map_or(0, |last| last.saturating_add(1));
+        let mut next = old.iter().max().map_or(Ok(0), |&last| add(last, 1))?;
         let mut steps = Vec::new();
         let mut offsets = Vec::with_capacity(entries.len());
         let mut stored_bytes = 0u64;
@@ -264,19 +265,19 @@ impl SChunk {
                     Stored::Bytes(bytes) => {
                         let (number, size) = (next, bytes.len() as u64);
                         steps.push(FolderStep::Create(number, bytes));
-                        next = next.saturating_add(1);
+                        increase(&mut next, 1)?;
                         (Offset::At(number), size)
                     }
                 },
             };
             offsets.push(offset);
-            stored_bytes = stored_bytes.saturating_add(size);
+            increase(&mut stored_bytes, size)?;
         }
         header.cbytes = stored_bytes;
         let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
-        index.extend(self.trailer.encode());
-        header.frame_len = (header.encode().len() as u64).saturating_add(index.len() as u64);
-        let mut bytes = header.encode();
+        index.extend(self.trailer.encode()?);
+        header.frame_len = add(header.encode()?.len() as u64, index.len() as u64)?;
+        let mut bytes = header.encode()?;
         bytes.extend(index);
         let replaces = folder.join(SPARSE_INDEX).exists();
         if replaces && !steps.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::{add, fit, increase, present, sub};
+use sciformats_core::{Error, Result, bound};
 
 use super::{SChunk, described};
 use crate::model::chunk::{Chunk, read_header};
@@ -55,19 +56,19 @@ impl SChunk {
         while at < end {
             let index = self.chunk_at(at)?;
             let range = self.chunk_range(index)?;
-            let len = usize::try_from(range.end.min(end).saturating_sub(at)).unwrap_or(usize::MAX);
-            let Some((piece, after)) = rest.split_at_checked(len).filter(|_| len > 0) else { break };
-            if piece.len() as u64 == range.end.saturating_sub(range.start) {
+            let len = fit(sub(range.end.min(end), at)?, "bytes of a chunk")?;
+            let split = rest.split_at_checked(len).filter(|_| len > 0);
+            let (piece, after) = present(split, "bytes of a chunk")?;
+            if piece.len() as u64 == sub(range.end, range.start)? {
                 self.update(index, piece)?;
             } else {
                 let mut whole = self.chunk(index)?.decode()?;
-                let skip = usize::try_from(at.saturating_sub(range.start)).unwrap_or(usize::MAX);
-                if let Some(target) = whole.get_mut(skip..skip.saturating_add(piece.len())) {
-                    target.copy_from_slice(piece);
-                }
+                let skip: usize = fit(sub(at, range.start)?, "place in a chunk")?;
+                let target = whole.get_mut(skip..add(skip, piece.len())?);
+                present(target, "place in a chunk")?.copy_from_slice(piece);
                 self.update(index, &whole)?;
             }
-            at = at.saturating_add(piece.len() as u64);
+            increase(&mut at, piece.len() as u64)?;
             rest = after;
         }
         Ok(())
@@ -92,7 +93,8 @@ impl SChunk {
         if !(bytes.len() as u64).is_multiple_of(size) {
             return Err(Error::usage("bytes", format!("are no whole number of items of {size} bytes")));
         }
-        self.write_bytes(first.saturating_mul(size), bytes)
+        let start = first.checked_mul(size).ok_or_else(|| Error::usage("first", "is beyond 2^64 bytes"))?;
+        self.write_bytes(start, bytes)
     }
 
     /// Compresses `data` into a chunk at the end.
@@ -152,7 +154,7 @@ impl SChunk {
             return Err(self.past_the_end(index));
         }
         let entry = self.entry(chunk)?;
-        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let at = bound::addressable(index);
         self.entries()?.insert(at, entry);
         Ok(())
     }
@@ -233,7 +235,7 @@ impl SChunk {
     pub fn update_chunk(&mut self, index: u64, chunk: Vec<u8>) -> Result<()> {
         let entry = self.entry(chunk)?;
         let missing = self.past_the_end(index);
-        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let at = bound::addressable(index);
         *self.entries()?.get_mut(at).ok_or(missing)? = entry;
         Ok(())
     }
@@ -257,7 +259,7 @@ impl SChunk {
         if index >= self.chunks() {
             return Err(self.past_the_end(index));
         }
-        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let at = bound::addressable(index);
         self.entries()?.remove(at);
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::model::compress::compress;
 use crate::model::frame::shape_of;
 use crate::model::params::Params;
 use crate::model::source::Source;
-use crate::spec::metalayers::{Layer, MAX_NAME};
+use crate::spec::metalayers::{Layer, MAX_MAP, MAX_NAME, map_size};
 use crate::spec::value::Value;
 
 /// The most metalayers that other readers accept.
@@ -261,6 +261,9 @@ fn set_layer(layers: &mut Vec<Layer>, name: &str, content: Vec<u8>, most: usize)
     }
     if layers.len() >= most {
         return Err(Error::usage("metalayers", format!("are {most} already, the most there can be")));
+    }
+    if map_size(layers.iter().map(|layer| &layer.name[..]).chain([name]))? > MAX_MAP {
+        return Err(Error::usage("metalayers", "have names of 64 KiB altogether"));
     }
     layers.push(Layer { name: name.to_owned(), content });
     Ok(())

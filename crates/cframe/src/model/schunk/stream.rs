@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use sciformats_core::arith::{add, increase, present, sub};
 use sciformats_core::storage::{Durability, FileStorage, Replacement};
-use sciformats_core::{Result, WriteAt};
+use sciformats_core::{Result, WriteAt, bound};
 
 use super::commit::{chunk_files, folder_error, put, sync_names};
 use super::home::{Hold, Home};
@@ -52,7 +53,7 @@ impl Stream {
         let out = if sparse {
             Out::Folder(Folder::begin(target)?)
         } else {
-            let start = header.encode().len() as u64;
+            let start = header.encode()?.len() as u64;
             Out::File(Contiguous {
                 file: Replacement::of_held(target)?,
                 start,
@@ -91,9 +92,9 @@ impl Stream {
         let mut at = 0;
         while at < source.len() {
             go_on()?;
-            let len = source.len().saturating_sub(at).min(PIECE);
+            let len = sub(source.len(), at)?.min(PIECE);
             self.out.append(at, &source.read(at, len)?)?;
-            at = at.saturating_add(len);
+            increase(&mut at, len)?;
         }
         self.place(index, offset);
         Ok(offset)
@@ -103,23 +104,24 @@ impl Stream {
     pub(crate) fn finish(self) -> Result<()> {
         let Self { hold, mut header, trailer, out, offsets, .. } = self;
         let mut index = layout::encode_offsets(&offsets, header.nbytes)?;
-        index.extend(trailer.encode());
+        index.extend(trailer.encode()?);
         let index_len = index.len() as u64;
         let hold = match out {
             Out::File(mut out) => {
                 // A frame without bytes has no chunks.
-                header.cbytes = if header.nbytes == 0 { 0 } else { out.end.saturating_sub(out.start) };
-                header.frame_len = out.start.saturating_add(header.cbytes).saturating_add(index_len);
+                header.cbytes = if header.nbytes == 0 { 0 } else { sub(out.end, out.start)? };
+                let index_at = add(out.start, header.cbytes)?;
+                header.frame_len = add(index_at, index_len)?;
                 out.flush()?;
-                out.file.write_at(out.start.saturating_add(header.cbytes), &index)?;
-                out.file.write_at(0, &header.encode())?;
+                out.file.write_at(index_at, &index)?;
+                out.file.write_at(0, &header.encode()?)?;
                 put(out.file, Durability::Process, hold)?
             }
             Out::Folder(out) => {
                 header.cbytes = out.stored;
-                let mut bytes = header.encode();
-                header.frame_len = (bytes.len() as u64).saturating_add(index_len);
-                bytes = header.encode();
+                let mut bytes = header.encode()?;
+                header.frame_len = add(bytes.len() as u64, index_len)?;
+                bytes = header.encode()?;
                 bytes.extend(index);
                 out.finish(&bytes, hold)?
             }
@@ -132,7 +134,7 @@ impl Stream {
 impl Out {
     fn begin_chunk(&mut self) -> Result<Offset> {
         match self {
-            Self::File(out) => Ok(Offset::At(out.end.saturating_sub(out.start))),
+            Self::File(out) => sub(out.end, out.start).map(Offset::At),
             Self::Folder(out) => out.begin_chunk().map(Offset::At),
         }
     }
@@ -157,7 +159,7 @@ struct Contiguous {
 
 impl Contiguous {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        if (self.waiting.len().saturating_add(bytes.len())) as u64 > PIECE {
+        if bound::sum(self.waiting.len(), bytes.len()) as u64 > PIECE {
             self.flush()?;
         }
         if bytes.len() as u64 >= PIECE {
@@ -165,12 +167,11 @@ impl Contiguous {
         } else {
             self.waiting.extend_from_slice(bytes);
         }
-        self.end = self.end.saturating_add(bytes.len() as u64);
-        Ok(())
+        increase(&mut self.end, bytes.len() as u64)
     }
 
     fn flush(&mut self) -> Result<()> {
-        let at = self.end.saturating_sub(self.waiting.len() as u64);
+        let at = sub(self.end, self.waiting.len() as u64)?;
         self.file.write_at(at, &self.waiting)?;
         self.waiting.clear();
         Ok(())
@@ -213,7 +214,7 @@ impl Folder {
         let old = chunk_files(path).map_err(|e| folder_error("list", e, path))?;
         Ok(Self {
             path: path.into(),
-            next: old.iter().max().map_or(0, |last| last.saturating_add(1)),
+            next: old.iter().max().map_or(Ok(0), |&last| add(last, 1))?,
             old,
             replaces: path.join(SPARSE_INDEX).exists(),
             file: None,
@@ -228,13 +229,13 @@ impl Folder {
         let path = self.path.join(chunk_file(number));
         self.file = Some(FileStorage::create_new(&path)?);
         self.created.files.push(path);
-        self.next = self.next.saturating_add(1);
+        increase(&mut self.next, 1)?;
         Ok(number)
     }
 
     fn append(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        self.stored = self.stored.saturating_add(bytes.len() as u64);
-        self.file.as_mut().map_or(Ok(()), |file| file.write_at(at, bytes))
+        increase(&mut self.stored, bytes.len() as u64)?;
+        present(self.file.as_mut(), "file of a chunk")?.write_at(at, bytes)
     }
 
     /// Ends the file of a chunk. Where there is a frame to lose it reaches the device before the new index does.

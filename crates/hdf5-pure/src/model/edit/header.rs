@@ -65,7 +65,8 @@ impl Header {
             messages.push(Message {
                 kind: message.kind,
                 flags,
-                creation_index: message.creation_index.unwrap_or(0),
+                // Headers that keep no order have none.
+                creation_index: message.creation_index.unwrap_or_default(),
                 body: object.body(message).to_vec(),
             });
         }

@@ -45,9 +45,9 @@ impl Session {
     ) -> Result<Self> {
         recover(&mut *storage)?;
         let (position, superblock) = open::superblock(&*storage)?;
-        let end = superblock.end_of_file.saturating_sub(superblock.base);
-        if storage.len().saturating_sub(position) < end {
-            let kind = FaultKind::OutOfBounds { found: position.saturating_add(end), end: storage.len() };
+        let end = bound::left(superblock.end_of_file, superblock.base);
+        if bound::left(storage.len(), position) < end {
+            let kind = FaultKind::OutOfBounds { found: bound::sum(position, end), end: storage.len() };
             return Err(Fault::new("end of file address", kind).at("superblock", position));
         }
         if superblock.is_written() {

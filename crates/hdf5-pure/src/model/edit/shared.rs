@@ -198,8 +198,8 @@ impl Shares {
             let rule = FaultKind::Rule("is not that of a record, though a message refers to it");
             context.fault(
                 RECORDS,
-                at.unwrap_or(Address(0)),
-                /* a position in a message */ Fault::new("heap ID", rule),
+                at.unwrap_or(Address(0)), // a position in a message
+                Fault::new("heap ID", rule),
             )
         };
         let (index, loaded) = self.index(context, shared.kind)?.ok_or_else(lost)?;

@@ -68,7 +68,8 @@ impl Builder<'_> {
         let mut bytes = Vec::new();
         let Some(below) = depth.checked_sub(1) else {
             encode_node(&mut bytes, &self.header, output.sizes, self.records(start, n)?, None)?;
-            let child = Child { address: output.put(&bytes)?, records: u16::try_from(n).unwrap_or(u16::MAX) };
+            let records = fit(n, "number of records of a node")?;
+            let child = Child { address: output.put(&bytes)?, records };
             return Ok((child, n));
         };
         let room = *present(self.most.get(usize::from(below)), "room of a node")?;
@@ -92,7 +93,7 @@ impl Builder<'_> {
         if let Some(pointer) = header.pointers(output.sizes).last() {
             encode_node(&mut bytes, &header, output.sizes, &own, Some((*pointer, &pointers)))?;
         }
-        let records = u16::try_from(separators).unwrap_or(u16::MAX);
+        let records = fit(separators, "number of records of a node")?;
         Ok((Child { address: output.put(&bytes)?, records }, n))
     }
 

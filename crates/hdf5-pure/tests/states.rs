@@ -1,0 +1,163 @@
+//! What a file cannot hold is refused where it comes in: nothing of it is written, and nothing else in its place.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
+
+use std::path::Path;
+
+use hdf5_pure::{Bound, CreateOptions, Datatype, Editor, Error, File, Filters, Result, Writer};
+
+/// The result is an error of the caller's whose text holds `problem`.
+#[track_caller]
+fn refused<T>(result: Result<T>, problem: &str) {
+    let Err(error) = result else { panic!("it is not refused: {problem}") };
+    assert!(matches!(error, Error::Usage { .. }), "{error}");
+    assert!(error.to_string().contains(problem), "{error}");
+}
+
+fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("weather.h5");
+    (folder, path)
+}
+
+/// Edits a file that is there, which stays as it is.
+fn unchanged(path: &Path, edit: impl FnOnce(&mut Editor) -> Result<()>, problem: &str) {
+    let before = std::fs::read(path).unwrap();
+    let mut file = Editor::open(path).unwrap();
+    let done = edit(&mut file).and_then(|()| file.commit());
+    refused(done, problem);
+    drop(file);
+    assert!(std::fs::read(path).unwrap() == before, "{problem}");
+}
+
+#[test]
+fn as_many_filters_as_are_read_and_no_more() {
+    let filters = |n: usize| (0..n).fold(Filters::new(), |filters, _| filters.shuffle());
+    for bound in [Bound::Earliest, Bound::LATEST] {
+        let (_folder, path) = folder();
+        let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(bound)).unwrap();
+        file.dataset("most").chunks([4]).filters(filters(32)).write(&[1u16, 2, 3, 4]).unwrap();
+        refused(
+            file.dataset("more").chunks([4]).filters(filters(33)).write(&[1u16, 2, 3, 4]),
+            "filters are 33, more than the 32",
+        );
+        file.finish().unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(file.dataset("most").unwrap().read::<u16>().unwrap(), [1, 2, 3, 4]);
+        assert_eq!(file.dataset("most").unwrap().filters().unwrap().filters.len(), 32);
+        assert!(file.dataset("more").is_err());
+        drop(file);
+        let more = |file: &mut Editor| {
+            file.dataset("more").chunks([4]).filters(filters(33)).write(&[1u16, 2, 3, 4]).map(drop)
+        };
+        unchanged(&path, more, "filters are 33");
+    }
+}
+
+#[test]
+fn a_filtered_chunk_that_its_index_does_not_count() {
+    // The index of chunks of 4 bytes counts two bytes' worth of each.
+    for (len, fits) in [(65_535, true), (65_536, false), (70_000, false)] {
+        for grows in [false, true] {
+            let (_folder, path) = folder();
+            let mut file = Writer::create(&path).unwrap();
+            let dataset = file.dataset("counts").shape([8]).chunks([4]).filters(Filters::new().lzf());
+            let dataset = if grows { dataset.max_shape([None]) } else { dataset };
+            dataset.create::<u8>().unwrap().write_chunk(&[0], 0, &vec![7; len]).unwrap();
+            let done = file.finish();
+            if fits {
+                done.unwrap();
+                let file = File::open(&path).unwrap();
+                let chunks = file.dataset("counts").unwrap().chunks().unwrap();
+                assert_eq!(chunks[0].as_ref().unwrap().size, len as u64);
+            } else {
+                refused(done, "bytes after its filters");
+                assert!(!path.exists());
+            }
+        }
+    }
+    // Version 1 B-trees have four bytes for it.
+    let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V18)).unwrap();
+    let dataset = file.dataset("counts").shape([8]).chunks([4]).filters(Filters::new().lzf());
+    dataset.create::<u8>().unwrap().write_chunk(&[0], 0, &vec![7; 70_000]).unwrap();
+    file.into_bytes().unwrap();
+}
+
+#[test]
+fn more_attributes_than_their_order_counts() {
+    let options = CreateOptions::default().with_track_order(true);
+    let (_folder, path) = folder();
+    let mut file = Writer::create_with(&path, &options).unwrap();
+    for number in 0..65_535u32 {
+        file.root().attribute(&number.to_string(), 0u8).unwrap();
+    }
+    file.finish().unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert_eq!(File::open(&path).unwrap().root().unwrap().attributes().unwrap().len(), 65_535);
+    unchanged(&path, |file| file.root().attribute("one more", 0u8).map(drop), "attributes");
+
+    let mut file = Writer::create_with(&path, &options).unwrap();
+    for number in 0..65_536u32 {
+        file.root().attribute(&number.to_string(), 0u8).unwrap();
+    }
+    refused(file.finish(), "more attributes than the order of their creation counts");
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn datatypes_that_no_field_holds() {
+    let names: Vec<String> = (0..65_536).map(|n| n.to_string()).collect();
+    let members = |n: usize| names.iter().take(n).map(|name| (name.as_str(), 0i64)).collect::<Vec<_>>();
+    let byte = Datatype::integer(false, 1);
+    let types = [
+        (Datatype::enumeration(&byte, members(65_536)).unwrap(), "65535"),
+        (Datatype::compound([("a", Datatype::opaque(u32::MAX, "")), ("b", byte.clone())]), "4 GiB"),
+        (Datatype::array(&[1 << 16, 1 << 16], &byte), "4 GiB"),
+        (Datatype::array(&[1; 33], &byte), "32"),
+        (Datatype::integer(true, 10_000), "bits"),
+        (Datatype::bits(10_000), "bits"),
+        (Datatype::time(10_000), "bits"),
+        (Datatype::integer(true, 0), "without bytes"),
+    ];
+    let (_folder, path) = folder();
+    let mut file = Writer::create(&path).unwrap();
+    file.root().attribute("title", "a week in May").unwrap();
+    file.finish().unwrap();
+    for (datatype, problem) in types {
+        let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+        refused(file.dataset("x").datatype(datatype.clone()).shape([0]).write_raw(&[]), problem);
+        let attribute =
+            |file: &mut Editor| file.root().attribute("x", hdf5_pure::Empty(datatype.clone())).map(drop);
+        unchanged(&path, attribute, problem);
+    }
+    assert!(Datatype::enumeration(&Datatype::integer(true, 0), []).is_err());
+}
+
+#[test]
+fn names_and_values_that_no_field_holds() {
+    let long = "x".repeat(65_536);
+    let (_folder, path) = folder();
+    let mut file = Writer::create(&path).unwrap();
+    file.dataset("t").write(&[281.5]).unwrap();
+    file.finish().unwrap();
+    unchanged(&path, |file| file.root().attribute(&long, 1u8).map(drop), "64 KiB");
+    unchanged(&path, |file| file.root().soft_link("a", &long).map(drop), "too long");
+    unchanged(&path, |file| file.root().external_link("a", "b.h5", &long).map(drop), "too long");
+    unchanged(&path, |file| file.root().user_link("a", 70, long.as_bytes()).map(drop), "64 KiB");
+    let named = |file: &mut Editor| {
+        file.root().attribute("unit", "K").map(drop)?;
+        file.root().rename_attribute("unit", &long).map(drop)
+    };
+    unchanged(&path, named, "too long");
+}
+
+#[test]
+fn chunks_of_4_gib_that_a_filter_does_not_count() {
+    let newest = CreateOptions::default().with_bound(Bound::V200);
+    let mut file = Writer::in_memory(&newest).unwrap();
+    let large = file.dataset("large").shape([1 << 30]).chunks([1 << 29]).filters(Filters::new().lzf());
+    refused(large.create::<f64>(), "4 GiB");
+    // Without the newest bound they are refused for themselves.
+    let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
+    refused(file.dataset("large").shape([1 << 30]).chunks([1 << 29]).create::<f64>(), "4 GiB");
+}
