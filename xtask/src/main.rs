@@ -14,6 +14,7 @@ mod fixtures;
 mod formats;
 mod fuzz;
 mod lint;
+mod memory;
 mod mpi;
 mod msrv;
 mod mutate;
@@ -91,6 +92,12 @@ const TASKS: &[Task] = &[
         usage: "[FORMAT] [--count N] [--seed N] [--publish]",
         run: mutate::task,
         help: "damage fixtures at random and have the program read them, in bounded time and memory",
+    },
+    Task {
+        name: "memory",
+        usage: "[FORMAT]",
+        run: memory::task,
+        help: "how much memory the program takes for files of gigabytes; write docs/reliability.md",
     },
     Task {
         name: "cross",

@@ -31,9 +31,9 @@ const HEAD: &str = "\
 
 # Reliability
 
-What ends of writers, damaged files and random bytes did. `cargo xtask reliability` runs the crash tests and the sweep over
-damaged files, and writes what they found; `cargo xtask ci` runs the crash tests too, and fails if the first table differs. The
-last one is written by `cargo xtask fuzz --all --publish`.
+What ends of writers, damaged files and random bytes did, and what memory large files take. `cargo xtask reliability` runs the
+crash tests and the sweep over damaged files, and writes what they found; `cargo xtask ci` runs the crash tests too, and fails if
+the first table differs. The last ones are written by `cargo xtask fuzz --all --publish` and `cargo xtask memory`.
 ";
 
 const CRASHES: &str = "\
@@ -93,8 +93,16 @@ pub(crate) fn publish_fuzzing(targets: &[Fuzzed]) -> Result {
     publish(&[&fuzzing(targets)])
 }
 
+/// What the program took of memory becomes its section of the document.
+pub(crate) fn publish_memory(section: &str) -> Result {
+    publish(&[section])
+}
+
 /// The sections in their order.
-const SECTIONS: [&str; 3] = ["## Ends of writers", "## Damaged files", "## Fuzzing"];
+const SECTIONS: [&str; 4] = ["## Ends of writers", "## Damaged files", "## Fuzzing", MEMORY];
+
+/// The heading of the section on memory.
+pub(crate) const MEMORY: &str = "## Memory of the program";
 
 /// Writes these sections into the document and leaves the others as they are.
 fn publish(sections: &[&str]) -> Result {
