@@ -34,7 +34,7 @@ mod worker;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
 pub use scaling::{Growth, Scaling, Series};
@@ -52,6 +52,8 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 #[derive(Debug, Default)]
 pub struct Watch {
     total: Option<Duration>,
+    /// The most memory of the programs that were run.
+    programs: Option<u64>,
 }
 
 impl Watch {
@@ -61,6 +63,28 @@ impl Watch {
         let result = work();
         *self.total.get_or_insert_default() += begin.elapsed();
         result
+    }
+
+    /// Runs a program and adds its time. The memory of the round is the most that was resident in it.
+    ///
+    /// # Errors
+    /// If it cannot be started or waited for.
+    pub fn program(&mut self, command: &mut Command) -> std::io::Result<ExitStatus> {
+        let begin = Instant::now();
+        let mut child = command.spawn()?;
+        loop {
+            self.programs = self.programs.max(memory::highest_of(child.id()));
+            if let Some(status) = child.try_wait()? {
+                *self.total.get_or_insert_default() += begin.elapsed();
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+    }
+
+    /// The most memory that was resident in a program that was run.
+    pub fn program_memory(&self) -> Option<u64> {
+        self.programs
     }
 }
 

@@ -1,17 +1,22 @@
-//! The memory of this process, from `/proc/self/status`. Elsewhere than on Linux there is none to tell.
+//! The memory of processes, from `/proc`. Elsewhere than on Linux there is none to tell.
 
 /// Bytes resident now (`VmRSS`).
 pub(crate) fn resident() -> Option<u64> {
-    read("VmRSS:")
+    read("self", "VmRSS:")
 }
 
 /// The most bytes that were resident since the process began (`VmHWM`).
 pub(crate) fn highest() -> Option<u64> {
-    read("VmHWM:")
+    read("self", "VmHWM:")
 }
 
-fn read(key: &str) -> Option<u64> {
-    find(&std::fs::read_to_string("/proc/self/status").ok()?, key)
+/// As [`highest`], of another process.
+pub(crate) fn highest_of(process: u32) -> Option<u64> {
+    read(&process.to_string(), "VmHWM:")
+}
+
+fn read(process: &str, key: &str) -> Option<u64> {
+    find(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?, key)
 }
 
 fn find(status: &str, key: &str) -> Option<u64> {

@@ -102,7 +102,8 @@ fn answer(outcome: Outcome, watch: &Watch, idle: Option<u64>) -> Value {
         (Err(error), _) => json!({ "error": error.to_string() }),
         (Ok(()), None) => json!({ "error": "nothing was timed" }),
         (Ok(()), Some(total)) => {
-            let peak = memory::highest().zip(idle).map(|(highest, idle)| highest.saturating_sub(idle));
+            let beyond = || memory::highest().zip(idle).map(|(highest, idle)| highest.saturating_sub(idle));
+            let peak = watch.programs.or_else(beyond);
             json!({ "seconds": total.as_secs_f64(), "peak": peak })
         }
     }
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn answers_are_understood() {
-        let watch = Watch { total: Some(Duration::from_millis(1500)) };
+        let watch = Watch { total: Some(Duration::from_millis(1500)), programs: Some(7) };
         let text = answer(Ok(()), &watch, Some(0)).to_string();
         assert_eq!(understand(&text).unwrap().seconds, 1.5);
         assert_eq!(understand(r#"{"seconds":2,"peak":null}"#), Ok(Measured { seconds: 2.0, peak: None }));

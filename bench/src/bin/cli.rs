@@ -1,8 +1,7 @@
 //! The program against those of the HDF5 library: h5ls, h5repack, h5diff; and its manifest against the speed of SHA-256.
 //!
 //! The programs are those of the folder that HDF5_TOOLS names, those on the path, or those of Debian's package, which is
-//! fetched and unpacked without being installed. The memory that the table shows is that of the workers, which only start
-//! programs.
+//! fetched and unpacked without being installed. The memory that the table shows is that of the programs.
 
 use std::ffi::OsString;
 use std::hint::black_box;
@@ -40,6 +39,12 @@ fn main() -> ExitCode {
                 }),
         );
     }
+    bench = bench.case(
+        Case::new("repack 512 MiB, nothing changed", 1.0)
+            .prepare(|folder| prepare(folder, "arrays"))
+            .ours(|folder, watch| ours(folder, watch, &["repack", NOISE, "repacked.h5", "--force"]))
+            .rust("h5repack", |folder, watch| tool(folder, watch, "h5repack", &[NOISE, "h5repacked.h5"])),
+    );
     for (name, a, b) in [
         ("diff two files of 512 MiB, gzip", GZIP, "gzip-copy.h5"),
         ("diff two files of 512 MiB, contiguous", CONTIGUOUS, "flat-copy.h5"),
@@ -66,6 +71,7 @@ const OLD: &str = "objects-old.h5";
 const NEW: &str = "objects-new.h5";
 const GZIP: &str = "gzip.h5";
 const CONTIGUOUS: &str = "flat.h5";
+const NOISE: &str = "noise.h5";
 
 /// What cannot be had otherwise is told to the caller.
 fn expect(right: bool, what: &str) -> Outcome {
@@ -110,9 +116,9 @@ fn prepare(folder: &Path, files: &str) -> Outcome {
     tools(folder)
 }
 
-/// Two arrays of 512 MiB, compressed and in one piece, that programs of release 1.10 can read; and copies to compare with.
+/// Arrays of 512 MiB, compressed, in one piece and as noise, that programs of release 1.10 can read; and copies to compare with.
 const ARRAYS: &str = "
-import h5py, pathlib, shutil, sys
+import h5py, numpy, pathlib, shutil, sys
 import hdf5
 folder = pathlib.Path(sys.argv[1])
 packed = dict(chunks=(256, 256), compression='gzip', compression_opts=4, shuffle=True)
@@ -123,6 +129,12 @@ for name, how in (('gzip', packed), ('flat', {})):
         for i in range(0, 8192, 1024):
             data[i : i + 1024] = rows
     shutil.copy(folder / f'{name}.h5', folder / f'{name}-copy.h5')
+# Stored in 512 MiB, packed: numbers in which nothing can be saved.
+with h5py.File(folder / 'noise.h5', 'w', libver=('earliest', 'v110')) as file:
+    data = file.create_dataset('d', (8192, 16384), '<f4', chunks=(256, 256), compression='gzip', compression_opts=1)
+    random = numpy.random.default_rng(1)
+    for i in range(0, 8192, 1024):
+        data[i : i + 1024] = random.integers(0, 1 << 32, (1024, 16384), 'u4').view('<f4')
 ";
 
 fn python() -> Command {
@@ -148,14 +160,21 @@ fn tools(folder: &Path) -> Outcome {
 /// Runs a program in the folder of the files; what it prints is not kept.
 fn timed(mut command: Command, folder: &Path, watch: &mut Watch) -> Outcome {
     command.current_dir(folder).stdout(Stdio::null()).stdin(Stdio::null());
-    let status = watch.time(|| command.status())?;
+    let status = watch.program(&mut command)?;
     expect(status.success(), "the program does not end well")
 }
+
+/// Bytes that each command of ours may take, whatever the file.
+const MEMORY: u64 = 256 << 20;
 
 fn ours(folder: &Path, watch: &mut Watch, arguments: &[&str]) -> Outcome {
     let mut command = Command::new(program(folder));
     command.args(arguments);
-    timed(command, folder, watch)
+    timed(command, folder, watch)?;
+    expect(
+        watch.program_memory().is_none_or(|bytes| bytes <= MEMORY),
+        "the program takes more memory than it may",
+    )
 }
 
 fn tool(folder: &Path, watch: &mut Watch, name: &str, arguments: &[&str]) -> Outcome {

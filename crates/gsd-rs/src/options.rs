@@ -22,7 +22,7 @@ use crate::{Header, Label, Version};
 /// assert_eq!(Reader::open_with(&path, &options)?.frames(), 0);
 /// # Ok::<(), gsd_rs::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
     /// What the file may ask of the machine. The file layer hands out bytes that are stored and needs few limits;
@@ -31,12 +31,6 @@ pub struct OpenOptions {
     /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
     /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
     pub access: Access,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self { limits: Limits::default(), access: Access::default() }
-    }
 }
 
 impl OpenOptions {

@@ -29,7 +29,7 @@ use crate::spec::header::MAGIC;
 /// assert_eq!(Reader::open_with(&path, &options)?.read::<u8>()?, [1, 2]);
 /// # Ok::<(), rawarray::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
     /// What a file may ask of the machine.
@@ -40,12 +40,6 @@ pub struct OpenOptions {
     /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
     /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
     pub access: Access,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self { limits: Limits::default(), ignore_undefined_flags: false, access: Access::default() }
-    }
 }
 
 impl OpenOptions {

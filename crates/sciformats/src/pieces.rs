@@ -77,6 +77,9 @@ impl Iterator for Pieces {
 /// Appends the canonical bytes of a part of an array.
 pub(crate) type ReadPiece<'a, T = Slab> = &'a (dyn Fn(&T, &mut Vec<u8>) -> Result<()> + Sync);
 
+/// Sees a piece and its bytes.
+pub(crate) type Visit<'a, T> = &'a mut dyn FnMut(&T, &[u8]) -> Result<ControlFlow<()>>;
+
 /// Reads piece after piece and shows each. With more than one thread, the next piece is read while `visit` works on this
 /// one.
 pub(crate) fn for_each(
@@ -94,7 +97,7 @@ pub(crate) fn read_ahead<T: Send>(
     pieces: impl Iterator<Item = T> + Send,
     ahead: bool,
     read: ReadPiece<'_, T>,
-    visit: &mut dyn FnMut(&T, &[u8]) -> Result<ControlFlow<()>>,
+    visit: Visit<'_, T>,
 ) -> Result<()> {
     if !ahead {
         let mut bytes = Vec::new();

@@ -21,7 +21,7 @@ use crate::codec::registry::Registry;
 /// assert_eq!(frame.chunk(0)?.decode()?, [21; 4000]);
 /// # Ok::<(), cframe::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
     /// Bounds on what a file may ask for.
@@ -34,17 +34,6 @@ pub struct OpenOptions {
     /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
     /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
     pub access: Access,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            threads: 0,
-            registry: Registry::default(),
-            access: Access::default(),
-        }
-    }
 }
 
 impl OpenOptions {

@@ -10,7 +10,7 @@ use super::btree_v2::Tree;
 use super::context::Context;
 use super::fractal_heap::Heap;
 use super::object::Object;
-use super::symbols::Symbols;
+use super::symbols;
 use crate::spec::btree_v2::record::LinkName;
 use crate::spec::lookup3;
 use crate::spec::message::MessageType;
@@ -68,10 +68,10 @@ fn storage(context: &Context, object: &Object<'_>) -> Result<Storage> {
 pub(crate) fn all(context: &Context, object: &Object<'_>) -> Result<Vec<Result<Link, BrokenLink>>> {
     let mut links = Vec::new();
     match storage(context, object)? {
-        Storage::Symbols(table) => Symbols::open(context, table)?.visit(&mut |link| {
+        Storage::Symbols(table) => symbols::visit(context, table, &mut |link| {
             links.push(link);
             ControlFlow::Continue(())
-        }),
+        })?,
         Storage::Compact => {
             let messages = object.messages().iter().filter(|message| message.kind == MessageType::Link);
             links.extend(messages.map(|message| parse(context, message.offset, object.body(message))));
@@ -140,7 +140,7 @@ fn parse(context: &Context, offset: u64, bytes: &[u8]) -> Result<Link, BrokenLin
 /// The link named `name`, found without reading all of them.
 pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Link>> {
     match storage(context, object)? {
-        Storage::Symbols(table) => Symbols::open(context, table)?.find(name),
+        Storage::Symbols(table) => symbols::find(context, table, name),
         Storage::Compact => {
             let mut error = None;
             for message in object.messages().iter().filter(|message| message.kind == MessageType::Link) {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use sciformats_core::Result;
 use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Error, Result};
 
 use super::context::{Budget, Context};
 use super::links::BrokenLink;
@@ -20,6 +20,9 @@ const TREE: &str = "group B-tree node";
 const NODE: &str = "symbol table node";
 const HEAP: &str = "local heap";
 
+/// Most names are shorter.
+const USUAL_NAME: u64 = 64;
+
 /// The names of a group, or of a list of external files.
 pub(crate) struct Names<'a> {
     context: &'a Context,
@@ -29,8 +32,7 @@ pub(crate) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(crate) fn open(context: &'a Context, heap: Address) -> Result<Self> {
-        let len = LocalHeap::size_of(context.sizes) as u64;
-        let heap = context.parse(HEAP, heap, len, |i| LocalHeap::parse(i, context.sizes))?;
+        let heap = local_heap(context, heap)?;
         let bytes = context.read("local heap data segment", heap.data, heap.size)?;
         Ok(Self { context, data: heap.data, bytes })
     }
@@ -39,29 +41,85 @@ impl<'a> Names<'a> {
     pub(crate) fn get(&self, offset: u64) -> Result<&[u8]> {
         let start = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..));
         let end = start.and_then(|start| start.iter().position(|&byte| byte == 0));
-        start.zip(end).and_then(|(start, end)| start.get(..end)).ok_or_else(|| {
-            let kind = FaultKind::OutOfBounds { found: offset, end: self.bytes.len() as u64 };
-            self.context.fault(HEAP, self.data, Fault::new("name offset", kind))
-        })
+        let found = start.zip(end).and_then(|(start, end)| start.get(..end));
+        found.ok_or_else(|| outside(self.context, (self.data, self.bytes.len() as u64), offset))
     }
+}
+
+fn local_heap(context: &Context, at: Address) -> Result<LocalHeap> {
+    let len = LocalHeap::size_of(context.sizes) as u64;
+    context.parse(HEAP, at, len, |i| LocalHeap::parse(i, context.sizes))
+}
+
+/// A name that the data segment does not hold.
+fn outside(context: &Context, (data, size): (Address, u64), found: u64) -> Error {
+    context.fault(HEAP, data, Fault::new("name offset", FaultKind::OutOfBounds { found, end: size }))
+}
+
+/// Visits all members of an old-style group; what cannot be read is an error beside its siblings.
+///
+/// # Errors
+/// `Malformed` if the names cannot be read.
+pub(crate) fn visit(
+    context: &Context,
+    table: SymbolTable,
+    visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
+) -> Result<()> {
+    let heap = Heap::All(Names::open(context, table.heap)?);
+    let _ = Symbols { context, heap }.descend(table.btree, None, &mut Budget::new(context), visit);
+    Ok(())
+}
+
+/// The member of an old-style group that is named `name`. Of the names only those are read that it is compared with.
+///
+/// # Errors
+/// `Malformed` if what leads to it cannot be read.
+pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
+    let heap = Heap::Some(local_heap(context, table.heap)?);
+    Symbols { context, heap }.find(table.btree, name)
+}
+
+/// Where the names of an old-style group are.
+enum Heap<'a> {
+    /// All of them are here.
+    All(Names<'a>),
+    /// Each is read when it is looked at.
+    Some(LocalHeap),
 }
 
 /// An old-style group.
-pub(crate) struct Symbols<'a> {
+struct Symbols<'a> {
     context: &'a Context,
-    btree: Address,
-    names: Names<'a>,
+    heap: Heap<'a>,
 }
 
-impl<'a> Symbols<'a> {
-    pub(crate) fn open(context: &'a Context, table: SymbolTable) -> Result<Self> {
-        Ok(Self { context, btree: table.btree, names: Names::open(context, table.heap)? })
-    }
-
-    /// Visits all members; what cannot be read is an error beside its siblings.
-    pub(crate) fn visit(&self, visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>) {
-        let mut budget = Budget::new(self.context);
-        let _ = self.descend(self.btree, None, &mut budget, visit);
+impl Symbols<'_> {
+    fn name(&self, offset: u64) -> Result<Cow<'_, [u8]>> {
+        let heap = match &self.heap {
+            Heap::All(names) => return names.get(offset).map(Cow::Borrowed),
+            Heap::Some(heap) => heap,
+        };
+        let outside = || outside(self.context, (heap.data, heap.size), offset);
+        let left = heap.size.checked_sub(offset).ok_or_else(outside)?;
+        let at = heap.data.0.checked_add(offset).map(Address).ok_or_else(outside)?;
+        let mut len = left.min(USUAL_NAME);
+        loop {
+            let bytes = self.context.read("local heap data segment", at, len)?;
+            if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
+                return Ok(match bytes {
+                    Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..end).unwrap_or_default()),
+                    Cow::Owned(mut bytes) => {
+                        bytes.truncate(end);
+                        Cow::Owned(bytes)
+                    }
+                });
+            }
+            if len == left {
+                return Err(outside());
+            }
+            // Each piece is as long as all before it.
+            len = left.min(len.saturating_mul(2));
+        }
     }
 
     fn descend(
@@ -119,7 +177,7 @@ impl<'a> Symbols<'a> {
     }
 
     fn link(&self, at: Address, entry: &Entry) -> Result<Link, BrokenLink> {
-        let name = Name::from(self.names.get(entry.name)?);
+        let name = Name::from(&*self.name(entry.name)?);
         match self.target(at, entry) {
             Ok(target) => Ok(Link { name, creation_order: None, utf8: false, target }),
             Err(error) => Err(BrokenLink { name: Some(name), error }),
@@ -128,7 +186,7 @@ impl<'a> Symbols<'a> {
 
     fn target(&self, at: Address, entry: &Entry) -> Result<Target> {
         match (&entry.cache, entry.header) {
-            (Cache::SoftLink { path }, _) => Ok(Target::Soft(self.names.get((*path).into())?.into())),
+            (Cache::SoftLink { path }, _) => Ok(Target::Soft(Name::from(&*self.name((*path).into())?))),
             (_, Some(address)) => Ok(Target::Hard(address)),
             (_, None) => {
                 let fault = Fault::new("object header address", FaultKind::Rule("is the undefined address"));
@@ -137,9 +195,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// The member named `name`.
-    pub(crate) fn find(&self, name: &[u8]) -> Result<Option<Link>> {
-        let mut at = self.btree;
+    fn find(&self, mut at: Address, name: &[u8]) -> Result<Option<Link>> {
         let mut level = None;
         loop {
             let node = self.node(at, level)?;
@@ -149,7 +205,7 @@ impl<'a> Symbols<'a> {
                 None => {
                     let leaf = self.leaf(child)?;
                     for entry in &leaf.entries {
-                        if self.names.get(entry.name)? == name {
+                        if *self.name(entry.name)? == *name {
                             return self.link(child, entry).map(Some).map_err(|broken| broken.error);
                         }
                     }
@@ -165,7 +221,7 @@ impl<'a> Symbols<'a> {
         while low < high {
             let middle = low.midpoint(high);
             let right = node.keys.get(middle.saturating_add(1)).copied().unwrap_or(0);
-            match self.names.get(right)?.cmp(name) {
+            match (*self.name(right)?).cmp(name) {
                 Ordering::Less => low = middle.saturating_add(1),
                 _ => high = middle,
             }

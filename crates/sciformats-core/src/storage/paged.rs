@@ -9,32 +9,35 @@ use super::{FileStorage, ReadAt, check_range};
 use crate::error::Result;
 
 /// Bytes of a page.
-const PAGE: usize = 16 << 10;
+const PAGE: usize = 64 << 10;
 
-/// Pages of a region: tables of pages are made for a region at a time.
-const REGION: usize = 1024;
+/// Pages of a block: 4 MiB, which the system can back with large pages of memory.
+const BLOCK: usize = 64;
 
-/// Regions of the largest file of which pages stay: one of a tebibyte.
-const REGIONS: u64 = 1 << 16;
+/// A block of which so many pages were read is read as a whole.
+const DENSE: u64 = 8;
 
-/// Pages that stay as long as the file is open: 32 MiB of them.
+/// Blocks of the largest file of which pages stay: one of 256 GiB.
+const BLOCKS: u64 = 1 << 16;
+
+/// Pages that stay as long as the file is open: 128 MiB of them.
 const STAYING: u64 = 2048;
 
 /// Pages that are kept beside those, each until another takes its place: 8 MiB of them.
-const PASSING: u64 = 512;
+const PASSING: u64 = 128;
 
 /// Reads from this length on are made as they are asked for: a call costs less than going through pages.
-const LONG: usize = PAGE / 2;
+const LONG: usize = 8 << 10;
 
 /// Pages that one call reads ahead at most, when reads follow each other.
-const AHEAD: u64 = 16;
+const AHEAD: u64 = 4;
 
-/// A file that is read with the system's own calls, its short reads in pages of 16 KiB.
+/// A file that is read with the system's own calls, its short reads in pages of 64 KiB.
 ///
 /// Formats are read in many short steps, most of them beside the one before; a call of the system for each costs more than
-/// parsing what it brings. The first 32 MiB of pages stay as long as the file is open, and what is read from one of them is
-/// borrowed; of further ones 8 MiB are kept, each until another takes its place. Pages that follow each other are read
-/// ahead, more and more of them at once. Long reads go to the file directly, into the caller's memory.
+/// parsing what it brings. Where many pages were read, 4 MiB are read at once. The first 128 MiB of pages stay as long as the file is open, and what is read from one of them is
+/// borrowed; of further ones 8 MiB are kept, each until another takes its place; a single read there is made as it is asked for. Long
+/// reads go to the file directly, into the caller's memory.
 ///
 /// A page shows the file as it was when the page was read. What another process writes meanwhile is seen in some pages and
 /// not in others; read a file that grows through [`FileStorage`], which keeps nothing.
@@ -54,18 +57,35 @@ const AHEAD: u64 = 16;
 #[derive(Debug)]
 pub struct Paged {
     file: FileStorage,
-    regions: Box<[OnceLock<Region>]>,
+    blocks: Box<[OnceLock<Box<Block>>]>,
     /// How many pages stay.
     staying: AtomicU64,
     /// Page `n` is in slot `n` modulo their number, whatever it takes the place of.
     slots: OnceLock<Box<[RwLock<Slot>]>>,
+    /// The page that was last looked for in vain.
+    last: AtomicU64,
     /// The page after those that were read last.
     next: AtomicU64,
     /// How many they were.
     run: AtomicU64,
 }
 
-type Region = Box<[OnceLock<Box<[u8]>>]>;
+/// Pages that follow each other.
+#[derive(Debug)]
+struct Block {
+    pages: Box<[OnceLock<Box<[u8]>>]>,
+    /// How many pages are there.
+    count: AtomicU64,
+    /// All of them at once.
+    whole: OnceLock<Box<[u8]>>,
+}
+
+impl Block {
+    fn new() -> Box<Self> {
+        let pages = (0..BLOCK).map(|_| OnceLock::new()).collect();
+        Box::new(Self { pages, count: AtomicU64::new(0), whole: OnceLock::new() })
+    }
+}
 
 /// A place for pages that pass.
 #[derive(Debug, Default)]
@@ -90,37 +110,48 @@ impl Paged {
         (offset / size, usize::try_from(offset % size).unwrap_or(0))
     }
 
-    /// Where a page stays, if it can.
-    fn place(&self, number: u64) -> Option<&OnceLock<Box<[u8]>>> {
-        let size = REGION as u64;
-        let region = self.regions.get(usize::try_from(number / size).ok()?)?;
-        let pages = || self.file.len().div_ceil(PAGE as u64).min(size);
-        let region = region.get_or_init(|| (0..pages()).map(|_| OnceLock::new()).collect());
-        region.get(usize::try_from(number % size).ok()?)
-    }
-
     /// A page that stays, read if it is not there and may be.
     fn staying(&self, number: u64) -> Result<Option<&[u8]>> {
-        let Some(place) = self.place(number) else { return Ok(None) };
-        if let Some(page) = place.get() {
+        let (at, index) = (number / BLOCK as u64, usize::try_from(number % BLOCK as u64).unwrap_or(0));
+        let Some(block) = usize::try_from(at).ok().and_then(|at| self.blocks.get(at)) else {
+            return Ok(None);
+        };
+        let block = block.get_or_init(Block::new);
+        if let Some(whole) = block.whole.get() {
+            return Ok(whole.chunks(PAGE).nth(index));
+        }
+        let Some(page) = block.pages.get(index) else { return Ok(None) };
+        if let Some(page) = page.get() {
             return Ok(Some(page));
         }
         if self.staying.load(Ordering::Relaxed) >= STAYING {
             return Ok(None);
         }
-        let (run, bytes) = self.bring(number)?;
-        for (number, page) in (number..).zip(bytes.chunks(PAGE)) {
-            if let Some(place) = self.place(number)
-                && place.set(page.into()).is_ok()
-            {
-                self.staying.fetch_add(1, Ordering::Relaxed);
-            }
+        if block.count.load(Ordering::Relaxed) >= DENSE {
+            self.fill(&block.whole, at * BLOCK as u64, BLOCK)?;
+            return Ok(block.whole.get().and_then(|whole| whole.chunks(PAGE).nth(index)));
         }
-        self.read_up_to(number, run);
-        Ok(place.get().map(|page| &**page))
+        if self.fill(page, number, 1)? {
+            block.count.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(page.get().map(|page| &**page))
     }
 
-    /// Reads a page, and those after it if the pages before it were the last that were read.
+    /// Reads pages that stay; whether no other thread was faster.
+    fn fill(&self, place: &OnceLock<Box<[u8]>>, number: u64, pages: usize) -> Result<bool> {
+        let start = number * PAGE as u64;
+        let most = pages * PAGE;
+        let len = usize::try_from(self.file.len().saturating_sub(start)).unwrap_or(most).min(most);
+        let mut bytes = super::zeroed(len)?;
+        self.file.read_into(start, &mut bytes)?;
+        let first = place.set(bytes.into()).is_ok();
+        if first {
+            self.staying.fetch_add(pages as u64, Ordering::Relaxed);
+        }
+        Ok(first)
+    }
+
+    /// Reads a page that passes, and those after it if the pages before it were the last that were read.
     fn bring(&self, number: u64) -> Result<(u64, Cow<'_, [u8]>)> {
         let follows = self.next.load(Ordering::Relaxed) == number;
         let run = if follows { (2 * self.run.load(Ordering::Relaxed)).clamp(1, AHEAD) } else { 1 };
@@ -146,11 +177,15 @@ impl Paged {
             }
             true
         };
-        let Some(own) = slot(number) else {
-            return self.file.read_into(number * PAGE as u64 + skip as u64, out);
-        };
+        let alone = |out: &mut [u8]| self.file.read_into(number * PAGE as u64 + skip as u64, out);
+        let Some(own) = slot(number) else { return alone(out) };
         if take(&own.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
+        }
+        // One read anywhere is made as it is asked for; the next one beside it brings the page.
+        let last = self.last.swap(number, Ordering::Relaxed);
+        if last != number && self.next.load(Ordering::Relaxed) != number {
+            return alone(out);
         }
         let (run, bytes) = self.bring(number)?;
         for (number, page) in (number..).zip(bytes.chunks(PAGE)) {
@@ -165,7 +200,7 @@ impl Paged {
         match bytes.get(skip..).and_then(|bytes| bytes.get(..out.len())) {
             Some(bytes) => out.copy_from_slice(bytes),
             // Cannot be: the page has every byte of the file in its range.
-            None => self.file.read_into(number * PAGE as u64 + skip as u64, out)?,
+            None => alone(out)?,
         }
         Ok(())
     }
@@ -200,13 +235,14 @@ impl Paged {
 
 impl From<FileStorage> for Paged {
     fn from(file: FileStorage) -> Self {
-        let regions = file.len().div_ceil((PAGE * REGION) as u64);
-        let regions = if regions <= REGIONS { regions } else { 0 };
+        let blocks = file.len().div_ceil((PAGE * BLOCK) as u64);
+        let blocks = if blocks <= BLOCKS { blocks } else { 0 };
         Self {
             file,
-            regions: (0..regions).map(|_| OnceLock::new()).collect(),
+            blocks: (0..blocks).map(|_| OnceLock::new()).collect(),
             staying: AtomicU64::new(0),
             slots: OnceLock::new(),
+            last: AtomicU64::new(u64::MAX),
             next: AtomicU64::new(0),
             run: AtomicU64::new(0),
         }
@@ -249,7 +285,7 @@ mod tests {
     fn file(len: usize) -> (tempfile::TempDir, Vec<u8>, Paged) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        let bytes: Vec<u8> = (0..len).map(|i| (i / 3 ^ i >> 9) as u8).collect();
+        let bytes: Vec<u8> = (0..len).map(|i| ((i / 3) ^ (i >> 9)) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         let paged = Paged::open(&path).unwrap();
         (dir, bytes, paged)
@@ -264,7 +300,7 @@ mod tests {
     #[test]
     fn reads_of_every_kind_agree_with_the_file() {
         // More pages than stay, and more of the others than are kept; the last one is short.
-        let (_dir, bytes, paged) = file((STAYING + 2 * PASSING) as usize * PAGE + 100);
+        let (_dir, bytes, paged) = file((STAYING + 4 * PASSING) as usize * PAGE + 100);
         std::thread::scope(|scope| {
             for thread in 1..4 {
                 let (bytes, paged) = (&bytes, &paged);
@@ -290,16 +326,16 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_read_once_and_ahead() {
+    fn pages_are_read_once() {
         let (dir, bytes, paged) = file(PAGE * 40);
         assert_eq!(*paged.read_at(0, 4).unwrap(), bytes[..4]);
         // The file changes below the page that is kept; the others show it.
         std::fs::write(dir.path().join("file"), vec![0xEE; bytes.len()]).unwrap();
         assert_eq!(*paged.read_at(100, 4).unwrap(), bytes[100..104]);
         assert_eq!(*paged.read_at(PAGE as u64, 2).unwrap(), [0xEE; 2]);
-        // Two pages came with that one.
+        // That one is kept as well, and the others show the file as it is by now.
         std::fs::write(dir.path().join("file"), vec![0xDD; bytes.len()]).unwrap();
-        assert_eq!(*paged.read_at(2 * PAGE as u64, 2).unwrap(), [0xEE; 2]);
+        assert_eq!(*paged.read_at(PAGE as u64 + 9, 2).unwrap(), [0xEE; 2]);
         assert_eq!(*paged.read_at(30 * PAGE as u64, 2).unwrap(), [0xDD; 2]);
     }
 

@@ -15,7 +15,6 @@ use crate::model::btree_v2::Tree;
 use crate::model::context::Context;
 use crate::model::fractal_heap::Heap;
 use crate::model::object::Object;
-use crate::model::symbols::Symbols;
 use crate::model::write::attributes::MAX_MESSAGE;
 use crate::model::write::emit::Resolve;
 use crate::model::write::group::{Destination, Group, Member};
@@ -123,7 +122,7 @@ type Stored = (Link, Option<Vec<u8>>);
 fn of_table(context: &Context, table: SymbolTable) -> Result<Vec<Stored>> {
     let mut links = Vec::new();
     let mut failed = None;
-    Symbols::open(context, table)?.visit(&mut |link| match link {
+    crate::model::symbols::visit(context, table, &mut |link| match link {
         Ok(link) => {
             links.push((link, None));
             ControlFlow::Continue(())
@@ -132,7 +131,7 @@ fn of_table(context: &Context, table: SymbolTable) -> Result<Vec<Stored>> {
             failed = Some(broken.error);
             ControlFlow::Break(())
         }
-    });
+    })?;
     failed.map_or(Ok(links), Err)
 }
 
