@@ -91,7 +91,10 @@ fn interrupted_after(instant: Duration, folder: &Path, args: &[&str]) -> Option<
     let start = Instant::now();
     interrupt(&child);
     let status = child.wait().unwrap();
-    assert!(!status.success(), "{args:?}");
+    if status.success() {
+        // It was done in that very moment.
+        return None;
+    }
     assert!(status.code().is_none_or(|code| code == 130), "{args:?}: {status}");
     Some(start.elapsed())
 }

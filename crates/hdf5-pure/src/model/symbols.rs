@@ -75,7 +75,9 @@ pub(crate) fn visit(
 /// # Errors
 /// `Malformed` if what leads to it cannot be read.
 pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
-    let heap = Heap::Some(local_heap(context, table.heap)?);
+    let heap = local_heap(context, table.heap)?;
+    context.checked("local heap data segment", heap.data, heap.size)?;
+    let heap = Heap::Some(heap);
     Symbols { context, heap }.find(table.btree, name)
 }
 

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sciformats_core::commit::{Generation, Session};
-use sciformats_core::storage::{FileStorage, Seen};
+use sciformats_core::storage::{Access, FileStorage, Seen};
 use sciformats_core::{Clash, Error, ReadAt, Result};
 
 use super::sidecar::Sidecar;
@@ -74,9 +74,9 @@ impl Home {
 
     fn read(&self, options: &OpenOptions) -> Result<Frame> {
         match self {
-            // Not mapped: this process is going to write to it.
+            // What this process and others write is to be seen.
             Self::File(path) => Frame::from_storage(FileStorage::open(path)?, 0, options),
-            Self::Folder(path) => Frame::open_with(path, options),
+            Self::Folder(path) => Frame::open_with(path, &options.clone().with_access(Access::direct())),
             Self::Memory => Err(Error::usage("super-chunk", "is in memory")),
         }
     }
