@@ -53,6 +53,7 @@ pub type ReadStored<'a> =
 /// See [`Stored`].
 pub type StoredPiece = (Vec<u64>, u32, usize);
 
+#[cfg(feature = "hdf5")]
 impl<'a> Stored<'a> {
     /// How elements are stored that are in no pieces of their own.
     pub(crate) fn elsewhere(how: String) -> Self {
