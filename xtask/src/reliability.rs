@@ -31,9 +31,9 @@ const HEAD: &str = "\
 
 # Reliability
 
-What ends of writers, damaged files and random bytes did, and what memory large files take. `cargo xtask reliability` runs the
-crash tests and the sweep over damaged files, and writes what they found; `cargo xtask ci` runs the crash tests too, and fails if
-the first table differs. The last ones are written by `cargo xtask fuzz --all --publish` and `cargo xtask memory`.
+What ends of writers, damaged files and random bytes did. `cargo xtask reliability` runs the crash tests and the sweep over
+damaged files, and writes what they found; `cargo xtask ci` runs the crash tests too, and fails if the first table differs. Those
+that follow are written by `cargo xtask fuzz --all --publish` and, where it has been run as a whole, `cargo xtask memory`.
 ";
 
 const CRASHES: &str = "\

@@ -21,6 +21,9 @@ that is good enough. Memory is the most that either side took beyond what its id
 mapped file count, though the system takes them back when it needs them. Bold numbers miss their goals, and the reason
 stands below the table.
 
+Reading was measured when files were mapped into memory unless one said otherwise. They are read with the system's calls now, and
+rows that go through very many small structures, such as lists of 100,000 objects, take longer than is said here.
+
 Everything is measured again and this document written by:
 
 ```sh

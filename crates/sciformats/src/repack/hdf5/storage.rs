@@ -171,7 +171,6 @@ impl Copy<'_> {
             // The same bytes: nothing has to be undone and done again.
             return copied(job, dataset, &mut writer);
         }
-        // A bound: nobody counts so far.
         let mut lost = 0u64;
         let mut write = |slab: &Slab, raw: &[u8]| {
             let canonical = if stored.is_direct() { Vec::new() } else { dataset.read_canonical(slab)? };
