@@ -4,8 +4,9 @@
 use std::ops::ControlFlow;
 
 use libfuzzer_sys::fuzz_target;
-use sciformats::compare::{Options, compare};
-use sciformats::{File, Limits, OpenOptions, manifest, verify};
+use sciformats::{File, Limits, OpenOptions};
+use sciformats_convert::compare::{Options, compare};
+use sciformats_convert::{manifest, verify};
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default().with_memory(1 << 20).with_items(1 << 10);

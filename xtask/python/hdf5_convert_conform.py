@@ -140,8 +140,32 @@ def blosc2_array(path):
     return blosc2.open(str(path), mode="r")[...]
 
 
+def asdf_arrays(path):
+    """The arrays of a tree by the paths that the program has for them, each at the first of its places."""
+    found, seen = {}, set()
+
+    def visit(item, path):
+        if id(item) in seen:
+            return
+        seen.add(id(item))
+        if isinstance(item, np.ndarray) or type(item).__name__ == "NDArrayType":
+            found[path or "/"] = np.array(item)
+        elif isinstance(item, (dict, list)):
+            members = item.items() if isinstance(item, dict) else enumerate(item)
+            for key, value in members:
+                visit(value, f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}")
+
+    try:
+        with asdf.open(path, memmap=False, lazy_load=False) as file:
+            visit(file.tree, "")
+    except Exception:  # what the library cannot read is no part of this
+        return {}
+    return found
+
+
 SOURCES = {
     "hdf5": ("*.h5", hdf5_arrays),
+    "asdf": ("*.asdf", asdf_arrays),
     "blosc2": ("*.b2nd", lambda path: single(path, blosc2_array)),
     "rawarray": ("*.ra", lambda path: single(path, plain_rawarray)),
 }

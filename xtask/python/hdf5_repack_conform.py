@@ -6,7 +6,10 @@ The program `sciformats` is beside the example. Files are made by the library wi
 and h5py tells the same facts (`hdf5_facts.py`) and the same values of both; then with each bound and each filter, and h5py reads the same values.
 """
 
+import ctypes
+import glob
 import os
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -208,6 +211,79 @@ def netcdf_reads(source):
             assert found.ncattrs() == other[name].ncattrs(), name
 
 
+class Library:
+    """References of the standard type, of which h5py knows nothing: its library does."""
+
+    SIZE = 64
+    """Bytes of one in memory."""
+
+    def __init__(self):
+        self.calls = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
+        self.kind = ctypes.c_int64.in_dll(self.calls, "H5T_STD_REF_g")
+
+    def __call__(self, name, *args, result=ctypes.c_int64):
+        function = getattr(self.calls, name)
+        function.restype = result
+        found = function(*(ctypes.c_int64(arg) if isinstance(arg, int) else arg for arg in args))
+        assert found >= 0, name
+        return found
+
+    def at(self, memory, i):
+        return ctypes.c_void_p(ctypes.addressof(memory) + self.SIZE * i)
+
+    def write(self, file, name, memory):
+        space = h5s.create_simple((len(memory) // self.SIZE,))
+        dataset = self("H5Dcreate2", file.id.id, name.encode(), self.kind, space.id, 0, 0, 0)
+        self("H5Dwrite", dataset, self.kind, 0, 0, 0, memory, result=ctypes.c_int)
+        self("H5Dclose", dataset, result=ctypes.c_int)
+
+    def read(self, file, name, count):
+        memory, dataset = ctypes.create_string_buffer(self.SIZE * count), file[name]
+        self("H5Dread", dataset.id.id, self.kind, 0, 0, 0, memory, result=ctypes.c_int)
+        return memory
+
+
+def into_another():
+    """References to an object, a region and an attribute of another file stay what they are."""
+    library = Library()
+    with h5py.File("others.h5", "w", libver="v112") as others, h5py.File("leading.h5", "w", libver="v112") as leading:
+        others["data"] = np.arange(12).reshape(3, 4)
+        others["data"].attrs["units"] = "m"
+        region = others["data"].id.get_space()
+        region.select_hyperslab((1, 0), (2, 3))
+        memory = ctypes.create_string_buffer(3 * library.SIZE)
+        library("H5Rcreate_object", others.id.id, b"data", 0, library.at(memory, 0), result=ctypes.c_int)
+        library("H5Rcreate_region", others.id.id, b"data", region.id, 0, library.at(memory, 1), result=ctypes.c_int)
+        library("H5Rcreate_attr", others.id.id, b"data", b"units", 0, library.at(memory, 2), result=ctypes.c_int)
+        library.write(leading, "links", memory)
+    program("repack", "--force", "leading.h5", "new-leading.h5")
+    with h5py.File("new-leading.h5") as file:
+        found = library.read(file, "links", 3)
+        for i in range(3):
+            name = ctypes.create_string_buffer(40)
+            library("H5Rget_file_name", library.at(found, i), name, 40)
+            assert name.value == b"others.h5", name.value
+        data = h5py.Dataset(h5d.DatasetID(library("H5Ropen_object", library.at(found, 0), 0, 0)))
+        assert data.name == "/data" and (data[()] == np.arange(12).reshape(3, 4)).all()
+        region = h5s.SpaceID(library("H5Ropen_region", library.at(found, 1), 0, 0))
+        assert region.get_select_bounds() == ((1, 0), (2, 2))
+        assert h5py.h5a.AttrID(library("H5Ropen_attr", library.at(found, 2), 0, 0)).name == b"units"
+
+
+def to_nothing():
+    """What leads to an object that was removed is told before it becomes null."""
+    with h5py.File("removed.h5", "w") as file:
+        file["one"], file["two"] = 1, 2
+        file["links"] = np.array([file["one"].ref, file["two"].ref], dtype=h5py.ref_dtype)
+        del file["one"]
+    refused = subprocess.run([PROGRAM, "repack", "--force", "removed.h5", "new-removed.h5"], capture_output=True, text=True)
+    assert refused.returncode == 1 and "/links has a reference to what is not there" in refused.stdout, refused
+    assert not Path("new-removed.h5").exists()
+    program("repack", "--force", "--lossy", "removed.h5", "new-removed.h5")
+    with h5py.File("new-removed.h5") as file:
+        assert not file["links"][0] and file[file["links"][1]].name == "/two"
+
+
 def main():
     warnings.simplefilter("ignore")
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -247,6 +323,8 @@ def main():
         for name in FILTERS:
             check(f"restored: {path.name} with {name}", lambda: stored_otherwise(path, "--filter", name))
         check(f"restored: {path.name} with chunks", lambda: stored_otherwise(path, "--chunks", "3,2"))
+    check("kept: references into another file", lambda: into_another())
+    check("kept: references to what was removed", lambda: to_nothing())
     source = netcdf(FOLDER / "climate.nc")
     check("kept: netCDF reads the same variables", lambda: netcdf_reads(source))
     check("restored: sources in the new file", lambda: stored_otherwise(FOLDER / "made-elsewhere-v110.h5", "--inline"))

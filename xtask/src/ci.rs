@@ -34,7 +34,7 @@ pub(crate) fn task(args: Args) -> Result {
         step("mutate", || mutate::mutate(None, MUTANTS, 1).map(Some)),
         step("mpi", || mpi::if_available().map(Some)),
         step("test", || {
-            let (counts, told) = test::test()?;
+            let (counts, told) = test::test(test::Bare::WhatDiffers)?;
             // Tests that failed tell nothing, which is no fault of the document.
             if counts.failed == 0 {
                 reliability::check(&told)?;

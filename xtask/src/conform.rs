@@ -7,7 +7,9 @@
 //!
 //! What a run over all formats found stands in `docs/conformance.md`.
 
+mod conventions;
 mod document;
+mod lanes;
 mod manifest;
 mod matrix;
 mod rows;
@@ -21,9 +23,10 @@ use serde_json::Value;
 
 use crate::args::Args;
 use crate::counts::Counts;
-use crate::formats::{Format, with_script};
+use crate::formats::{FORMATS, Format, with_script};
 use crate::python::Python;
 use crate::sh::{About, Result, cargo, root, shown, target_folder};
+pub(crate) use conventions::CONVENTIONS;
 use matrix::{Check, Matrix, Outcome, Peer, Way};
 
 /// The verb. The last line is `N passed, N failed, N skipped`.
@@ -40,26 +43,36 @@ pub(crate) fn task(mut args: Args) -> Result {
 /// Runs the checks of all formats that have a peer (or of one) and prints a matrix for each. After a run over all without
 /// a failure and without anything skipped the document is written or, with `check`, compared.
 pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
-    let formats = with_script("peer", asked)?;
+    let formats = conventions::beside(asked, with_script)?;
     let python = Python::prepare();
-    let mut counts = Counts::default();
-    let mut found = Vec::new();
-    for format in formats {
-        let mut matrix = Matrix::default();
+    let programs = Programs::build()?;
+    let mut found: Vec<(Format, Matrix)> =
+        formats.iter().map(|format| (*format, Matrix::default())).collect();
+    let mut parts = Vec::new();
+    for (format, matrix) in &mut found {
         let lacks = match &python {
-            Ok(python) => python.lacks(format),
+            Ok(python) => python.lacks(*format),
             Err(failure) => Some(failure.message.clone()),
         };
         match (&python, lacks) {
-            (Ok(python), None) => exchange(format, python, &mut matrix)?,
+            (Ok(python), None) => parts.extend(parts_of(*format, python, &programs)?),
             (_, reason) => {
                 let reason = reason.unwrap_or_default();
                 matrix.add(Way::WeReadTheirs, Check::skipped("everything", &reason));
             }
         }
+    }
+    // Most parts are one process that works or waits, so as many run side by side as there are processors.
+    for (format, part) in lanes::run(parts) {
+        let part = part?;
+        if let Some((_, matrix)) = found.iter_mut().find(|(known, _)| *known == format) {
+            matrix.append(part);
+        }
+    }
+    let mut counts = Counts::default();
+    for (format, matrix) in &found {
         print!("{}", matrix.render(format.name));
         counts += matrix.counts();
-        found.push((format, matrix));
     }
     if asked.is_none() && counts.verdict(false).is_ok() {
         document::document(&found, check)?;
@@ -67,40 +80,59 @@ pub(crate) fn conform(asked: Option<&str>, check: bool) -> Result<Counts> {
     Ok(counts)
 }
 
-/// The four steps, the manifests, and what scripts of their own drive.
-fn exchange(format: Format, python: &Python, matrix: &mut Matrix) -> Result {
+/// A part of the run that needs no other part, with its format.
+type Part<'a> = Box<dyn FnOnce() -> (Format, Result<Matrix>) + Send + 'a>;
+
+/// The parts of one format: the four steps and the manifests, then each script that drives both sides itself.
+fn parts_of<'a>(format: Format, python: &'a Python, programs: &Programs) -> Result<Vec<Part<'a>>> {
     let place = target_folder()?.join("conform").join(format.name);
     if place.exists() {
         fs::remove_dir_all(&place).about(&place)?;
     }
+    fs::create_dir_all(&place).about(&place)?;
+    let program = programs.copy("sciformats", &place)?;
+    let example = programs.copy(&format.example(), &place)?;
+
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    let (files, ours) = (place.clone(), example.clone());
+    parts.push(Box::new(move || (format, exchange(format, python, &files, &program, &ours))));
+    for script in scripts_of(format)? {
+        let folder = place.join(script.file_stem().unwrap_or_default());
+        fs::create_dir_all(&folder).about(&folder)?;
+        let example = example.clone();
+        parts.push(Box::new(move || {
+            let mut matrix = Matrix::default();
+            let mut command = python.script(&script);
+            command.arg(&example).arg(&folder);
+            step(&mut command, Way::TheyReadOurs, Lines::Required, &mut matrix);
+            (format, Ok(matrix))
+        }));
+    }
+    Ok(parts)
+}
+
+/// The four steps and the manifests.
+fn exchange(format: Format, python: &Python, place: &Path, program: &Path, example: &Path) -> Result<Matrix> {
+    let mut matrix = Matrix::default();
     let (ours, theirs) = (place.join("ours"), place.join("theirs"));
     for folder in [&ours, &theirs] {
         fs::create_dir_all(folder).about(folder)?;
     }
-    let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
-    let name = format.example();
-    let example = build(&["--package", format.package, "--example", &name], &name, &place)?;
     let peer = || python.script(&format.script("peer"));
-
     if format.writes {
-        step(Command::new(&example).arg("write").arg(&ours), Way::TheyReadOurs, Lines::Optional, matrix);
-        step(peer().arg("check").arg(&ours), Way::TheyReadOurs, Lines::Required, matrix);
+        step(Command::new(example).arg("write").arg(&ours), Way::TheyReadOurs, Lines::Optional, &mut matrix);
+        step(peer().arg("check").arg(&ours), Way::TheyReadOurs, Lines::Required, &mut matrix);
     }
-    step(peer().arg("write").arg(&theirs), Way::WeReadTheirs, Lines::Optional, matrix);
-    step(Command::new(&example).arg("check").arg(&theirs), Way::WeReadTheirs, Lines::Required, matrix);
-    for check in manifest::check_all(&program, &theirs)? {
+    step(peer().arg("write").arg(&theirs), Way::WeReadTheirs, Lines::Optional, &mut matrix);
+    step(Command::new(example).arg("check").arg(&theirs), Way::WeReadTheirs, Lines::Required, &mut matrix);
+    for check in manifest::check_all(program, &theirs)? {
         matrix.add(Way::WeReadTheirs, check);
     }
-    for script in exchanges(format)? {
-        let folder = place.join(script.file_stem().unwrap_or_default());
-        fs::create_dir_all(&folder).about(&folder)?;
-        step(python.script(&script).arg(&example).arg(&folder), Way::TheyReadOurs, Lines::Required, matrix);
-    }
-    Ok(())
+    Ok(matrix)
 }
 
 /// The scripts `F_PART_conform.py`, which are given our side and a folder, and drive both sides themselves.
-fn exchanges(format: Format) -> Result<Vec<PathBuf>> {
+fn scripts_of(format: Format) -> Result<Vec<PathBuf>> {
     let folder = root().join("xtask").join("python");
     let (start, end) = (format!("{}_", format.name), "_conform.py");
     let mut scripts = Vec::new();
@@ -185,28 +217,43 @@ fn read_line(line: &str) -> Line {
     Line::Check(Check { case: case.to_owned(), way: way.flatten(), outcome })
 }
 
-/// Builds one target with the profile `conform` and copies it into `place`: a later build must not change the program
-/// under test.
-pub(crate) fn build(which: &[&str], name: &str, place: &Path) -> Result<PathBuf> {
-    let mut command = cargo();
-    command
-        .args(["build", "--profile", "conform", "--all-features", "--message-format=json-render-diagnostics"])
-        .args(which);
-    eprintln!("$ {}", shown(&command));
-    let text = crate::sh::output(&mut command)?;
-    let executable = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .find_map(|message| {
-            if message["target"]["name"] != name {
-                return None;
-            }
-            message["executable"].as_str().map(PathBuf::from)
-        })
-        .ok_or_else(|| format!("cargo built no {name}"))?;
-    let copy = place.join(executable.file_name().unwrap_or_default());
-    fs::copy(&executable, &copy).about(&copy)?;
-    Ok(copy)
+/// The program and our sides, built with the profile `conform`.
+#[derive(Debug)]
+pub(crate) struct Programs(Vec<(String, PathBuf)>);
+
+impl Programs {
+    /// Builds all of them in one run of cargo, whatever is asked for afterwards: what they share is then built once.
+    pub(crate) fn build() -> Result<Self> {
+        let mut command = cargo();
+        command
+            .args([
+                "build",
+                "--profile",
+                "conform",
+                "--all-features",
+                "--message-format=json-render-diagnostics",
+            ])
+            .args(["--package", "sciformats-cli", "--bin", "sciformats"]);
+        for format in FORMATS.iter().chain([&CONVENTIONS]) {
+            command.args(["--package", format.package, "--example", &format.example()]);
+        }
+        eprintln!("$ {}", shown(&command));
+        let text = crate::sh::output(&mut command)?;
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let built = messages.filter_map(|message| {
+            Some((message["target"]["name"].as_str()?.to_owned(), message["executable"].as_str()?.into()))
+        });
+        Ok(Self(built.collect()))
+    }
+
+    /// A copy of one of them in the folder `place`: a later build must not change the program under test.
+    pub(crate) fn copy(&self, name: &str, place: &Path) -> Result<PathBuf> {
+        let built = self.0.iter().find(|(known, _)| known == name);
+        let (_, built) = built.ok_or_else(|| format!("cargo built no {name}"))?;
+        let copy = place.join(built.file_name().unwrap_or_default());
+        fs::copy(built, &copy).about(&copy)?;
+        Ok(copy)
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,11 @@ pub(crate) const FORMATS: &[Format] = &[
     Format { name: "rawarray", title: "RawArray", package: "rawarray", writes: true },
 ];
 
+/// The crates that stand alone, each for one format. That of NumPy's files has no part in conformance runs and benches of its own.
+pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.package).chain(["npy"])
+}
+
 impl Format {
     /// The example of its crate that is our side of the conformance run.
     pub(crate) fn example(self) -> String {

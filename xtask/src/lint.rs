@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::args::Args;
+use crate::formats::FORMATS;
 use crate::sh::{Result, cargo, root, run};
 
 /// The verb.
@@ -23,7 +24,7 @@ pub(crate) fn lint() -> Result {
 
 fn commands() -> Vec<Command> {
     // `fmt --all` beside the workspace would look at its crates once more, as dependencies.
-    vec![
+    let mut commands = vec![
         in_folder("", &["fetch", "--locked", "--quiet"]),
         in_folder("fuzz", &["fetch", "--locked", "--quiet"]),
         in_folder("bench", &["fetch", "--locked", "--quiet"]),
@@ -37,7 +38,24 @@ fn commands() -> Vec<Command> {
         fuzz_clippy(),
         clippy("bench", &[]),
         doc(),
-    ]
+    ];
+    commands.extend(single_formats());
+    commands
+}
+
+/// The crates that have a feature for each format, with one of them at a time: what only two features together make compile
+/// or use is found.
+fn single_formats() -> impl Iterator<Item = Command> {
+    let packages = ["sciformats", "sciformats-convert"].into_iter();
+    packages.flat_map(|package| {
+        FORMATS.iter().map(move |format| {
+            let words =
+                ["clippy", "--package", package, "--all-targets", "--no-default-features", "--features"];
+            let mut command = in_folder("", &words);
+            command.args([format.name, "--", "-D", "warnings"]);
+            command
+        })
+    })
 }
 
 fn in_folder(folder: &str, words: &[&str]) -> Command {

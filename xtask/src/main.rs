@@ -20,10 +20,12 @@ mod msrv;
 mod mutate;
 mod python;
 mod reliability;
+mod remote;
 mod scaling;
 mod sh;
 mod test;
 mod tidy;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -41,9 +43,9 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "test",
-        usage: "",
+        usage: "[--without-features]",
         run: test::task,
-        help: "unit, integration and doc tests with all features and with none; examples",
+        help: "unit, integration and doc tests with all features, examples, and what differs without features (or everything)",
     },
     Task {
         name: "lint",
@@ -112,6 +114,12 @@ const TASKS: &[Task] = &[
         help: "crash tests and 20,000 damaged fixtures for each format: write docs/reliability.md",
     },
     Task {
+        name: "remote",
+        usage: "[--delay MS] [--publish]",
+        run: remote::task,
+        help: "requests, bytes and time of reads from afar, beside h5py over fsspec, on a loopback server; write docs/remote.md",
+    },
+    Task {
         name: "msrv",
         usage: "",
         run: msrv::task,
@@ -146,6 +154,12 @@ const TASKS: &[Task] = &[
         usage: "",
         run: python::task,
         help: "make the virtual environment of the Python peers and print its interpreter",
+    },
+    Task {
+        name: "wheel",
+        usage: "[--release] [SUITE]",
+        run: wheel::task,
+        help: "build the Python package, install it in an environment of its own, run its suites and check its types",
     },
 ];
 

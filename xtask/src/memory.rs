@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::args::Args;
-use crate::conform::build;
+use crate::conform::Programs;
 use crate::reliability;
 use crate::sh::{About, Failure, Result, target_folder};
 
@@ -43,7 +43,7 @@ const COMMANDS: &[(&str, &[&str], &[&str])] = &[
     ("manifest", &["manifest", "FILE"], &[]),
     ("verify", &["verify", "FILE"], &[]),
     ("diff", &["diff", "FILE", "FILE"], &[]),
-    ("plot", &["plot", "FILE", "PATH", "--kind", "histogram", "--output", "picture.png"], &[]),
+    ("plot", &["plot", "FILE", "PATH", "--kind", "histogram", "--output", "picture.png", "--force"], &[]),
     ("repack", &["repack", "FILE", "NEW", "--force"], &[]),
     ("repack --chunks", &["repack", "FILE", "NEW", "--force", "--chunks", "1024,256"], &["HDF5", "Blosc2"]),
     ("repack --filter", &["repack", "FILE", "NEW", "--force", "--filter", "lz4"], &["HDF5", "Blosc2"]),
@@ -64,7 +64,7 @@ pub(crate) fn task(mut args: Args) -> Result {
     }
     let place = target_folder()?.join("memory");
     fs::create_dir_all(&place).about(&place)?;
-    let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
+    let program = Programs::build()?.copy("sciformats", &place)?;
     let allowed = LIMIT + 2 * CHUNK;
     base(&place.join("base.npy"))?;
     let mut table: Vec<Vec<Option<u64>>> = vec![vec![None; FORMATS.len()]; COMMANDS.len()];

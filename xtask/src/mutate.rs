@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::args::Args;
-use crate::conform::build;
+use crate::conform::Programs;
 use crate::counts::Counts;
 use crate::fixtures::files_below;
 use crate::formats::{FORMATS, Format, name_of};
@@ -88,7 +88,7 @@ pub(crate) fn sweep_all(asked: Option<&str>, count: u64, seed: u64) -> Result<Ve
     }
     let place = target_folder()?.join("mutants");
     fs::create_dir_all(&place).about(&place)?;
-    let program = build(&["--package", "sciformats-cli", "--bin", "sciformats"], "sciformats", &place)?;
+    let program = Programs::build()?.copy("sciformats", &place)?;
     let mut sweeps = Vec::new();
     for format in chosen {
         let begin = Instant::now();

@@ -36,7 +36,7 @@ pub(crate) struct Python {
 pub(crate) fn task(args: Args) -> Result {
     args.end()?;
     let python = Python::prepare()?;
-    for (pin, reason) in &python.missing {
+    for (pin, reason) in python.missing() {
         eprintln!("missing: {pin}: {reason}");
     }
     println!("{}", python.interpreter.display());
@@ -44,17 +44,23 @@ pub(crate) fn task(args: Args) -> Result {
 }
 
 impl Python {
-    /// Makes the environment, or takes it as it is when nothing changed.
+    /// Makes the environment of the peers, or takes it as it is when nothing changed.
     pub(crate) fn prepare() -> Result<Self> {
+        Self::prepare_in("venv", "requirements.txt")
+    }
+
+    /// Makes the environment `target/<folder>` with what a list in `xtask/python` says, or takes it as it is when nothing
+    /// changed.
+    pub(crate) fn prepare_in(folder: &str, list: &str) -> Result<Self> {
         let target = root().join("target");
         fs::create_dir_all(&target).about(&target)?;
         // Two tasks at a time must not install into the same folder.
-        let lock = File::create(target.join("venv.lock")).about(&target)?;
+        let lock = File::create(target.join(format!("{folder}.lock"))).about(&target)?;
         lock.lock().about(&target)?;
 
-        let folder = target.join("venv");
+        let folder = target.join(folder);
         let base = base_interpreter()?;
-        let list = root().join("xtask").join("python").join("requirements.txt");
+        let list = root().join("xtask").join("python").join(list);
         let text = fs::read_to_string(&list).about(&list)?;
         let requirements = parse(&text)?;
         let stamp_file = folder.join("stamp.json");
@@ -79,6 +85,11 @@ impl Python {
         fs::write(&stamp_file, json!({ "stamp": stamp, "missing": python.missing }).to_string())
             .about(&stamp_file)?;
         Ok(python)
+    }
+
+    /// What could not be installed, with pip's last line about it.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.missing.iter().map(|(pin, reason)| (pin.as_str(), reason.as_str()))
     }
 
     /// Why the format's scripts cannot run here, if they cannot.
@@ -199,16 +210,20 @@ fn last_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conform::CONVENTIONS;
     use crate::formats::FORMATS;
 
     #[test]
     fn the_projects_requirements_are_pinned_and_name_known_formats() {
-        let requirements = parse(include_str!("../python/requirements.txt")).unwrap();
-        assert!(!requirements.is_empty());
-        for requirement in requirements {
+        let lists =
+            [include_str!("../python/requirements.txt"), include_str!("../python/requirements-wheel.txt")];
+        let requirements = lists.map(|list| parse(list).unwrap());
+        assert!(requirements.iter().all(|list| !list.is_empty()));
+        for requirement in requirements.into_iter().flatten() {
             assert!(!requirement.formats.is_empty(), "{} names no format", requirement.pin);
             for name in requirement.formats {
-                assert!(FORMATS.iter().any(|format| format.name == name), "{name} is no format");
+                let known = FORMATS.iter().chain([&CONVENTIONS]).any(|format| format.name == name);
+                assert!(known, "{name} is no format");
             }
         }
     }

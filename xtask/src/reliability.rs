@@ -31,30 +31,34 @@ const HEAD: &str = "\
 
 # Reliability
 
-What ends of writers, damaged files and random bytes did. `cargo xtask reliability` runs the crash tests and the sweep over
-damaged files, and writes what they found; `cargo xtask ci` runs the crash tests too, and fails if the first table differs. Those
-that follow are written by `cargo xtask fuzz --all --publish` and, where it has been run as a whole, `cargo xtask memory`.
+This document says what happens when a writer is stopped, when a file is damaged, and when a reader is given random bytes.
+
+`cargo xtask reliability` runs the crash tests and the sweep over damaged files and writes the first two sections. `cargo xtask
+ci` runs the same crash tests and fails if the first table is no longer true. `cargo xtask fuzz --all --publish` writes the section
+about fuzzing, and a complete run of `cargo xtask memory` writes the one about memory.
 ";
 
 const CRASHES: &str = "\
 ## Ends of writers
 
-A commit is a list of writes and syncs. The tests end it in all these ways, open what is left, and demand the state before the
-commit or the one after it, whole. A number counts ends. The losses are not counted but excluded: one would fail the test,
-and this table would not have been written. A dot means that this way is not tried for the operation.
+A commit is a list of writes and syncs. The tests stop it in each of the ways below, open the file that is left, and require that
+it is, as a whole, either in the state before the commit or in the state after it. Each number in the table counts attempts. There
+is no column for losses: a single loss would fail the test, and the table would not be written. A dot means that the operation is
+not tested in that way.
 
-| end | what is left |
+| column | what is simulated |
 |---|---|
-| prefix | some first writes are done: the process was killed |
-| torn | of the last write, only the sectors before some boundary of a sector arrived |
-| reordered | of the writes since the last sync, any subset arrived: the power was lost |
-| SIGKILL | a process that writes is killed at a random moment; nothing that it reported as committed may be missing |
+| prefix | the process was killed after some of the writes |
+| torn | the last write stopped at the border of some sector |
+| reordered | the power was lost, and any subset of the writes since the last sync reached the device |
+| SIGKILL | a writing process is killed at a random moment; nothing that it reported as committed may be missing |
 | full disk | the device has no room for the next bytes (ENOSPC) |
-| failing disk | from some operation on the device refuses all, syncs included |
-| second writer | two and four processes change one file at the same moments, 1,000 times each; every change that was reported as kept is there, and all others were refused |
-| truncation while reading | another program cuts a file short, or writes something else over it, while `manifest`, `verify`, `cat`, `diff` or `repack` read it; the answer is an error, or that of the file that was read before, and never a signal |
+| failing disk | from some operation on, the device refuses everything, including syncs |
+| second writer | two and four processes change one file at the same time, 1,000 times each; every change that was reported as committed is there, and every other change was refused; `.npy` files have no editor: they are only written as a whole |
+| truncation while reading | another program cuts a file short, or overwrites it, while `manifest`, `verify`, `cat`, `diff` or `repack` reads it; the result is an error, or the answer for the file as it was before, and never a signal |
+| rescue | a file was cut short, or bits of it were changed, and what is left of it is written as `convert --lossy` does: of a file that was cut, every element that is not told as lost is the one that was there |
 
-What exactly is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
+The documents of the formats say what exactly is left: [HDF5](formats/hdf5.md), [ASDF](formats/asdf.md), [Blosc2](formats/blosc2.md), [GSD](formats/gsd.md),
 [RawArray](formats/rawarray.md).
 ";
 
@@ -163,9 +167,10 @@ fn damage(sweeps: &[Sweep]) -> String {
     let mut text = format!(
         "{}\n\n\
          The program reads fixtures that were damaged at random: bits, bytes and numbers changed, pieces taken out, put in, copied\n\
-         within a file and from others. Each mutant is read by a process of its own (`sciformats manifest` and `sciformats verify` in\n\
-         turn) with {} and {} s. It may refuse, with one of the exit statuses that are documented; a panic, a signal, a timeout\n\
-         or an allocation that fails is harm.\n\n\
+         within a file and from others. Each mutant is given to one command, in a process of its own: `manifest`, `verify`,\n\
+         `convert --lossy`, `repack --lossy`, `diff --storage` and `edit` take turns, with {} and {} s. The command may\n\
+         refuse, with one of the exit statuses that are documented. A panic, a signal, a timeout, an allocation that fails, or a\n\
+         file that changed although the command was refused, is harm.\n\n\
          | format | fixtures | mutants | read | refused | harm |\n|---|--:|--:|--:|--:|--:|\n",
         SECTIONS[1],
         mutate::MEMORY,
@@ -199,7 +204,11 @@ fn fuzzing(targets: &[Fuzzed]) -> String {
     );
     for Fuzzed { target, runs, kept, .. } in targets {
         let format = FORMATS.iter().find(|format| format.name == fuzz::format_of(target));
-        let title = format.map_or("all, through the common view", |format| format.title);
+        let title = match format {
+            Some(format) => format.title,
+            None if fuzz::format_of(target) == "npy" => "npy",
+            None => "all, through the common view",
+        };
         let _ = writeln!(text, "| {title} | `{target}` | {runs} | {kept} |");
     }
     let _ = writeln!(text, "\nThe same again: `cargo xtask fuzz --all --seconds {seconds} --publish`.");

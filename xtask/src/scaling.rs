@@ -73,6 +73,6 @@ fn publish(kept: &Value) -> Result {
     if fast.is_empty() {
         Ok(())
     } else {
-        Err(format!("these grow faster than they may: {}", fast.join("; ")).into())
+        Err(format!("these grow faster, or take more, than they may: {}", fast.join("; ")).into())
     }
 }

@@ -1,6 +1,8 @@
-//! Unit, integration and doc tests, with all features and with none, and the examples.
+//! Unit, integration and doc tests with all features, the examples, and without features what differs without them.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::args::Args;
@@ -11,44 +13,112 @@ use crate::sh::{About, Result, cargo, metadata, root, run, shown, target_folder}
 /// quickly.
 const RUN_ELSEWHERE: &[&str] = &[
     "appends_until_killed",
+    "climate",
+    "contents",
     "edit_until_killed",
+    "errors",
     "fills_a_part",
     "keeps_creating",
+    "maximum",
+    "particles",
     "rows_until_killed",
+    "simulation",
     "until_killed",
 ];
 
 /// The verb. The last line is `N passed, N failed, N skipped`.
-pub(crate) fn task(args: Args) -> Result {
+pub(crate) fn task(mut args: Args) -> Result {
+    let bare = if args.flag("--without-features") { Bare::Everything } else { Bare::WhatDiffers };
     args.end()?;
-    let (counts, _) = test()?;
+    let (counts, _) = test(bare)?;
     println!("{counts}");
     counts.verdict(true)
 }
 
+/// Which tests run a second time, with the libraries built without features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bare {
+    /// Unit tests, and the integration tests that say what happens where a feature is missing.
+    WhatDiffers,
+    /// All tests of the libraries.
+    Everything,
+}
+
 /// Runs everything, also after a failure. What tests printed that passed, such as how many crashes they tried, is shown
 /// at the end; of the run with all features it is also given.
-pub(crate) fn test() -> Result<(Counts, Vec<String>)> {
+pub(crate) fn test(bare: Bare) -> Result<(Counts, Vec<String>)> {
     let mut counts = Counts::default();
-    let (mut told, mut with_all) = (Vec::new(), Vec::new());
-    for features in ["--all-features", "--no-default-features"] {
-        // Tests start examples as processes of their own.
-        run(cargo().args(["build", "--workspace", "--examples", features]))?;
-        let mut command = cargo();
-        command.args(["test", "--workspace", "--tests", "--no-fail-fast", features, "--", "--show-output"]);
-        let (of_these, lines) = harness(&mut command)?;
-        counts += of_these;
-        if with_all.is_empty() {
-            with_all.clone_from(&lines);
-        }
-        told.extend(std::iter::once(format!("with {features}:")).chain(lines));
-    }
+    // Tests start examples as processes of their own.
+    run(cargo().args(["build", "--workspace", "--examples", "--all-features"]))?;
+    let mut whole = cargo();
+    whole.args(["test", "--workspace", "--tests", "--all-features", "--no-fail-fast", "--", "--show-output"]);
+    let (of_these, with_all) = harness(&mut whole)?;
+    counts += of_these;
     counts += harness(cargo().args(["test", "--workspace", "--doc", "--no-fail-fast", "--all-features"]))?.0;
+    counts += examples()?;
+
+    let libraries = libraries()?;
+    let mut featureless = cargo();
+    featureless.args(["test", "--no-default-features", "--no-fail-fast"]);
+    for library in &libraries {
+        featureless.args(["--package", &library.name]);
+    }
+    if bare == Bare::Everything {
+        let mut examples = cargo();
+        examples.args(["build", "--no-default-features", "--examples"]);
+        for library in &libraries {
+            examples.args(["--package", &library.name]);
+        }
+        run(&mut examples)?;
+        featureless.arg("--tests");
+    } else {
+        featureless.arg("--lib");
+        for name in libraries.iter().flat_map(|library| &library.tests_without_a_feature) {
+            featureless.args(["--test", name]);
+        }
+    }
+    let (of_these, with_none) = harness(featureless.args(["--", "--show-output"]))?;
+    counts += of_these;
+
     counts += harness(cargo().args(["test", "--lib"]).current_dir(root().join("fuzz")))?.0;
     counts += harness(cargo().args(["test", "--package", "harness"]).current_dir(root().join("bench")))?.0;
-    counts += examples()?;
-    println!("\nWhat the tests tell, {}\n", told.join("\n  "));
+    for (title, told) in [("with all features", &with_all), ("without features", &with_none)] {
+        println!("\nWhat the tests tell, {title}:\n  {}\n", told.join("\n  "));
+    }
     Ok((counts, with_all))
+}
+
+/// A package of the workspace that has a library.
+struct Library {
+    name: String,
+    /// Its integration tests that ask whether a feature is missing.
+    tests_without_a_feature: Vec<String>,
+}
+
+/// The libraries of the workspace.
+fn libraries() -> Result<Vec<Library>> {
+    let metadata = metadata("", false)?;
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let targets = || package["targets"].as_array().into_iter().flatten();
+        if !targets().any(|target| target["kind"][0] == "lib") {
+            continue;
+        }
+        let mut tests_without_a_feature = Vec::new();
+        for target in targets().filter(|target| target["kind"][0] == "test") {
+            let (Some(name), Some(path)) = (target["name"].as_str(), target["src_path"].as_str()) else {
+                continue;
+            };
+            let path = Path::new(path);
+            if fs::read_to_string(path).about(path)?.contains("not(feature") {
+                tests_without_a_feature.push(name.to_owned());
+            }
+        }
+        if let Some(name) = package["name"].as_str() {
+            found.push(Library { name: name.to_owned(), tests_without_a_feature });
+        }
+    }
+    Ok(found)
 }
 
 /// Runs `cargo test …`, shows what it prints and counts the results; also gives what passed tests printed. An end
@@ -110,18 +180,18 @@ impl Successes {
 fn examples() -> Result<Counts> {
     let mut counts = Counts::default();
     let place = target_folder()?.join("examples-run");
+    let built = target_folder()?.join("debug").join("examples");
     for (package, names) in examples_by_package()? {
         let runs_here =
             |name: &&String| !RUN_ELSEWHERE.contains(&name.as_str()) && !name.ends_with("_conformance");
         for name in names.iter().filter(runs_here) {
             if place.exists() {
-                std::fs::remove_dir_all(&place).about(&place)?;
+                fs::remove_dir_all(&place).about(&place)?;
             }
-            std::fs::create_dir_all(&place).about(&place)?;
-            let mut command = cargo();
-            command.args(["run", "--quiet", "--all-features", "--package", &package, "--example", name]);
-            command.arg("--manifest-path").arg(root().join("Cargo.toml")).current_dir(&place);
-            match run(&mut command) {
+            fs::create_dir_all(&place).about(&place)?;
+            // All of them are built already, with the features that the tests have.
+            let example = built.join(name).with_extension(std::env::consts::EXE_EXTENSION);
+            match run(Command::new(&example).current_dir(&place)) {
                 Ok(()) => counts.passed += 1,
                 Err(failure) => {
                     println!("example {package}/{name}: {failure}");

@@ -18,6 +18,8 @@ use crate::{Outcome, Watch, folder, record};
 pub enum Growth {
     /// The same for all sizes, or with their logarithm.
     Little,
+    /// As the way from the root of an index to one of its entries.
+    Way,
     /// In proportion.
     Linear,
     /// The sizes are numbers of threads, and it shrinks.
@@ -29,6 +31,7 @@ impl Growth {
     fn bound(self) -> f64 {
         match self {
             Self::Little => 0.5,
+            Self::Way => 0.25,
             Self::Linear => 1.25,
             Self::Threads => 0.2,
         }
@@ -37,6 +40,7 @@ impl Growth {
     fn word(self) -> &'static str {
         match self {
             Self::Little => "little",
+            Self::Way => "way",
             Self::Linear => "linear",
             Self::Threads => "threads",
         }
@@ -52,6 +56,8 @@ pub struct Series {
     unit: &'static str,
     growth: Growth,
     sizes: Vec<u64>,
+    /// The most seconds, if they are bounded, and bytes of memory that the largest size may take.
+    goal: Option<(Option<f64>, u64)>,
     prepare: Option<Prepare>,
     work: Work,
 }
@@ -65,7 +71,7 @@ impl Series {
         work: impl Fn(&Path, u64, &mut Watch) -> Outcome + 'static,
     ) -> Self {
         let sizes = (0..5).rev().map(|decade| most / 10u64.pow(decade)).collect();
-        Self { name, unit, growth, sizes, prepare: None, work: Box::new(work) }
+        Self { name, unit, growth, sizes, goal: None, prepare: None, work: Box::new(work) }
     }
 
     /// With one thread, two, four, up to as many as the machine has.
@@ -74,7 +80,38 @@ impl Series {
         let mut sizes: Vec<u64> =
             std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < most).collect();
         sizes.push(most);
-        Self { name, unit: "threads", growth: Growth::Threads, sizes, prepare: None, work: Box::new(work) }
+        Self {
+            name,
+            unit: "threads",
+            growth: Growth::Threads,
+            sizes,
+            goal: None,
+            prepare: None,
+            work: Box::new(work),
+        }
+    }
+
+    /// From a size that is smaller by decades.
+    #[must_use]
+    pub fn from(mut self, least: u64) -> Self {
+        while let Some(&first) = self.sizes.first().filter(|&&first| first / 10 >= least) {
+            self.sizes.insert(0, first / 10);
+        }
+        self
+    }
+
+    /// What the largest size may take: seconds, and bytes of memory.
+    #[must_use]
+    pub fn within(mut self, seconds: f64, bytes: u64) -> Self {
+        self.goal = Some((Some(seconds), bytes));
+        self
+    }
+
+    /// What memory the largest size may take, in bytes.
+    #[must_use]
+    pub fn within_memory(mut self, bytes: u64) -> Self {
+        self.goal = Some((None, bytes));
+        self
     }
 
     /// Runs once for each size, in another process: writes what the work reads.
@@ -153,7 +190,7 @@ impl Scaling {
             std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
             let mut points = series.points(number, &place)?;
             let bound = series.growth.bound();
-            if exponent(&points) > bound {
+            if exponent(&points) > bound || !series.reaches(&points) {
                 // What the machine did besides is not there twice.
                 let again = series.points(number, &place)?;
                 for (point, again) in points.iter_mut().zip(again) {
@@ -161,7 +198,7 @@ impl Scaling {
                 }
             }
             let exponent = exponent(&points);
-            good &= exponent <= bound;
+            good &= exponent <= bound && series.reaches(&points);
             println!("{}", series.shown(subject, exponent, &points));
             lines.push(series.line(subject, exponent, &points));
             if self.0.get(number + 1).is_none_or(|(next, _)| next != subject) {
@@ -197,19 +234,36 @@ impl Series {
         Ok(point)
     }
 
+    /// Whether the largest size takes no more than it may.
+    fn reaches(&self, points: &[Point]) -> bool {
+        let (Some((seconds, bytes)), Some(last)) = (self.goal, points.last()) else { return true };
+        seconds.is_none_or(|seconds| last.seconds <= seconds) && last.peak.is_none_or(|peak| peak <= bytes)
+    }
+
     fn line(&self, subject: &str, exponent: f64, points: &[Point]) -> Value {
         let points: Vec<Value> =
             points.iter().map(|p| json!([p.size, record::short(p.seconds), p.peak])).collect();
         json!({
             "subject": subject, "work": self.name, "unit": self.unit, "growth": self.growth.word(),
             "bound": self.growth.bound(), "exponent": record::short(exponent), "points": points,
+            "goal": self.goal.map(|(seconds, bytes)| json!([seconds, bytes])),
         })
     }
 
     fn shown(&self, subject: &str, exponent: f64, points: &[Point]) -> String {
-        let verdict = if exponent <= self.growth.bound() { "" } else { "  TOO FAST" };
+        let verdict = match (exponent <= self.growth.bound(), self.reaches(points)) {
+            (false, _) => "  GROWS TOO FAST",
+            (true, false) => "  TAKES TOO MUCH",
+            (true, true) => "",
+        };
         let times: Vec<String> = points.iter().map(|point| format!("{:9.3e}", point.seconds)).collect();
-        format!("{subject:12} {:45} {} ^{exponent:5.2}{verdict}", self.name, times.join(" "))
+        let peak = points.last().and_then(|point| point.peak).unwrap_or(0);
+        let mebibytes = peak as f64 / f64::from(1 << 20);
+        format!(
+            "{subject:12} {:45} {} ^{exponent:5.2} {mebibytes:7.1} MiB{verdict}",
+            self.name,
+            times.join(" ")
+        )
     }
 }
 
@@ -247,9 +301,19 @@ mod tests {
     fn sizes_are_decades_and_threads_end_with_all() {
         let series = Series::new("a", (100_000, "objects"), Growth::Linear, |_, _, _| Ok(()));
         assert_eq!(series.sizes, [10, 100, 1000, 10_000, 100_000]);
+        let series = Series::new("a", (1_000_000, "objects"), Growth::Way, |_, _, _| Ok(())).from(10);
+        assert_eq!(series.sizes, [10, 100, 1000, 10_000, 100_000, 1_000_000]);
         let series = Series::threads("a", |_, _, _| Ok(()));
         assert_eq!(series.sizes[0], 1);
         assert!(series.sizes.is_sorted());
+    }
+
+    #[test]
+    fn the_largest_size_may_take_so_much() {
+        let series = Series::new("a", (10_000, "objects"), Growth::Way, |_, _, _| Ok(())).within(2.0, 8);
+        assert!(series.reaches(&points(&[9.0, 9.0, 9.0, 9.0, 2.0])));
+        assert!(!series.reaches(&points(&[1.0, 1.0, 1.0, 1.0, 2.1])));
+        assert!(!series.reaches(&[Point { size: 1, seconds: 1.0, peak: Some(9) }]));
     }
 
     #[test]

@@ -43,7 +43,12 @@ fn main() -> ExitCode {
         Case::new("repack 512 MiB, nothing changed", 1.0)
             .prepare(|folder| prepare(folder, "arrays"))
             .ours(|folder, watch| ours(folder, watch, &["repack", NOISE, "repacked.h5", "--force"]))
-            .rust("h5repack", |folder, watch| tool(folder, watch, "h5repack", &[NOISE, "h5repacked.h5"])),
+            // Our copy is on the device before it gets its name. Theirs is brought there too: bytes are all that is copied.
+            .rust("h5repack, sync", |folder, watch| {
+                tool(folder, watch, "h5repack", &[NOISE, "h5repacked.h5"])?;
+                watch.time(|| std::fs::File::open(folder.join("h5repacked.h5"))?.sync_all())?;
+                Ok(())
+            }),
     );
     for (name, a, b) in [
         ("diff two files of 512 MiB, gzip", GZIP, "gzip-copy.h5"),

@@ -3,16 +3,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use sciformats_core::arith::{add, fit, mul, present, sub};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Conversion, Error, Range, ReadAt, Result, Slab, slab};
+use sciformats_core::{Conversion, Error, Misfit, Range, ReadAt, Result, Slab, bound, slab};
 
 use crate::codec::Compression;
 use crate::element::Element;
 use crate::model::datatype::{Datatype, ScalarType};
-use crate::model::ndarray::{Mask, NdArray, Source};
+use crate::model::ndarray::{Mask, NdArray, Source, is_ndarray};
 use crate::model::strided::{Dimension, Strided};
 use crate::reader::{Asdf, Data};
 use crate::yaml::NodeId;
@@ -37,6 +38,7 @@ pub struct Array<'a> {
     node: NodeId,
     description: NdArray,
     shape: Vec<u64>,
+    len: u64,
     strides: Vec<i64>,
     place: Place,
     conversion: Conversion,
@@ -53,14 +55,22 @@ enum Place {
 
 impl<'a> Array<'a> {
     pub(crate) fn new(file: &'a Asdf, node: NodeId) -> Result<Self> {
-        let description = NdArray::from_node(&file.tree, node)?;
-        let blocks = file.layout.blocks.len();
+        let description = NdArray::from_node(&file.tree, node);
+        let description = description.map_err(|error| match error {
+            // Without the tag of an array there is nothing to hold the node to.
+            Error::Malformed { .. } if !is_ndarray(&file.tree, node) => {
+                Error::wrong_type(file.tree.path_of(node), "an array", file.tree.told(node))
+            }
+            error => error,
+        })?;
+        let blocks = file.block_count();
         let place = match &description.source {
             Source::Inline(_) => Place::Inline,
             Source::Block(index) => {
                 let index = i128::from(*index);
-                let from_start = if index < 0 { index.saturating_add(blocks as i128) } else { index };
-                let found = usize::try_from(from_start).ok().filter(|&index| index < blocks);
+                let from_start = if index < 0 { index.checked_add(blocks as i128) } else { Some(index) };
+                let found = from_start.and_then(|index| usize::try_from(index).ok());
+                let found = found.filter(|&index| index < blocks);
                 Place::Block(found.ok_or_else(|| {
                     let kind = FaultKind::Rule("is the index of a block that is not there");
                     Fault::new("source", kind).at("ndarray", description.at)
@@ -78,7 +88,8 @@ impl<'a> Array<'a> {
             (Place::Inline, _) => 0,
         };
         let (shape, strides) = description.dimensions(available)?;
-        Ok(Self { file, node, description, shape, strides, place, conversion: Conversion::Exact })
+        let len = present(slab::elements(&shape), "number of elements of an array")?;
+        Ok(Self { file, node, description, shape, len, strides, place, conversion: Conversion::Exact })
     }
 
     /// The node that describes it.
@@ -114,7 +125,7 @@ impl<'a> Array<'a> {
 
     /// The number of elements.
     pub fn len(&self) -> u64 {
-        slab::elements(&self.shape).unwrap_or(0)
+        self.len
     }
 
     /// Whether it has no elements.
@@ -199,7 +210,7 @@ impl<'a> Array<'a> {
     /// `Usage` if `out` has another size; as [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         if slab.of() != self.shape {
-            return Err(Error::usage("selection", "is one of another shape"));
+            return Err(Error::usage("selection", "has another shape than the array"));
         }
         let size = self.element_size()?;
         if slab.len().checked_mul(size) != Some(out.len() as u64) {
@@ -224,11 +235,13 @@ impl<'a> Array<'a> {
         let (mut start, mut dimensions) = (self.description.offset, Vec::with_capacity(ranges.len()));
         for (range, &stride) in ranges.iter().zip(&self.strides) {
             // The whole array lies inside its block, so no part of it can leave 64 bits.
-            let factor = |by: u64| i64::try_from(by).unwrap_or(i64::MAX).saturating_mul(stride);
-            start = start.wrapping_add_signed(factor(range.start));
-            dimensions.push(Dimension { count: range.count, stride: factor(range.step) });
+            let factor = |by: u64| mul(fit(by, "index of a selection")?, stride);
+            start = start.wrapping_add_signed(factor(range.start)?);
+            // Nothing follows a single index, whatever the step is.
+            let stride = if range.count > 1 { factor(range.step)? } else { 0 };
+            dimensions.push(Dimension { count: range.count, stride });
         }
-        let strided = Strided { start, size, dimensions }.joined();
+        let strided = Strided { start, size, dimensions }.joined()?;
         let threads = self.file.options.thread_count();
         match (&self.place, &self.description.source) {
             (Place::Inline, Source::Inline(bytes)) => strided.read(bytes, out, threads),
@@ -305,7 +318,7 @@ impl<'a> Array<'a> {
     /// As [`read`](Self::read) and [`read_slab_bytes`](Self::read_slab_bytes).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         self.check_type::<T>()?;
-        let bytes = slab.len().saturating_mul(size_of::<T>() as u64);
+        let bytes = bound::product(slab.len(), size_of::<T>() as u64);
         self.file.options.limits.memory("bytes of the selection", bytes)?;
         let count = usize::try_from(slab.len()).map_err(|_| Error::usage("selection", "is too large"))?;
         let mut out: Vec<T> = zeroed(count)?;
@@ -365,7 +378,8 @@ impl<'a> Array<'a> {
             Place::Other(other) => (&**other, 0),
             Place::Inline => return None,
         };
-        let entry = file.layout.blocks.get(index)?;
+        let block = file.block(index).ok()?;
+        let entry = block.entry();
         let plain = entry.header.compression.is_none()
             && (size_of::<T>() == 1 || self.description.byteorder == ByteOrder::NATIVE);
         let size = size_of::<T>() as u64;
@@ -375,7 +389,7 @@ impl<'a> Array<'a> {
             .zip(&self.strides)
             .map(|(&count, &stride)| Dimension { count, stride })
             .collect();
-        let strided = Strided { start: self.description.offset, size, dimensions }.joined();
+        let strided = Strided { start: self.description.offset, size, dimensions }.joined().ok()?;
         if !plain || !strided.dimensions.is_empty() {
             return None;
         }
@@ -397,23 +411,21 @@ impl<'a> Array<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for an array of another type; `Malformed` for bytes that are no text; as [`read_bytes`](Self::read_bytes).
+    /// `Usage` for an array of another type; `Misfit` with the index of the element and the byte in it for bytes that are not
+    /// text; as [`read_bytes`](Self::read_bytes).
     pub fn read_strings(&self) -> Result<Vec<String>> {
         let scalar = self.description.datatype.scalar();
         let Some(scalar @ (ScalarType::Ascii(_) | ScalarType::Ucs4(_))) = scalar else {
-            return Err(Error::usage("element type", "is ascii or ucs4, the array's is not"));
+            return Err(Error::usage("element type", "of texts is ascii or ucs4, but the array has another"));
         };
-        let count = usize::try_from(self.len()).unwrap_or(usize::MAX);
-        let size = usize::try_from(self.element_size()?).unwrap_or(usize::MAX);
+        let size: usize = fit(self.element_size()?, "bytes of a text")?;
         if size == 0 {
             let count = self.file.options.limits.items("texts", self.len())?;
             return Ok(vec![String::new(); count]);
         }
         let bytes = self.read_bytes()?;
-        let texts: Option<Vec<_>> =
-            bytes.chunks_exact(size).take(count).map(|element| text(scalar, element)).collect();
-        let fault = || Fault::new("element", FaultKind::Encoding).at("ndarray", self.description.at);
-        texts.ok_or_else(fault)
+        let elements = (0..).zip(bytes.chunks_exact(size));
+        elements.map(|(index, element)| text(scalar, index, element)).collect()
     }
 
     /// Which elements are missing: one byte each, 1 for missing, in C order; `None` if the array has no mask.
@@ -448,7 +460,7 @@ impl<'a> Array<'a> {
             return Err(fault("has more dimensions than the array"));
         };
         let bytes = mask.read_bytes()?;
-        let size = usize::try_from(mask.element_size()?).unwrap_or(usize::MAX);
+        let size = bound::addressable(mask.element_size()?);
         let flags = bytes.chunks_exact(size.max(1)).map(|element| u8::from(element.iter().any(|&b| b != 0)));
         let flags: Vec<u8> = flags.collect();
         if shape == self.shape {
@@ -464,7 +476,8 @@ impl<'a> Array<'a> {
                 own if own == count => dimensions.push(Dimension { count, stride }),
                 _ => return Err(fault("has a shape that does not fit the array's")),
             }
-            stride = stride.saturating_mul(i64::try_from(own).unwrap_or(i64::MAX));
+            // Where the mask has no elements, none is asked for.
+            stride = if flags.is_empty() { 0 } else { mul(stride, fit(own, "dimension of a mask")?)? };
         }
         dimensions.reverse();
         let mut out = zeroed(self.file.options.limits.memory("bytes of the mask", self.len())?)?;
@@ -476,7 +489,7 @@ impl<'a> Array<'a> {
         let scalar = self.description.datatype.scalar();
         let scalar =
             scalar.ok_or_else(|| Error::unsupported("a number as the mask of a structured array"))?;
-        let size = usize::try_from(self.element_size()?).unwrap_or(usize::MAX).max(1);
+        let size = bound::addressable(self.element_size()?).max(1);
         let bytes = self.read_bytes()?;
         let is_masked = |element: &[u8]| {
             crate::element::number(scalar, element)
@@ -539,27 +552,36 @@ impl<'a> Array<'a> {
 }
 
 fn read_block(file: &Asdf, index: usize, mut strided: Strided, out: &mut [u8], threads: usize) -> Result<()> {
-    let entry = file.block(index)?.entry();
+    let block = file.block(index)?;
+    let entry = block.entry();
     if Compression::from_label(entry.header.compression.0) == Compression::None {
-        strided.start = strided.start.saturating_add(entry.data_offset());
+        strided.start = add(strided.start, entry.data_offset())?;
         return strided.read(&*file.storage, out, threads);
     }
     let data = file.block_data(index)?;
     strided.read(&&*data as &dyn ReadAt, out, threads)
 }
 
-/// The text of an element, zeros at the end not counted; `None` if it is none.
-pub(crate) fn text(scalar: ScalarType, element: &[u8]) -> Option<String> {
-    match scalar {
-        ScalarType::Ucs4(_) => {
-            let codes: Vec<u32> =
-                element.as_chunks::<4>().0.iter().map(|code| u32::from_le_bytes(*code)).collect();
-            let end = codes.iter().rposition(|&code| code != 0).map_or(0, |last| last.saturating_add(1));
-            codes.into_iter().take(end).map(char::from_u32).collect()
-        }
-        _ => {
-            let end = element.iter().rposition(|&b| b != 0).map_or(0, |last| last.saturating_add(1));
-            std::str::from_utf8(element.get(..end)?).ok().map(str::to_owned)
-        }
-    }
+/// The text of element `index`, without the zeros at its end.
+///
+/// # Errors
+/// `Misfit` if it is not text: with the first byte that is not UTF-8, or the code that is not a character.
+pub(crate) fn text(scalar: ScalarType, index: u64, element: &[u8]) -> Result<String> {
+    let ScalarType::Ucs4(_) = scalar else {
+        let zeros = element.iter().rev().take_while(|&&b| b == 0).count();
+        let text = element.get(..sub(element.len(), zeros)?).unwrap_or(element);
+        let text = std::str::from_utf8(text).map_err(|_| Error::Misfit(Misfit::text(index, text)))?;
+        return Ok(text.to_owned());
+    };
+    let codes = element.as_chunks::<4>().0;
+    let zeros = codes.iter().rev().take_while(|&&code| code == [0; 4]).count();
+    let characters = (0u64..).zip(codes).take(sub(codes.len(), zeros)?).map(|(place, code)| {
+        let code = u32::from_le_bytes(*code);
+        char::from_u32(code).ok_or_else(|| {
+            let byte = bound::product(place, 4); // a position in a message
+            let value = format!("text with the code {code:#x} at its byte {byte}");
+            Error::Misfit(Misfit::new(index, &value, "String"))
+        })
+    });
+    characters.collect()
 }

@@ -46,7 +46,7 @@ impl Asdf {
     /// `Malformed` for a text that is no complex number.
     pub fn complex_at(&self, node: NodeId) -> Result<(f64, f64)> {
         let fault = || {
-            let kind = FaultKind::Rule("is no complex number");
+            let kind = FaultKind::Rule("is not a complex number");
             Fault::new("text", kind).at("complex", self.tree().node(node).offset)
         };
         self.tree().node(node).text().and_then(complex::parse).ok_or_else(fault)

@@ -20,6 +20,7 @@ use crate::reader::Asdf;
 use crate::spec::header_line::{Header, Version};
 use crate::update::Read;
 use crate::write;
+use crate::yaml::edits::ReadText;
 use crate::yaml::{ASDF_PREFIX, NodeId, Tree};
 
 /// The newest version of the standard, which new files follow.
@@ -44,6 +45,8 @@ pub struct Document {
     pub(crate) origin: Option<Asdf>,
     /// The file as it was read, if it has a path.
     pub(crate) read: Option<Read>,
+    /// The text that the tree was read from.
+    pub(crate) text: Option<ReadText>,
     /// Whether the last block is written as one that extends to the end of the file.
     pub(crate) streamed: bool,
     options: WriteOptions,
@@ -103,6 +106,7 @@ impl Document {
             blocks: Vec::new(),
             origin: None,
             read: None,
+            text: None,
             streamed: false,
             options,
         }
@@ -164,16 +168,16 @@ impl Document {
     /// assert_eq!(file.array("image")?.shape(), [2, 3]);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
-    pub fn from_file(file: Asdf) -> Self {
-        let streamed = file.layout.blocks.last().is_some_and(|block| block.header.is_streamed());
+    pub fn from_file(mut file: Asdf) -> Self {
         let read = Read::of(&file).ok().flatten();
         Self {
             read,
-            header: file.layout.header.clone(),
-            tree: file.tree.clone(),
-            blocks: (0..file.layout.blocks.len()).map(BlockData::Stored).collect(),
+            text: file.tree.read_text().cloned(),
+            header: file.located.header().clone(),
+            tree: std::mem::take(&mut file.tree),
+            blocks: (0..file.block_count()).map(BlockData::Stored).collect(),
+            streamed: file.located.is_streamed(),
             origin: Some(file),
-            streamed,
             options: WriteOptions::default(),
         }
     }
@@ -205,7 +209,7 @@ impl Document {
         &mut self.tree
     }
 
-    /// Serializes a value and puts it at a path of the tree.
+    /// Serializes a value and puts it at a path of the tree. The tag of what was there stays, as [`Tree::set`] says.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document};
@@ -281,7 +285,7 @@ impl Document {
                         let kind = FaultKind::Rule("is the index of a block that is not there");
                         Fault::new("source", kind).at("ndarray", array.at)
                     })?;
-                    self.data_size(block)
+                    self.data_size(block)?
                 }
             };
             array.dimensions(available)?;

@@ -5,7 +5,7 @@ use half::f16;
 use num_complex::Complex;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Float16, Number, NumberType, not_stored_as};
-use sciformats_core::{Conversion, Error, Result};
+use sciformats_core::{Conversion, Error, Result, arith};
 
 use crate::model::datatype::ScalarType;
 
@@ -127,7 +127,7 @@ fn pairs<T: Number>(
             return Ok(());
         }
     };
-    let mut parts = T::zeroed(out.len().saturating_mul(2))?;
+    let mut parts = T::zeroed(arith::mul(out.len(), 2)?)?;
     numbers(part, bytes, conversion, &mut parts).map_err(Error::of_pair)?;
     out.iter_mut().zip(parts.as_chunks().0).for_each(|(out, &[re, im])| *out = Complex::new(re, im));
     Ok(())

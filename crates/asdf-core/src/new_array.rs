@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, ReadAt, Result, slab};
+use sciformats_core::{Error, ReadAt, Result, arith, slab};
 
 use crate::codec::Compression;
 use crate::element::Element;
@@ -170,7 +170,7 @@ impl NewArray {
     /// As [`new`](Self::new).
     pub fn from_strings<S: AsRef<str>>(elements: &[S], shape: &[u64]) -> Result<Self> {
         let texts = || elements.iter().map(AsRef::as_ref);
-        let longest = texts().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+        let longest = texts().map(|text| text.chars().count()).fold(1, usize::max);
         let mut bytes = Vec::new();
         let is_ascii = texts().all(str::is_ascii);
         for text in texts() {
@@ -179,7 +179,7 @@ impl NewArray {
             for c in text.chars() {
                 bytes.extend_from_slice(u32::from(c).to_le_bytes().get(..width).unwrap_or_default());
             }
-            bytes.resize(start.saturating_add(longest.saturating_mul(width)), 0);
+            bytes.resize(arith::add(start, arith::mul(longest, width)?)?, 0);
         }
         let longest = longest as u64;
         let scalar = if is_ascii { ScalarType::Ascii(longest) } else { ScalarType::Ucs4(longest) };
@@ -198,7 +198,8 @@ impl NewArray {
         Self { compression, ..self }
     }
 
-    /// The same with a level on the compression's own scale.
+    /// The same with a level on the compression's own scale: [`Compression::levels`]. One that there is not is refused when
+    /// the array is added to a document.
     #[must_use]
     pub fn with_level(self, level: u32) -> Self {
         Self { level: Some(level), ..self }

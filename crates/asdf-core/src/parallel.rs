@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use sciformats_core::bound;
+
 /// Results that wait to be taken, for each thread.
 const AHEAD: usize = 2;
 
@@ -54,7 +56,7 @@ pub(crate) fn in_order<J: Send, R: Send, E>(
     work: impl Fn(J) -> R + Sync,
     mut take: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
-    run(jobs, (threads, threads.saturating_mul(AHEAD)), work, || Ok(()), |(), result| take(result))
+    run(jobs, (threads, bound::product(threads, AHEAD)), work, || Ok(()), |(), result| take(result))
 }
 
 /// `ahead` is how many jobs may be begun whose results are not taken.
@@ -121,7 +123,7 @@ enum Next<J, R> {
 
 impl<J, R> State<J, R> {
     fn job(&mut self, ahead: usize) -> Option<(usize, J)> {
-        if self.begun.saturating_sub(self.taken) >= ahead {
+        if self.begun - self.taken >= ahead {
             return None;
         }
         let job = self.jobs.next()?;

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use sciformats_core::arith::fit;
+use sciformats_core::storage::length;
 use sciformats_core::{ReadAt, Result};
 
 const PIECE: u64 = 1 << 20;
@@ -19,10 +21,10 @@ pub(crate) fn overlapped<T>(
     range: Range<u64>,
     work: impl FnOnce(&mut dyn BufRead) -> T,
 ) -> Result<T> {
-    let size = range.end.saturating_sub(range.start);
+    let size = length(&range);
     if size <= PIECE {
         // Nothing is ahead of the first piece.
-        let piece = storage.read_at(range.start, usize::try_from(size).unwrap_or(usize::MAX))?;
+        let piece = storage.read_at(range.start, fit(size, "length of a piece")?)?;
         return Ok(work(&mut &*piece));
     }
     let (sender, receiver) = sync_channel(AHEAD);
@@ -42,12 +44,12 @@ pub(crate) fn overlapped<T>(
 fn read(storage: &dyn ReadAt, range: Range<u64>, sender: &SyncSender<Vec<u8>>) -> Result<()> {
     let mut at = range.start;
     while at < range.end {
-        let size = PIECE.min(range.end.saturating_sub(at));
-        let piece = storage.read_at(at, usize::try_from(size).unwrap_or(usize::MAX))?.into_owned();
+        let size = PIECE.min(range.end - at);
+        let piece = storage.read_at(at, fit(size, "length of a piece")?)?.into_owned();
         if sender.send(piece).is_err() {
             break;
         }
-        at = at.saturating_add(size);
+        at += size;
     }
     Ok(())
 }
@@ -69,7 +71,7 @@ impl BufRead for Pieces {
     }
 
     fn consume(&mut self, amount: usize) {
-        self.at = self.at.saturating_add(amount);
+        self.at += amount;
     }
 }
 

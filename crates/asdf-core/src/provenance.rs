@@ -88,7 +88,7 @@ pub struct Extension {
 }
 
 fn fault(tree: &Tree, node: NodeId, structure: &'static str, field: &'static str) -> Error {
-    Fault::new(field, FaultKind::Rule("is missing, or is no text")).at(structure, tree.node(node).offset)
+    Fault::new(field, FaultKind::Rule("is missing, or is not text")).at(structure, tree.node(node).offset)
 }
 
 /// The text under a key: a version may look like a number.
@@ -221,7 +221,7 @@ impl HistoryEntry {
             Some(Value::Timestamp(time)) => Some(time),
             None | Some(Value::Null) => None,
             Some(_) => {
-                let kind = FaultKind::Rule("is no date or time");
+                let kind = FaultKind::Rule("is not a date or time");
                 return Err(Fault::new("time", kind).at("history entry", tree.node(node).offset));
             }
         };

@@ -6,14 +6,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sciformats_core::arith::{add, fit};
 use sciformats_core::commit::journal;
 use sciformats_core::fault::FaultKind;
-use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Fault, ReadAt, Result};
+use sciformats_core::limits::within;
+use sciformats_core::storage::{length, zeroed};
+use sciformats_core::{Error, Fault, ReadAt, Result, bound};
 
 use crate::array::Array;
 use crate::codec::{self, Compression};
 use crate::model::layout::{BlockEntry, Layout};
+use crate::model::located::Located;
 use crate::model::ndarray;
 use crate::options::{self, OpenOptions};
 use crate::pieces;
@@ -38,7 +41,7 @@ const OVERLAPPED: u64 = 1 << 20;
 /// ```
 pub struct Asdf {
     pub(crate) storage: Arc<dyn ReadAt>,
-    pub(crate) layout: Layout,
+    pub(crate) located: Located,
     pub(crate) tree: Tree,
     pub(crate) options: OpenOptions,
     pub(crate) path: Option<PathBuf>,
@@ -51,7 +54,7 @@ impl fmt::Debug for Asdf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asdf")
             .field("path", &self.path)
-            .field("blocks", &self.layout.blocks.len())
+            .field("blocks", &self.located.count())
             .finish_non_exhaustive()
     }
 }
@@ -133,17 +136,22 @@ impl Asdf {
     }
 
     fn read(storage: Arc<dyn ReadAt>, options: &OpenOptions, path: Option<PathBuf>) -> Result<Self> {
-        let layout = Layout::locate(&*storage, &options.limits)?;
-        let tree = match &layout.tree {
+        let located = Located::find(&*storage, &options.limits)?;
+        let tree = match located.tree() {
             Some(range) => {
-                let size =
-                    options.limits.memory("bytes of the tree", range.end.saturating_sub(range.start))?;
+                let size = options.limits.memory("bytes of the tree", length(range))?;
                 Tree::parse_at(&storage.read_at(range.start, size)?, range.start, &options.limits)?
             }
             None => Tree::new(),
         };
         let (decoded, others) = (Mutex::default(), Mutex::default());
-        Ok(Self { storage, layout, tree, options: options.clone(), path, decoded, others })
+        Ok(Self { storage, located, tree, options: options.clone(), path, decoded, others })
+    }
+
+    /// Goes on with the file at a path, in which everything is where it was.
+    pub(crate) fn reopen(&mut self, path: &Path) -> Result<()> {
+        self.storage = Arc::new(journal::view(self.options.access.open(path)?)?);
+        Ok(())
     }
 
     /// The tree; an empty mapping if the file has none.
@@ -153,10 +161,11 @@ impl Asdf {
 
     /// Whether the file has a tree.
     pub fn has_tree(&self) -> bool {
-        self.layout.tree.is_some()
+        self.located.tree().is_some()
     }
 
-    /// Where everything is.
+    /// Where everything is. The headers of all blocks are read for it; where one in the middle of many is bad, the blocks end
+    /// before it, and `unexplained` says where.
     ///
     /// ```
     /// use asdf_core::{Asdf, Document, NewArray};
@@ -169,12 +178,12 @@ impl Asdf {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        self.located.layout(&*self.storage)
     }
 
     /// The version of the standard that the file names.
     pub fn standard(&self) -> Option<Version> {
-        self.layout.header.standard
+        self.located.header().standard
     }
 
     /// The path it was opened by.
@@ -197,7 +206,20 @@ impl Asdf {
         self.tree.get(path)
     }
 
-    /// The blocks in their order.
+    /// The number of blocks, as the headers say, or a block index that agrees with the first and the last of them.
+    ///
+    /// ```
+    /// # let mut document = asdf_core::Document::new();
+    /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
+    /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
+    /// assert_eq!(file.block_count(), 1); // no header is read for it
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    pub fn block_count(&self) -> usize {
+        self.located.count()
+    }
+
+    /// The blocks in their order; all headers are read for it, as by [`layout`](Self::layout).
     ///
     /// ```
     /// use asdf_core::Compression;
@@ -211,7 +233,8 @@ impl Asdf {
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = Block<'_>> {
-        self.layout.blocks.iter().enumerate().map(|(index, entry)| Block { file: self, index, entry })
+        let blocks = self.layout().blocks.iter().enumerate();
+        blocks.map(|(index, entry)| Block { file: self, index, entry: *entry })
     }
 
     /// A block by its index.
@@ -226,10 +249,10 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound`; `Malformed` if its header, or one before it, is bad; `Io`.
     pub fn block(&self, index: usize) -> Result<Block<'_>> {
-        let entry =
-            self.layout.blocks.get(index).ok_or_else(|| Error::not_found("block", index.to_string()))?;
+        let entry = self.located.block(&*self.storage, index)?;
+        let entry = entry.ok_or_else(|| Error::not_found("block", index.to_string()))?;
         Ok(Block { file: self, index, entry })
     }
 
@@ -242,9 +265,9 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `NotFound`; as [`array_at`](Self::array_at).
+    /// `NotFound` with the nearest paths; as [`array_at`](Self::array_at).
     pub fn array(&self, path: &str) -> Result<Array<'_>> {
-        self.array_at(self.get(path).ok_or_else(|| Error::not_found("node", path))?)
+        Array::new(self, self.get(path).ok_or_else(|| self.tree.not_found(path))?)
     }
 
     /// The array that a node describes, whatever its tag.
@@ -262,8 +285,8 @@ impl Asdf {
     /// ```
     ///
     /// # Errors
-    /// `Malformed` if the node describes none, or one that its block has no room for; `Usage` if it lies in another
-    /// file that may not be opened.
+    /// `WrongType` if the node is something else; `Malformed` if it has the tag of an array and describes none, or one that
+    /// its block has no room for; `Usage` if it lies in another file that may not be opened.
     pub fn array_at(&self, node: NodeId) -> Result<Array<'_>> {
         Array::new(self, node)
     }
@@ -330,7 +353,8 @@ impl Asdf {
     /// `Usage` if `node` is no reference, or names a file that may not be opened; `NotFound` if nothing is there.
     pub fn reference(&self, node: NodeId) -> Result<(Option<Arc<Asdf>>, NodeId)> {
         let target = self.tree.child(node, "$ref").and_then(|target| self.tree.node(target).text());
-        let uri = target.ok_or_else(|| Error::usage("node", "is no reference"))?;
+        let uri = target
+            .ok_or_else(|| Error::usage("node", "is not a mapping with `$ref`, so it refers to nothing"))?;
         let (name, pointer) = uri.split_once('#').unwrap_or((uri, ""));
         let pointer = crate::options::percent_decoded(pointer);
         let missing = || Error::not_found("referenced node", uri);
@@ -346,7 +370,7 @@ impl Asdf {
     pub(crate) fn block_data(&self, index: usize) -> Result<Data<'_>> {
         let block = self.block(index)?;
         if block.compression() == Compression::None {
-            let size = usize::try_from(block.entry.stored).unwrap_or(usize::MAX);
+            let size = within("bytes of a block", block.entry.stored, u64::MAX)?;
             return self.storage.read_at(block.entry.data_offset(), size).map(Data::Stored);
         }
         let cached = || self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -396,12 +420,12 @@ impl std::ops::Deref for Data<'_> {
 pub struct Block<'a> {
     file: &'a Asdf,
     index: usize,
-    entry: &'a BlockEntry,
+    entry: BlockEntry,
 }
 
 impl fmt::Debug for Block<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("index", &self.index).field("entry", self.entry).finish()
+        f.debug_struct("Block").field("index", &self.index).field("entry", &self.entry).finish()
     }
 }
 
@@ -439,7 +463,7 @@ impl<'a> Block<'a> {
     }
 
     /// Its header, and where it is.
-    pub fn entry(&self) -> &'a BlockEntry {
+    pub fn entry(&self) -> BlockEntry {
         self.entry
     }
 
@@ -471,9 +495,9 @@ impl<'a> Block<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`; `LimitExceeded` if this machine cannot address as many bytes.
     pub fn stored(&self) -> Result<Cow<'a, [u8]>> {
-        let size = usize::try_from(self.entry.stored).unwrap_or(usize::MAX);
+        let size = within("bytes of a block", self.entry.stored, u64::MAX)?;
         self.file.storage.read_at(self.entry.data_offset(), size)
     }
 
@@ -506,7 +530,7 @@ impl<'a> Block<'a> {
         let threads = self.file.options.thread_count();
         let is_large = self.entry.stored >= OVERLAPPED && !cfg!(target_family = "wasm");
         if is_large && threads > 1 && storage.as_slice().is_none() && self.compression().is_stream() {
-            let decoded = pieces::overlapped(storage, at..at.saturating_add(self.entry.stored), |stored| {
+            let decoded = pieces::overlapped(storage, at..add(at, self.entry.stored)?, |stored| {
                 codec::decode_stream(self.compression(), stored, &mut out)
             })?;
             decoded.map_err(|error| error.at(at))?;
@@ -552,12 +576,12 @@ impl<'a> Block<'a> {
     fn md5_of_stored(&self) -> Result<[u8; 16]> {
         const PIECE: u64 = 1 << 20;
         let mut sum = codec::Md5Sum::default();
-        let (mut at, end) =
-            (self.entry.data_offset(), self.entry.data_offset().saturating_add(self.entry.stored));
+        let mut at = self.entry.data_offset();
+        let end = add(at, self.entry.stored)?;
         while at < end {
-            let size = PIECE.min(end.saturating_sub(at));
-            sum.update(&self.file.storage.read_at(at, usize::try_from(size).unwrap_or(usize::MAX))?);
-            at = at.saturating_add(size);
+            let size = PIECE.min(end - at);
+            sum.update(&self.file.storage.read_at(at, fit(size, "length of a piece")?)?);
+            at += size;
         }
         Ok(sum.finish())
     }
@@ -587,7 +611,7 @@ impl<'a> Block<'a> {
                     stored: half(self.entry.header.checksum),
                     computed: half(self.md5_of_stored()?),
                 };
-                Err(Fault::new("checksum", kind).at("block header", self.entry.offset.saturating_add(38)))
+                Err(Fault::new("checksum", kind).at("block header", bound::sum(self.entry.offset, 38)))
             }
             right => Ok(right),
         }

@@ -44,8 +44,8 @@ pub struct StreamWriter {
 }
 
 impl StreamWriter {
-    /// Creates a file of a document and an array of rows at a path of its tree, in the byte order of this machine. A file that is
-    /// there is replaced.
+    /// Creates a file, which must not be there yet, of a document and an array of rows at a path of its tree, in the byte order
+    /// of this machine.
     ///
     /// ```
     /// use asdf_core::{Asdf, ByteOrder, Document, ScalarType, StreamWriter};
@@ -60,8 +60,41 @@ impl StreamWriter {
     /// ```
     ///
     /// # Errors
-    /// `Usage` if rows have no bytes, or the document has a streamed block; as [`Document::save`].
+    /// `Io` if the file exists; `Usage` if rows have no bytes, or the document has a streamed block; as [`Document::save`].
     pub fn create(
+        path: impl AsRef<Path>,
+        document: Document,
+        node: &str,
+        datatype: &Datatype,
+        row: &[u64],
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::io("create", std::io::ErrorKind::AlreadyExists.into()).in_file(path, None));
+        }
+        Self::overwrite(path, document, node, datatype, row)
+    }
+
+    /// As [`create`](Self::create), in the place of a file that may be there: readers that have the old one open keep it.
+    ///
+    /// ```
+    /// use asdf_core::{Asdf, Document, ScalarType, StreamWriter};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("run.asdf");
+    /// for rows in [3, 1u8] {
+    ///     let mut writer = StreamWriter::overwrite(&path, Document::new(), "rows", &ScalarType::UInt8.into(), &[1])?;
+    ///     writer.append(&vec![7u8; rows.into()])?;
+    ///     writer.finish()?;
+    /// }
+    /// assert_eq!(Asdf::open(&path)?.array("rows")?.shape(), [1, 1]);
+    /// assert!(StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt8.into(), &[1]).is_err());
+    /// # Ok::<(), asdf_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), but for a file that exists.
+    pub fn overwrite(
         path: impl AsRef<Path>,
         mut document: Document,
         node: &str,

@@ -7,6 +7,7 @@
 //! place at once.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use sciformats_core::arith::{add, fit, sub, sum};
 use sciformats_core::commit::{self, Decisive, Generation, SECTOR, Session, Step, Syncs, Write};
@@ -16,6 +17,7 @@ use sciformats_core::{Clash, Error, ReadAt, Result, WriteAt, bound};
 use crate::document::{BlockData, Document};
 use crate::reader::Asdf;
 use crate::write;
+use crate::yaml::edits::NewScalar;
 
 /// Overwrites up to this size go through the journal, which writes them twice; larger ones make a new file.
 const MAX_JOURNAL: u64 = 64 << 20;
@@ -102,11 +104,14 @@ impl Document {
             return Err(Error::conflict(Clash::Resized { known, found }).in_file(&path, None));
         }
         session.expect(&read.generation);
-        session.verify()?;
-        let done = match self.plan()? {
-            Some(plan)
-                if plan.patches.is_empty() && plan.fresh.is_empty() && plan.new_len == plan.old_len =>
-            {
+        let scalars = self.scalars_in_place()?;
+        let plan = match &scalars {
+            Some(scalars) => Some(self.plan_of_scalars(scalars)?),
+            None => self.plan()?,
+        };
+        let done = match plan {
+            Some(plan) if plan.is_empty() => {
+                session.verify()?;
                 Update::Unchanged
             }
             Some(plan) => {
@@ -126,12 +131,31 @@ impl Document {
             }
         };
         // The lock is held until the file has been read again: nobody comes in between.
-        let options = *self.options();
-        let open = self.origin.as_ref().map(|origin| origin.options.clone()).unwrap_or_default();
-        *self = Self::from_file(Asdf::open_with(&path, &open)?);
-        *self.options_mut() = options;
+        match scalars {
+            Some(scalars) => self.go_on(&path, &scalars)?,
+            None => self.read_again(&path)?,
+        }
         drop(session);
         Ok(done)
+    }
+
+    fn read_again(&mut self, path: &Path) -> Result<()> {
+        let options = *self.options();
+        let open = self.origin.as_ref().map(|origin| origin.options.clone()).unwrap_or_default();
+        *self = Self::from_file(Asdf::open_with(path, &open)?);
+        *self.options_mut() = options;
+        Ok(())
+    }
+
+    /// After scalars were written over: everything is where it was, so only the bytes are looked at anew.
+    fn go_on(&mut self, path: &Path, scalars: &[NewScalar]) -> Result<()> {
+        self.tree.accept_edits(scalars);
+        self.text = self.tree.read_text().cloned();
+        if let Some(origin) = &mut self.origin {
+            origin.reopen(path)?;
+            self.read = Read::of(origin)?;
+        }
+        Ok(())
     }
 
     fn rewrite(&self, session: &mut Session<FileStorage>) -> Result<()> {
@@ -146,27 +170,80 @@ impl Document {
     /// As [`update`](Self::update).
     #[doc(hidden)]
     pub fn update_steps(&self) -> Result<Option<Vec<Step<'static>>>> {
-        let Some(plan) = self.plan()? else { return Ok(None) };
+        let plan = match self.scalars_in_place()? {
+            Some(scalars) => Some(self.plan_of_scalars(&scalars)?),
+            None => self.plan()?,
+        };
+        let Some(plan) = plan else { return Ok(None) };
         let stored = plan.old_len;
         Ok(Some(plan.into_commit().steps(stored)?.into_list()))
     }
 
+    /// The scalars that have new values, if nothing else has changed and each fits into the room of the old text: that text,
+    /// and the blanks after it on its line.
+    fn scalars_in_place(&self) -> Result<Option<Vec<NewScalar>>> {
+        let Some(origin) = &self.origin else { return Ok(None) };
+        let located = &origin.located;
+        let (Some(tree), true) =
+            (located.tree(), self.text.is_some() && self.text.as_ref() == self.tree.read_text())
+        else {
+            return Ok(None);
+        };
+        let indexed = located.count() > 0 && !located.is_streamed() && self.options().index;
+        let is_rest_as_it_was = self.header == *located.header()
+            && self.blocks.len() == located.count()
+            && self.keeps_first(located.count())
+            && self.streamed == located.is_streamed()
+            && indexed == located.has_index();
+        let Some(mut scalars) = self.tree.new_scalars().filter(|_| is_rest_as_it_was) else {
+            return Ok(None);
+        };
+        for scalar in &mut scalars {
+            let size = add(add(scalar.old.len(), scalar.new.len())?, 2)?;
+            let left = bound::addressable(bound::left(tree.end, scalar.offset));
+            let text = origin.storage.read_at(scalar.offset, size.min(left))?;
+            let Some(room) = room(&text, scalar.old.as_bytes()) else { return Ok(None) };
+            let Some(blanks) = room.checked_sub(scalar.new.len()) else { return Ok(None) };
+            // What is left of the old text, and not the blanks that are there already.
+            let blanks = blanks.min(bound::left(scalar.old.len(), scalar.new.len()));
+            scalar.new.extend(std::iter::repeat_n(' ', blanks));
+        }
+        Ok(Some(scalars))
+    }
+
+    fn plan_of_scalars(&self, scalars: &[NewScalar]) -> Result<Plan> {
+        let origin =
+            self.origin.as_ref().ok_or_else(|| Error::usage("document", "was not opened from a file"))?;
+        let len = origin.located.len();
+        let mut plan = Plan { old_len: len, new_len: len, patches: Vec::new(), fresh: Vec::new() };
+        for scalar in scalars {
+            plan.put(&*origin.storage, scalar.offset, scalar.new.clone().into_bytes())?;
+        }
+        Ok(plan)
+    }
+
+    /// Whether the first blocks are those of the file.
+    fn keeps_first(&self, count: usize) -> bool {
+        let stays = |(index, block): (usize, &BlockData)| matches!(block, BlockData::Stored(stored) if *stored == index);
+        self.blocks.iter().enumerate().take(count).all(stays)
+    }
+
     fn plan(&self) -> Result<Option<Plan>> {
         let Some(origin) = &self.origin else { return Ok(None) };
-        let kept = origin.layout.blocks.len();
-        let stays = |(index, block): (usize, &BlockData)| matches!(block, BlockData::Stored(stored) if *stored == index);
+        let located = &origin.located;
+        let kept = located.count();
         let appends = self.blocks.len() > kept;
-        let was_streamed = origin.layout.blocks.last().is_some_and(|block| block.header.is_streamed());
+        let was_streamed = located.is_streamed();
         if self.blocks.len() < kept
-            || !self.blocks.iter().enumerate().take(kept).all(stays)
+            || !self.keeps_first(kept)
             || was_streamed && appends
             || self.streamed && !was_streamed
         {
             return Ok(None);
         }
         let mut head = write::head(self)?;
-        let old_end = origin.layout.tree.as_ref().map_or(origin.layout.header_end, |tree| tree.end);
-        let room = if kept > 0 { origin.layout.tree_room_end() } else { head.len() as u64 };
+        let old_end = located.head_end();
+        let room = located.first().map_or(head.len() as u64, |block| block.offset);
         if head.len() as u64 > room {
             return Ok(None);
         }
@@ -175,15 +252,15 @@ impl Document {
             head.resize(head.len().max(fit(old_end, "end of the tree")?), 0);
         }
         let mut tail = Vec::new();
-        let tail_start = if kept > 0 { origin.layout.content_end } else { head.len() as u64 };
+        let tail_start = if kept > 0 { located.content_end() } else { head.len() as u64 };
         if appends || kept == 0 || !was_streamed {
-            let mut offsets: Vec<u64> = origin.layout.blocks.iter().map(|block| block.offset).collect();
+            let mut offsets = located.offsets();
             let mut shifted = Shifted { base: tail_start, bytes: &mut tail };
             let (new, _) = write::blocks(self, kept..self.blocks.len(), tail_start, &mut shifted)?;
             offsets.extend(new);
             tail.extend(write::index(self, offsets).unwrap_or_default()); // none is written
         }
-        let old_len = origin.layout.len;
+        let old_len = located.len();
         let new_len = if was_streamed { old_len } else { add(tail_start, tail.len() as u64)? };
         let mut plan = Plan { old_len, new_len, patches: Vec::new(), fresh: Vec::new() };
         plan.put(&*origin.storage, 0, head)?;
@@ -215,7 +292,25 @@ impl Plan {
     }
 }
 
+/// The bytes of `old`, with which `text` begins, and of the blanks that follow; `None` if the text is another, or goes on.
+fn room(text: &[u8], old: &[u8]) -> Option<usize> {
+    let rest = text.strip_prefix(old)?;
+    let blanks = rest.iter().take_while(|&&b| b == b' ').count();
+    match rest.get(blanks) {
+        // A comment begins behind a blank.
+        Some(b'#') => sub(add(old.len(), blanks).ok()?, 1).ok().filter(|&room| room >= old.len()),
+        Some(b'\n' | b'\r' | b',' | b']' | b'}') => add(old.len(), blanks).ok(),
+        // The blanks go on behind what was looked at.
+        None if blanks > 0 => add(old.len(), blanks).ok().and_then(|room| sub(room, 1).ok()),
+        _ => None,
+    }
+}
+
 impl Plan {
+    fn is_empty(&self) -> bool {
+        self.patches.is_empty() && self.fresh.is_empty() && self.new_len == self.old_len
+    }
+
     fn bytes(&self) -> u64 {
         let patched = self.patches.iter().map(|patch| patch.bytes.len());
         patched.chain(self.fresh.iter().map(|(_, bytes)| bytes.len())).sum::<usize>() as u64
@@ -254,14 +349,16 @@ impl Read {
     /// Of a file that has a path.
     pub(crate) fn of(file: &Asdf) -> Result<Option<Self>> {
         let Some(path) = file.path() else { return Ok(None) };
-        let layout = &file.layout;
-        let head = layout.blocks.first().map_or(layout.content_end, |block| block.offset);
+        let located = &file.located;
+        let head = located.first().map_or(located.content_end(), |block| block.offset);
+        // Of many blocks the first and the last: an update writes none of those that are there.
+        let headers = located.headers();
         let headers =
-            layout.blocks.iter().map(|block| (block.offset, bound::left(block.data_offset(), block.offset)));
-        let tail = (layout.content_end, bound::left(layout.len, layout.content_end));
+            headers.iter().map(|block| (block.offset, bound::left(block.data_offset(), block.offset)));
+        let tail = (located.content_end(), bound::left(located.len(), located.content_end()));
         let ranges = std::iter::once((0, head)).chain(headers).chain([tail]);
         let generation = Generation::of(&*file.storage, ranges)?;
-        Ok(Some(Self { seen: Seen::of(path)?, len: layout.len, generation }))
+        Ok(Some(Self { seen: Seen::of(path)?, len: located.len(), generation }))
     }
 }
 

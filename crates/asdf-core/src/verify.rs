@@ -104,6 +104,11 @@ impl Asdf {
     /// `Io`; what is wrong with the file is a finding.
     pub fn verify(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
+        let damage = match self.located.all(&*self.storage) {
+            Ok(_) => None,
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(error) => Some(Finding::Block { block: self.layout().blocks.len(), error }),
+        };
         if let IndexState::Rejected { offset, reason } = self.layout().index {
             findings.push(Finding::Index { offset, reason });
         }
@@ -124,6 +129,7 @@ impl Asdf {
                 findings.push(Finding::Block { block: index, error });
             }
         }
+        findings.extend(damage);
         for node in self.tree().reachable() {
             let offset = self.tree().node(node).offset;
             if self.is_array(node) {

@@ -306,7 +306,7 @@ fn updates_in_place_and_anew() {
     assert_eq!(document.update().unwrap(), Update::Rewritten);
     let file = Asdf::open(&path).unwrap();
     assert_eq!((file.blocks().len(), file.array("y").unwrap().read::<u8>().unwrap()), (1, vec![5; 700]));
-    document.recompress(Compression::Lz4, None);
+    document.recompress(Compression::Lz4, None).unwrap();
     document.update().unwrap();
     let file = Asdf::open(&path).unwrap();
     assert_eq!(file.block(0).unwrap().compression(), Compression::Lz4);
@@ -412,6 +412,9 @@ fn rows_are_appended_in_the_order_of_bytes_that_the_file_has() {
     let path = dir.path().join("s.asdf");
     drop(StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt16.into(), &[2]).unwrap());
     let bytes = std::fs::read(&path).unwrap();
+    let again = StreamWriter::create(&path, Document::new(), "rows", &ScalarType::UInt16.into(), &[2]);
+    assert!(matches!(again, Err(asdf_core::Error::Io { action: "create", .. })));
+    assert!(std::fs::read(&path).unwrap() == bytes);
     // A stream has the order of the machine that makes it; this one gets the other.
     let (native, other): (&[u8], &[u8]) = match ByteOrder::NATIVE {
         ByteOrder::Little => (b"byteorder: little", b"byteorder: big"),
@@ -586,4 +589,28 @@ fn paddings_that_no_file_holds() {
         }
         assert!(!path.exists());
     }
+}
+
+#[test]
+fn text_that_is_none_is_an_error_with_its_index_and_byte() {
+    let mut document = Document::new();
+    document.set_array("ascii", NewArray::from_strings(&["Vega", "Alpha"], &[2]).unwrap()).unwrap();
+    document.set_array("ucs4", NewArray::from_strings(&["é", "éb"], &[2]).unwrap()).unwrap();
+    let mut bytes = document.to_bytes().unwrap();
+    let at = |of: &[u8], bytes: &[u8]| bytes.windows(of.len()).position(|window| window == of).unwrap();
+    let alpha = at(b"Alpha", &bytes);
+    bytes[alpha + 2] = 0xE9;
+    let last = at(b"b\0\0\0", &bytes);
+    bytes[last + 2] = 0x11; // beyond the last code
+    let file = Asdf::from_bytes(bytes).unwrap();
+    let error = |path: &str| file.array(path).unwrap().read_strings().unwrap_err();
+    assert_eq!(
+        error("ascii").to_string(),
+        r#"element 1 is "Al\xe9ha", which is not UTF-8 from its byte 2 on"#
+    );
+    assert_eq!(
+        error("ucs4").to_string(),
+        "element 1 is text with the code 0x110062 at its byte 4, which String cannot hold"
+    );
+    assert!(matches!(error("ucs4"), Error::Misfit(misfit) if misfit.index == 1));
 }

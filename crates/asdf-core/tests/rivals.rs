@@ -23,7 +23,7 @@ fn edit(path: &Path, kind: &str, number: u64) -> Result<()> {
         }
         "rewrite" => {
             let codec = if number.is_multiple_of(2) { Compression::Zlib } else { Compression::None };
-            document.recompress(codec, None);
+            document.recompress(codec, None)?;
         }
         _ => {}
     }

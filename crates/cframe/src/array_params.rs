@@ -1,6 +1,6 @@
 //! The shape, the element type and the parts of a new array.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use crate::model::dtype::DType;
 use crate::model::params::Params;
@@ -118,11 +118,13 @@ impl ArrayParams {
 
 /// A box inside `shape` of at most `elements` elements (at least one), with sides as equal as can be.
 fn part_of(shape: &[u64], elements: u64) -> Vec<u32> {
-    let mut part: Vec<u64> = shape.iter().map(|&n| n.min(u64::from(u32::MAX >> 1))).collect();
-    let count = |part: &[u64]| part.iter().fold(1u64, |product, &n| product.saturating_mul(n));
+    const LONGEST: u32 = u32::MAX >> 1;
+    let mut part: Vec<u32> =
+        shape.iter().map(|&n| u32::try_from(n).map_or(LONGEST, |n| n.min(LONGEST))).collect();
+    let count = |part: &[u32]| part.iter().fold(1u64, |product, &n| bound::product(product, n.into()));
     while count(&part) > elements.max(1) {
         let Some(largest) = part.iter_mut().max().filter(|largest| **largest > 1) else { break };
         *largest = largest.div_ceil(2);
     }
-    part.into_iter().map(|n| u32::try_from(n).unwrap_or(u32::MAX >> 1)).collect()
+    part
 }

@@ -4,7 +4,7 @@ use std::mem::size_of;
 
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Number, NumberType, not_stored_as};
-use sciformats_core::{Conversion, Error, Result, Slab};
+use sciformats_core::{Conversion, Error, Result, Slab, bound};
 
 use crate::array::Array;
 use crate::array_params::ArrayParams;
@@ -117,7 +117,7 @@ impl Array {
     pub fn read_slab<T: Number>(&self, slab: &Slab) -> Result<Vec<T>> {
         let (stored, order, conversion) = self.number::<T>()?;
         let limits = self.schunk().limits();
-        let size = slab.len().saturating_mul(size_of::<T>() as u64);
+        let size = bound::product(slab.len(), size_of::<T>() as u64);
         let size = limits.memory("bytes of the selection", size)?;
         let mut values = T::zeroed(size / size_of::<T>())?;
         match T::bytes_mut(&mut values).filter(|_| T::STORED == Some(stored)) {

@@ -330,3 +330,34 @@ fn names_that_their_map_does_not_count() {
     let frame = cframe::Frame::from_bytes(schunk.to_bytes().unwrap()).unwrap();
     assert_eq!(frame.vlmeta_names().len(), held);
 }
+
+#[test]
+fn levels_that_do_not_exist_are_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    for level in [10, 16, 99, 255] {
+        let params = Params::new(4).with_level(level);
+        let refused = |error: &Error| matches!(error, Error::Usage { argument: "level", .. });
+        assert!(cframe::compress(&[1; 4000], &params).is_err_and(|error| refused(&error)));
+        let path = dir.path().join("new.b2frame");
+        let mut schunk = SChunk::create(&path, params);
+        assert!(schunk.append(&[1; 4000]).is_err_and(|error| refused(&error)));
+        assert!(schunk.commit().is_err_and(|error| refused(&error)) && !path.exists());
+        assert!(SChunk::new(params).to_bytes().is_err_and(|error| refused(&error)));
+        let folder = dir.path().join("new");
+        assert!(SChunk::create_sparse(&folder, params).commit().is_err() && !folder.exists());
+        let whole = SChunk::new(Params::new(4));
+        let from = dir.path().join("from.b2frame");
+        whole.save(&from).unwrap();
+        let repacked = cframe::Repack::new().with_level(level).run(&from, &path);
+        assert!(repacked.is_err_and(|error| refused(&error)) && !path.exists());
+    }
+}
+
+#[test]
+fn items_that_no_number_of_bytes_reaches_are_not_there() {
+    let mut schunk = SChunk::new(Params::new(4));
+    schunk.append(&[1; 4000]).unwrap();
+    assert!(matches!(schunk.read_items(u64::MAX / 2, 0), Err(Error::Usage { .. })));
+    assert!(schunk.read_items(1000, 1).is_err());
+    assert_eq!(schunk.read_items(999, 1).unwrap(), [1; 4]);
+}

@@ -96,7 +96,7 @@ fn hostile_files_give_exact_errors() {
 fn a_frame_that_is_no_array_says_so() {
     let schunk = SChunk::open(folder().join("lz4.b2frame")).unwrap();
     let error = Array::from_schunk(schunk).unwrap_err().to_string();
-    assert_eq!(error, "frame has no metalayer b2nd: it is no array");
+    assert_eq!(error, "frame has no metalayer b2nd, so it is not an array");
 }
 
 const HOSTILE: &[(&str, &str)] = &[

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use sciformats_core::{Error, Fault, FaultKind, Result, limits};
+use sciformats_core::arith::{add, mul, sub};
+use sciformats_core::{Error, Fault, FaultKind, Result, bound, limits};
 
 use crate::ElementType;
 use crate::model::open::Opened;
@@ -49,9 +50,9 @@ pub struct Chunk<'a> {
 impl<'a> Chunk<'a> {
     /// What the entry at a position of the index describes.
     pub(crate) fn new(opened: &'a Opened, position: u64, entry: &IndexEntry) -> Result<Self> {
-        let at = opened.index.offset(position);
+        let at = opened.index.offset(position)?;
         let fault =
-            |field, kind, offset: u64| Fault::new(field, kind).at("index entry", at.saturating_add(offset));
+            |field, kind, offset: u64| Fault::new(field, kind).at("index entry", bound::sum(at, offset));
         let location = u64::try_from(entry.location).ok().filter(|&location| location > 0);
         let location = location.ok_or_else(|| {
             fault("location", FaultKind::Rule("is not positive"), IndexEntry::LOCATION_OFFSET)
@@ -81,13 +82,13 @@ impl<'a> Chunk<'a> {
     /// Where the bytes of `rows` are, in a file of `file_size` bytes that must hold the whole chunk.
     pub(crate) fn range(&self, rows: &Range<u64>, file_size: u64) -> Result<Range<u64>> {
         let fault = |field, kind, offset: u64| {
-            Fault::new(field, kind).at("index entry", self.entry.saturating_add(offset))
+            Fault::new(field, kind).at("index entry", bound::sum(self.entry, offset))
         };
         let Some(element_size) = self.element.size() else {
             return Err(Error::Unsupported {
                 what: format!("element type {}", self.element.code()).into(),
                 feature: None,
-                offset: Some(self.entry.saturating_add(IndexEntry::TYPE_OFFSET)),
+                offset: Some(bound::sum(self.entry, IndexEntry::TYPE_OFFSET)),
             });
         };
         let size = self.size().ok_or_else(|| fault("N × M", FaultKind::Overflow, 8))?;
@@ -105,13 +106,13 @@ impl<'a> Chunk<'a> {
             return Err(Error::usage("rows", problem));
         }
         // Inside the chunk, whose size was checked.
-        let row = u64::from(self.m).saturating_mul(element_size as u64);
-        let at = |row_index: u64| self.location.saturating_add(row_index.saturating_mul(row));
-        Ok(at(rows.start)..at(rows.end))
+        let row = mul(u64::from(self.m), element_size as u64)?;
+        let at = |row_index: u64| add(self.location, mul(row_index, row)?);
+        Ok(at(rows.start)?..at(rows.end)?)
     }
 }
 
 /// The size of a range of bytes, which lies inside the file.
 pub(crate) fn size_of_range(range: &Range<u64>) -> Result<usize> {
-    limits::within("bytes of a chunk", range.end.saturating_sub(range.start), u64::MAX)
+    limits::within("bytes of a chunk", sub(range.end, range.start)?, u64::MAX)
 }

@@ -122,7 +122,12 @@ impl RegionWriter {
         let count = values.len() as u64;
         let rows = match (count.checked_rem(m.into()), count.checked_div(m.into())) {
             (Some(0), Some(rows)) => rows,
-            _ => return Err(Error::usage("values", format!("are {count}, no whole number of rows of {m}"))),
+            _ => {
+                return Err(Error::usage(
+                    "values",
+                    format!("are {count}, which do not fill whole rows of {m}"),
+                ));
+            }
         };
         if row.checked_add(rows).is_none_or(|end| end > n) {
             return Err(Error::usage("rows", format!("{rows} from {row} on leave the {n} of the region")));

@@ -230,7 +230,7 @@ fn frames_that_break_the_schema_are_refused_and_leave_nothing() {
         (&|f| f.particles.types[0] = "a\0".into(), "text \"a\\0\" of particles/types has a NUL in it"),
         (
             &|f| f.particles.type_shapes[0] = "sphere".into(),
-            "type_shapes has \"sphere\", which is no JSON object",
+            "type_shapes has \"sphere\", which is not a JSON object",
         ),
         (
             &|f| f.particles.mass = vec![1.5f64; 4].into(),
@@ -338,4 +338,73 @@ fn other_schemas_are_refused() {
     assert_eq!(Trajectory::new(reader).unwrap_err().to_string(), "schema \"other\" is not supported");
     let newer = Reader::from_bytes(blank(Version::new(3, 0)).into_bytes().unwrap()).unwrap();
     assert_eq!(Trajectory::new(newer).unwrap_err().to_string(), "schema hoomd 3.0 is not supported");
+}
+
+#[test]
+fn a_property_over_frames_is_one_array() {
+    let frames: Vec<Frame> = (0..5).map(|seed| full(4, seed, seed % 2 == 1)).collect();
+    let trajectory = written(&frames);
+    for (name, column) in [("position", 3u64), ("orientation", 4), ("mass", 1)] {
+        let all = trajectory.property::<f64>(&format!("particles/{name}"), 1..5).unwrap();
+        assert_eq!(all.shape(), [4, 4, column]);
+        assert_eq!(all.frames().len(), 4);
+        for (frame, values) in frames.iter().skip(1).zip(all.frames()) {
+            let particles = &frame.particles;
+            let expected = match name {
+                "position" => &particles.position,
+                "orientation" => &particles.orientation,
+                _ => &particles.mass,
+            };
+            assert_eq!(values, expected.to_f64());
+        }
+    }
+    let body = trajectory.property::<i32>("particles/body", 0..5).unwrap().into_values();
+    assert_eq!(body, frames.iter().flat_map(|frame| frame.particles.body.to_vec()).collect::<Vec<_>>());
+    let angles = trajectory.property::<u32>("angles/group", 2..3).unwrap();
+    assert_eq!((angles.shape(), angles.values()), ([1, 2, 3], frames[2].angles.group.as_flattened()));
+    let sides = trajectory.property::<f64>("configuration/box", 3..4).unwrap();
+    assert_eq!(sides.shape(), [1, 1, 6]);
+    assert_eq!(sides.values(), frames[3].configuration.periodic_box.to_f64());
+    assert_eq!(trajectory.property::<u8>("particles/mass", 2..2).unwrap().shape(), [0, 0, 0]);
+}
+
+#[test]
+fn a_property_is_inherited_or_the_default() {
+    let mut first = Frame::new(2);
+    first.particles.charge = vec![1.0f32, -1.0].into();
+    let (same, mut more) = (first.clone(), Frame::new(3));
+    more.particles.charge = vec![0.0f32; 3].into();
+    let trajectory = written(&[first, same, more]);
+    assert_eq!(trajectory.property::<i8>("particles/charge", 0..2).unwrap().values(), [1, -1, 1, -1]);
+    let default = trajectory.property::<f32>("particles/orientation", 2..3).unwrap();
+    assert_eq!((default.shape(), default.values().len()), ([1, 3, 4], 12));
+    assert_eq!(default.values()[..5], [1.0, 0.0, 0.0, 0.0, 1.0]);
+    let error = trajectory.property::<f32>("particles/charge", 0..3).unwrap_err();
+    let text = "frames have 2 × 1 elements of particles/charge in frame 0, but 3 × 1 in frame 2";
+    assert_eq!(error.to_string(), text);
+    let Err(Error::Misfit(misfit)) = trajectory.property::<u8>("particles/charge", 0..2) else {
+        panic!("-1 is no u8")
+    };
+    assert_eq!(misfit.index, 1);
+    assert!(matches!(trajectory.property::<u8>("particles/body", 0..1), Err(Error::Misfit(_)))); // -1
+    assert!(matches!(trajectory.property::<f32>("particles/spin", 0..1), Err(Error::NotFound { .. })));
+    assert!(matches!(trajectory.property::<f32>("particles/charge", 2..4), Err(Error::Usage { .. })));
+}
+
+#[test]
+fn a_large_property_is_read_by_several_threads() {
+    let frames: Vec<Frame> = (0..7u32)
+        .map(|number| {
+            let mut frame = Frame::new(100_000);
+            frame.particles.position = (0..300_000).map(|i| (i + number) as f32).collect::<Vec<_>>().into();
+            frame
+        })
+        .collect();
+    let trajectory = written(&frames);
+    let all = trajectory.property::<f64>("particles/position", 0..7).unwrap();
+    assert!(all.frames().zip(0u32..).all(|(frame, number)| {
+        frame.iter().zip(0u32..).all(|(value, i)| *value == f64::from(i + number))
+    }));
+    let wrong = trajectory.property::<u16>("particles/position", 0..7).unwrap_err();
+    assert!(matches!(wrong, Error::Misfit(ref misfit) if misfit.index == 65_536), "{wrong:?}");
 }

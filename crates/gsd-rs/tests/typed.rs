@@ -24,6 +24,17 @@ fn misfit<T: std::fmt::Debug>(read: Result<T, Error>, shown: &str) {
 }
 
 #[test]
+fn text_that_is_not_utf8_is_an_error_with_its_byte() {
+    let options = CreateOptions::new("tests", "points", Version::new(1, 0));
+    let mut writer = Writer::create_in(Vec::new(), &options).unwrap();
+    writer.write("old", 1, b"caf\xe9 noir\0").unwrap();
+    writer.end_frame().unwrap();
+    let reader = Reader::from_bytes(writer.into_bytes().unwrap()).unwrap();
+    let chunk = reader.find(0, "old").unwrap().unwrap();
+    misfit(reader.text(&chunk), r#"element 0 is "caf\xe9 noir", which is not UTF-8 from its byte 3 on"#);
+}
+
+#[test]
 fn loss_is_an_error_with_index_and_value() {
     let reader = reader();
     misfit(read::<u8>(&reader, "counts"), "element 2 is 300, which u8 cannot hold");

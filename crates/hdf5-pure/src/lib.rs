@@ -1,17 +1,16 @@
 //! HDF5 files in pure Rust.
 //!
 //! ```no_run
-//! use hdf5_pure::{File, Slab};
+//! use hdf5_pure::File;
 //!
 //! let file = File::open("weather.h5")?;
 //! for link in file.root()?.links()?.into_iter().flatten() {
 //!     let _name = link.name;
 //! }
 //! let temperature = file.dataset("/surface/temperature")?;
-//! let units: Vec<String> = temperature.attribute("units")?.read()?;
+//! let units: Option<String> = temperature.attr("units")?;
 //! let all: Vec<f64> = temperature.read()?;
-//! let shape = temperature.shape().unwrap_or_default();
-//! let corner: Vec<f32> = temperature.read_slab(&Slab::new(shape, [(0..10).into(), (0..10).into()])?)?;
+//! let corner: Vec<f32> = temperature.read_slice((..10, -10..))?;
 //! # let _ = (units, all, corner);
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
@@ -36,48 +35,59 @@
 //! An [`Editor`] changes a file that is there, in place, and whatever ends the process leaves the file of its last commit or
 //! of the one before.
 
-mod attribute;
-pub mod canonical;
+mod api;
+mod audit;
+mod btree;
+mod change;
+mod chunk;
 mod codec;
-pub mod conventions;
-mod convert;
 mod dataset;
-mod editor;
-mod element;
-mod element_features;
-mod element_type;
 mod file;
+mod filter;
 mod group;
-mod model;
+mod heap;
+mod object;
+mod space;
 mod spec;
-pub mod swmr;
-mod writer;
+mod value;
 
-pub use attribute::Attribute;
-pub use dataset::Dataset;
-pub use editor::{EditOptions, Editor, ObjectWriter};
-pub use element::{Element, Values};
-pub use element_type::ElementType;
-pub use file::{CommittedDatatype, File, Met, Node, NodeKind, ObjectInfo, Visited, Walk};
-pub use group::Group;
-pub use model::chunks::StoredChunk;
-pub use model::edit::space::Flush;
-pub use model::filters::{Filter, Registry};
-pub use model::links::BrokenLink;
-pub use model::open::{MissingSources, OpenOptions};
-pub use model::places::Place;
+pub use api::attr::FromAttribute;
+pub use api::attribute::Attribute;
+pub use api::dataset::Dataset;
+pub use api::editor::{EditOptions, Editor, ObjectWriter};
+pub use api::file::{CommittedDatatype, File, Node, ObjectInfo, Walk};
+pub use api::group::Group;
+pub use api::writer::{
+    BloscCodec, BloscShuffle, ChunkIndex, Committed, CreateOptions, DatasetBuilder, DatasetWriter, Empty,
+    FileSpace, Filters, FixedString, GroupWriter, Raw, Value, Writer,
+};
+pub use api::{conventions, swmr};
+pub use audit::structures::Place;
+pub use chunk::index::StoredChunk;
+pub use file::options::{MissingSources, OpenOptions};
+pub use filter::{Filter, Registry};
+pub use group::links::BrokenLink;
+pub use group::walk::{Met, Visited};
+pub use object::bound::Bound;
+pub use object::id::ObjectId;
+pub use object::kind::NodeKind;
 pub use sciformats_core::endian::ByteOrder;
+pub use sciformats_core::select::{Axis, Ellipsis, IntoSelection, by};
 pub use sciformats_core::storage::{Access, Durability, FileStorage};
 pub use sciformats_core::{
     Conversion, Error, External, Fault, FaultKind, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt,
 };
+pub use space::output::Storage;
+pub use space::pending::Flush;
 pub use spec::message::datatype::{Class, Datatype};
 pub use spec::{Address, Name};
-pub use writer::{
-    BloscCodec, BloscShuffle, Bound, ChunkIndex, Committed, CreateOptions, DatasetBuilder, DatasetWriter,
-    Empty, Encoder, FileSpace, Filters, FixedString, GroupWriter, ObjectId, Raw, Reference, RegionReference,
-    StandardReference, Storage, Store, Value, Writer,
-};
+pub use value::canonical;
+pub use value::element::{Element, Values};
+pub use value::element_type::ElementType;
+#[doc(hidden)]
+pub use value::record::field_name;
+pub use value::references::{ExternalReference, Reference, RegionReference, StandardReference};
+pub use value::store::{Encoder, Store};
 
 /// The structures of the format, as they are stored.
 pub mod structure {
@@ -98,7 +108,7 @@ pub mod structure {
         crate::spec::lookup3::hash(bytes, 0)
     }
 
-    pub use crate::model::creation::{CreationOrder, CreationProperties, LinkProperties};
+    pub use crate::object::creation::{CreationOrder, CreationProperties, LinkProperties};
     pub use crate::spec::Sizes;
     pub use crate::spec::btree_v1::BtreeK;
     pub use crate::spec::free_space::Section;

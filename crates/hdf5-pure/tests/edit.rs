@@ -7,7 +7,8 @@ mod description;
 
 use description::{Description, describe};
 use hdf5_pure::{
-    Bound, Committed, CreateOptions, Datatype, EditOptions, Editor, Error, File, Result, Storage, Writer,
+    Bound, Committed, CreateOptions, Datatype, EditOptions, Editor, Error, File, FileSpace, Result, Storage,
+    Writer,
 };
 
 const BOUNDS: [Bound; 3] = [Bound::Earliest, Bound::V18, Bound::V110];
@@ -315,4 +316,52 @@ fn a_file_has_one_editor() {
     assert!(matches!(Editor::open(file.path()), Err(Error::Conflict { .. })));
     drop(first);
     Editor::open(file.path()).unwrap();
+}
+
+/// A file that keeps account of its free space, and whose superblock extension continues elsewhere, as the library's often do.
+fn with_continued_extension() -> Vec<u8> {
+    let options = CreateOptions::default().with_file_space(FileSpace::Kept);
+    let mut file = Writer::in_memory(&options).unwrap();
+    file.dataset("old").write(&[1u8; 3000]).unwrap();
+    file.dataset("kept").write(&[1u8; 100]).unwrap();
+    let mut bytes = file.into_bytes().unwrap();
+    let number = |bytes: &[u8], at: usize, len: usize| {
+        bytes[at..at + len].iter().rev().fold(0usize, |number, &byte| number << 8 | usize::from(byte))
+    };
+    let seal = |part: &mut Vec<u8>| part.extend(hdf5_pure::structure::checksum(part).to_le_bytes());
+    // The prefix has seven bytes, and the first message is the one about free space.
+    let first = number(&bytes, 20, 8) + 7;
+    let message = bytes[first..first + 4 + number(&bytes, first + 1, 2)].to_vec();
+    let mut more = b"OCHK".to_vec();
+    more.extend(message);
+    seal(&mut more);
+    let (header, continuation) = (bytes.len(), bytes.len() + 31);
+    let mut start = b"OHDR\x02\0\x14\x10\x10\0\0".to_vec();
+    start.extend((continuation as u64).to_le_bytes());
+    start.extend((more.len() as u64).to_le_bytes());
+    seal(&mut start);
+    bytes.extend([start, more].concat());
+    let end = bytes.len() as u64;
+    bytes[20..28].copy_from_slice(&(header as u64).to_le_bytes());
+    bytes[28..36].copy_from_slice(&end.to_le_bytes());
+    let sum = hdf5_pure::structure::checksum(&bytes[..44]);
+    bytes[44..48].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn what_is_told_to_be_free_is_not_in_use() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), with_continued_extension()).unwrap();
+    let mut editor = Editor::open(file.path()).unwrap();
+    editor.unlink("old").unwrap();
+    editor.close().unwrap();
+    for round in 0..3 {
+        let mut editor = Editor::open(file.path()).unwrap();
+        editor.root().attribute("touched", vec![17u8; 400 * (3 - round)]).unwrap();
+        editor.close().unwrap();
+        let file = File::open(file.path()).unwrap();
+        file.check_space().unwrap();
+        assert!(file.free_space().unwrap().iter().any(|section| section.size >= 1000));
+    }
 }

@@ -552,3 +552,27 @@ fn types_of_other_crates() -> Result {
     assert_eq!(file.dataset("turned")?.read::<i32>()?[..4], [0, 10, 20, 1]);
     Ok(())
 }
+
+#[test]
+fn elements_of_any_length_are_filled_with_their_space() -> Result<()> {
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("texts").shape([4]).chunks([2]).create::<String>()?;
+    file.dataset("numbers").shape([4]).chunks([2]).create::<i32>()?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    // As the C library writes them: 0 with the space, 2 where a value was set.
+    assert_eq!(file.dataset("texts")?.fill_value()?.write_time, 0);
+    assert_eq!(file.dataset("numbers")?.fill_value()?.write_time, 2);
+    Ok(())
+}
+
+#[test]
+#[cfg(feature = "deflate")]
+fn no_chunk_is_passed_over_by_gzip() -> Result<()> {
+    let mut file = Writer::in_memory(&CreateOptions::default())?;
+    file.dataset("few").chunks([4]).deflate(6).write(&[1i32, -7, 1 << 30, 99])?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let chunks = file.dataset("few")?.chunks()?.into_iter().collect::<hdf5_pure::Result<Vec<_>>>()?;
+    let told: Vec<_> = chunks.iter().map(|chunk| (chunk.size > 16, chunk.filter_mask)).collect();
+    assert_eq!(told, [(true, 0)]);
+    Ok(())
+}

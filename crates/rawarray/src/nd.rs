@@ -2,15 +2,19 @@
 //!
 //! The format's first dimension varies fastest, that of an array in `ndarray`'s standard order slowest. As the same
 //! elements lie in the same order, a file with `dims` [b, a] is an array of shape (a, b), and no element moves: this is
-//! what `From`, [`RawArray::into_ndarray`] and [`RawArray::ndarray`] do, and what NumPy users of C order expect.
+//! what `From`, [`RawArray::into_ndarray`], [`RawArray::ndarray`] and [`Reader::ndarray`] do, and what NumPy users of C order expect.
 //!
 //! Julia and MATLAB call the same file an array of size (b, a). [`RawArray::into_fortran_ndarray`] gives that view: shape
 //! (b, a), column-major strides, so that indices are as there. It moves no element either.
 
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn, ShapeBuilder};
+use std::borrow::Cow;
+
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, CowArray, Data, Dimension, IxDyn, ShapeBuilder};
 use sciformats_core::{Error, Result};
 
 use crate::array::RawArray;
+use crate::element::Element;
+use crate::reader::Reader;
 
 impl<T> RawArray<T> {
     /// The array in C order: its shape is [`shape`](Self::shape). No element moves; the metadata are dropped.
@@ -66,6 +70,36 @@ impl<T> RawArray<T> {
     }
 }
 
+impl Reader {
+    /// The whole array in C order: a view of the file where it is [mapped](crate::Access::mapped) or in memory and
+    /// [`view`](Self::view) borrows, else an array that was read.
+    ///
+    /// ```
+    /// use rawarray::{RawArray, Reader};
+    ///
+    /// let bytes = RawArray::new([3, 2], vec![1u8, 2, 3, 4, 5, 6])?.encode(&Default::default())?;
+    /// let reader = Reader::from_bytes(bytes)?;
+    /// let image = reader.ndarray::<u8>()?;
+    /// assert_eq!(image, ndarray::array![[1, 2, 3], [4, 5, 6]].into_dyn());
+    /// assert!(image.is_view()); // no element was copied
+    /// # Ok::<(), rawarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); `Usage` if this machine cannot address such dimensions.
+    pub fn ndarray<T: Element>(&self) -> Result<CowArray<'_, T, IxDyn>> {
+        let shape = IxDyn(&sizes(&self.shape())?);
+        match self.view()? {
+            Cow::Borrowed(elements) => {
+                ArrayViewD::from_shape(shape, elements).map(CowArray::from).map_err(refused)
+            }
+            Cow::Owned(elements) => {
+                ArrayD::from_shape_vec(shape, elements).map(CowArray::from).map_err(refused)
+            }
+        }
+    }
+}
+
 /// An array of shape (a, b) becomes one of dims [b, a], whatever its strides: element (i, j) stays element (i, j).
 impl<T: Clone, S: Data<Elem = T>, D: Dimension> From<ArrayBase<S, D>> for RawArray<T> {
     fn from(array: ArrayBase<S, D>) -> Self {
@@ -73,7 +107,7 @@ impl<T: Clone, S: Data<Elem = T>, D: Dimension> From<ArrayBase<S, D>> for RawArr
         let standard = array.is_standard_layout();
         let data = if standard {
             let (mut data, offset) = array.into_owned().into_raw_vec_and_offset();
-            let start = offset.unwrap_or(0);
+            let start = offset.unwrap_or(0); // a position: an array without elements has none
             data.drain(..start.min(data.len()));
             let len: usize = dims.iter().product::<u64>() as usize;
             data.truncate(len);

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::not_stored_as;
 use sciformats_core::storage::{Access, Window, zeroed};
-use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab};
+use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, arith, bound};
 
 use crate::element::Element;
 use crate::model::element_type::ElementType;
@@ -253,7 +253,7 @@ impl Reader {
 
     /// The number of bytes after the data.
     pub fn metadata_len(&self) -> u64 {
-        self.layout.file_len.saturating_sub(self.layout.metadata())
+        bound::left(self.layout.file_len, self.layout.metadata())
     }
 
     /// The bytes after the data, which the format leaves to the user. None follow a LEB128 payload, which ends with the file.
@@ -449,7 +449,7 @@ impl Reader {
     /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
     pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
         self.check_slab(slab)?;
-        check_len(out.len(), slab.len().saturating_mul(self.element().size()))?;
+        check_len(out.len(), bound::product(slab.len(), self.element().size()))?;
         let order = self.gather(slab, out)?;
         order.convert(ByteOrder::Little, out, self.element().swap_width());
         Ok(())
@@ -490,7 +490,7 @@ impl Reader {
     /// As [`open`](Self::open); `Usage` if there is no such element; `Unsupported` if the elements are encoded;
     /// `LimitExceeded` if files lie in files deeper than the limit.
     pub fn nested(&self, index: u64) -> Result<Self> {
-        let depth = self.depth.saturating_add(1);
+        let depth = bound::sum(self.depth, 1);
         self.options.limits.depth("levels of files in files", depth)?;
         if index >= self.layout.count {
             return Err(Error::usage("index", format!("is {index}, the array has {} elements", self.len())));
@@ -499,7 +499,7 @@ impl Reader {
             return Err(Error::unsupported("opening an element of an encoded array"));
         }
         let size = self.element().size();
-        let start = self.layout.data.saturating_add(index.saturating_mul(size));
+        let start = arith::add(self.layout.data, arith::mul(index, size)?)?;
         let window = Window::new(Arc::clone(&self.storage), start, size)?;
         let nested = Self::of(layout::read_header(&window)?, Arc::new(window), self.options, depth)?;
         Ok(nested.with_conversion(self.conversion))
@@ -519,7 +519,7 @@ impl Reader {
             order.convert(ByteOrder::NATIVE, bytes, stored.swap_width());
             return Ok(());
         }
-        let bytes = (out.len() as u64).saturating_mul(stored.size());
+        let bytes = bound::product(out.len() as u64, stored.size());
         let mut bytes: Vec<u8> = zeroed(usize::try_from(bytes).map_err(|_| too_large(bytes))?)?;
         let order = read(&mut bytes)?;
         if stored == ElementType::Bool && bytes.iter().any(|&byte| byte > 1) {

@@ -230,7 +230,7 @@ fn payloads_that_do_not_decode() {
     #[cfg(feature = "lz4")]
     refused(
         file([2, 3, 4, 2], &[16], &[0xF0, 0]),
-        "malformed LZ4 block at offset 0x38: it is no valid LZ4 block",
+        "malformed LZ4 block at offset 0x38: it is not a valid LZ4 block",
     );
     let leb = |payload: &[u8]| file([2, 2, 2, 4], &[2], payload);
     refused(leb(&[1]), "malformed file at offset 0x39: the array's data is truncated");

@@ -1,8 +1,9 @@
 //! The command line.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use sciformats::External;
 
 /// Look into, check and compare scientific files: HDF5, ASDF, Blosc2, GSD and RawArray.
@@ -15,7 +16,7 @@ use sciformats::External;
     arg_required_else_help = true,
     after_help = "Exit status: 0 done, and the answer is yes; 1 done, and the answer is no (differences, damage); \
                   2 wrong usage; 3 the input cannot be read; 4 the output cannot be written.\n\n\
-                  Examples:\n  sciformats ls -r data/\n  sciformats info run.gsd\n  \
+                  Examples:\n  sciformats climate.nc\n  sciformats ls -r data/\n  sciformats info run.gsd\n  \
                   sciformats cat run.gsd /frames/0/particles/position --slice ':10'\n  \
                   sciformats diff old.ra new.ra --rtol 1e-6"
 )]
@@ -24,6 +25,31 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Options before a command that take a value of their own.
+const WITH_VALUES: [&str; 6] =
+    ["--threads", "--limit-memory", "--limit-unfolded", "--external", "--index", "--color"];
+
+/// The arguments, with the command `ls` where there is only a file: a word that is no command, but is there as a file or is a URL.
+pub(crate) fn with_command(mut arguments: Vec<OsString>, far: impl Fn(&OsStr) -> bool) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(word) = arguments.get(at) {
+        let text = word.to_str().unwrap_or_default();
+        if WITH_VALUES.contains(&text) {
+            at += 2;
+        } else if text.starts_with('-') {
+            at += 1;
+        } else {
+            let known = |command: &clap::Command| command.get_name() == text || text == "help";
+            let command = Cli::command().get_subcommands().any(known);
+            if !command && (Path::new(word).exists() || far(word)) {
+                arguments.insert(at, "ls".into());
+            }
+            break;
+        }
+    }
+    arguments
 }
 
 /// Options that every command takes.
@@ -45,6 +71,12 @@ pub(crate) struct Global {
     /// folder PATH; may be repeated [default: beside]
     #[arg(long, global = true, value_name = "none|beside|PATH", value_parser = parse_external)]
     pub(crate) external: Vec<Place>,
+    /// Tell how many requests reading files by URL took, and how many bytes came
+    #[arg(long, global = true)]
+    pub(crate) stats: bool,
+    /// The index of a file that is opened by its URL, as the command `index` writes it
+    #[arg(long, global = true, value_name = "INDEX")]
+    pub(crate) index: Option<PathBuf>,
     /// Show no progress and no remarks
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -107,7 +139,12 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  sciformats cat a.ra\n  sciformats cat run.gsd /frames/0/particles/position --slice ':5, 0'\n  \
                             sciformats cat a.ra --format npy > a.npy\n  \
-                            sciformats cat run.gsd /log --csv\n\nIn a trajectory of HOOMD, /log is a table of \
+                            sciformats cat climate.nc /tas --slice time=0,lat=40:60\n  \
+                            sciformats cat climate.nc /tas --at time=2001-07-01,lat=52.5\n  \
+                            sciformats cat cells.h5ad /obs\n  \
+                            sciformats cat run.gsd /log --csv\n\n\
+                            Values are what the convention of the file means: unpacked, with what is missing as NaN or \
+                            empty, dates in ISO 8601, categories by name. --raw prints what is stored.\n\nIn a trajectory of HOOMD, /log is a table of \
                             what was logged, a row a frame, and /log/NAME one quantity over all frames.\n\nSlices are NumPy's: `0:10`, `::2`, `-1`, `...`; \
                             indices drop their dimension."
     )]
@@ -124,6 +161,22 @@ pub(crate) enum Command {
         after_help = "Example:\n  sciformats view run.h5\n\nThe key `?` tells what the others do; `q` quits."
     )]
     View(View),
+    /// Tell the least, the greatest, the mean, the deviation and quantiles of an array, or of all arrays
+    #[command(
+        after_help = "Examples:\n  sciformats stats climate.nc\n  sciformats stats climate.nc /tas --slice time=0\n  \
+                            sciformats stats run.gsd /log --field log/energy\n\nArrays may be larger than memory. What is \
+                            missing is counted and left out. Quantiles of more than two million numbers are told to a \
+                            65,536th of their range."
+    )]
+    Stats(Stats),
+    /// Find objects by their names, types, attributes and the values of these
+    #[command(
+        after_help = "Examples:\n  sciformats find climate.nc temperature\n  sciformats find data/ '*_bnds'\n  \
+                            sciformats find run.h5 --type float32\n\nThe case of letters does not matter. With `*` for any \
+                            characters and `?` for one, a pattern is one of a whole name or value.\n\
+                            Exit status: 0 if something was found, 1 if nothing was."
+    )]
+    Find(Find),
     /// Print the attributes of an object, or a scalar of the tree
     #[command(after_help = "Examples:\n  sciformats attrs run.h5\n  sciformats attrs run.h5 /fields/u")]
     Attrs(Object),
@@ -176,6 +229,11 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  sciformats repack run.asdf small.asdf --filter zstd\n  \
                             sciformats repack run.gsd packed.gsd\n\nThe new file is compared with the old one.")]
     Repack(crate::commands::convert::args::Repack),
+    /// Write the structures of a file at a URL into a small file here, by which it opens without a request
+    #[command(after_help = "Examples:\n  sciformats index https://data.example/run.h5\n  \
+                            sciformats ls -r https://data.example/run.h5 --index run.h5.sfi --stats\n\n\
+                            Where the file was replaced since, reading it by the index is an error.")]
+    Index(Index),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  sciformats completions bash > ~/.local/share/bash-completion/completions/sciformats"
@@ -213,9 +271,25 @@ pub(crate) struct InOut {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Index {
+    /// The URL of the file
+    #[arg(value_name = "URL")]
+    pub(crate) file: PathBuf,
+    /// The index to write [default: the last part of the URL and .sfi]
+    #[arg(long, short)]
+    pub(crate) output: Option<PathBuf>,
+    /// Take the place of a file that is there
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct View {
     /// The file
     pub(crate) file: PathBuf,
+    /// Show what is stored instead of what it means
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]
@@ -225,6 +299,36 @@ pub(crate) struct Object {
     /// The path of the object in it
     #[arg(default_value = "/")]
     pub(crate) path: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(crate) object: Object,
+    /// The part to go through, as NumPy writes it or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
+    #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
+    pub(crate) slice: Option<String>,
+    /// The part to go through by coordinates, the nearest ones: `time=2001-07-01,lat=52.5`
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+    /// The field to go through of compounds
+    #[arg(long, value_name = "NAME")]
+    pub(crate) field: Option<String>,
+    /// Go through what is stored instead of what it means
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Find {
+    /// The file, or a folder with files
+    pub(crate) file: PathBuf,
+    /// What names, attributes or values hold, or a pattern of them
+    #[arg(value_name = "PATTERN", required_unless_present = "kind")]
+    pub(crate) pattern: Option<String>,
+    /// The type of the elements of arrays, as `ls` tells it, or `group`
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -252,9 +356,15 @@ pub(crate) struct Ls {
 pub(crate) struct Cat {
     #[command(flatten)]
     pub(crate) object: Object,
-    /// The part to print, as NumPy writes it: `0:10,::2,-1`
+    /// The part to print, as NumPy writes it or by names of dimensions: `0:10,::2,-1`, `time=0,lat=40:60`
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
+    /// The part to print by coordinates, the nearest ones: `time=2001-07-01,lat=52.5`
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+    /// Print what is stored instead of what it means
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// How to print it [default: text, or json with --json]
     #[arg(long, short, value_enum)]
     format: Option<CatFormat>,
@@ -283,7 +393,7 @@ pub(crate) enum CatFormat {
     Json,
     /// NumPy's file format
     Npy,
-    /// Packed little-endian bytes; strings as a 64-bit length and their bytes
+    /// What is stored, as packed little-endian bytes; strings as a 64-bit length and their bytes
     Raw,
 }
 
@@ -369,8 +479,26 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_file_alone_is_listed() {
+        let folder = env!("CARGO_MANIFEST_DIR");
+        let with = |words: &[&str]| {
+            let words = ["sciformats"].iter().chain(words).map(OsString::from).collect();
+            let all = with_command(words, |word| word == "https://a.example/x.h5");
+            all.iter().skip(1).map(|word| word.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(with(&[folder]), ["ls", folder]);
+        assert_eq!(
+            with(&["--json", "--threads", "2", folder, "-r"]),
+            ["--json", "--threads", "2", "ls", folder, "-r"]
+        );
+        assert_eq!(with(&["https://a.example/x.h5"]), ["ls", "https://a.example/x.h5"]);
+        assert_eq!(with(&["info", folder]), ["info", folder]);
+        assert_eq!(with(&["nothing of that name"]), ["nothing of that name"]);
+        assert_eq!(with(&["--help"]), ["--help"]);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use sciformats::{Blame, Error, File};
+
+use crate::strange;
 
 /// The answer of a command that was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,14 +21,13 @@ impl Answer {
     pub(crate) fn of(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
-}
 
-impl From<Answer> for ExitCode {
-    fn from(answer: Answer) -> Self {
-        Self::from(match answer {
-            Answer::Yes => 0,
-            Answer::No => 1,
-        })
+    /// The exit status that says so.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Self::Yes => 0,
+            Self::No => 1,
+        }
     }
 }
 
@@ -79,32 +79,36 @@ impl Failure {
 
     /// As [`of`](Self::of), of an object in a file that is open: another one may have been meant.
     pub(crate) fn within(path: &Path, file: &File, error: &Error) -> Self {
-        if let Error::NotFound { what: "object", name } = error
+        if let Error::NotFound { what: "object", name, .. } = error
             && let Some(meant) = file.nearest(name)
         {
-            return Self::Input(format!("{}: {error} (did you mean {meant}?)", path.display()));
+            // The error may have a proposal of its own, of one group alone.
+            return Self::Input(format!(
+                "{}: no object named {name:?} (did you mean {meant}?)",
+                path.display()
+            ));
         }
         Self::of(path, error)
     }
 
     /// Writes the failure to stderr and returns the exit status.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> u8 {
         if let Self::Output(error) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
             // The reader has seen enough; that is not a failure.
-            return ExitCode::SUCCESS;
+            return 0;
         }
         if !matches!(self, Self::Reported) {
             complain(&self.to_string());
         }
-        ExitCode::from(match self {
+        match self {
             Self::Refused(_) => 1,
             Self::Usage(_) => 2,
             Self::Input(_) | Self::Reported => 3,
             Self::Output(_) | Self::Unwritten(..) => 4,
             Self::Interrupted => crate::interrupt::STATUS,
-        })
+        }
     }
 }
 
@@ -135,6 +139,11 @@ pub(crate) fn free(output: &Path, force: bool) -> Outcome<()> {
     Ok(())
 }
 
+/// Writes one line to stderr that is no complaint.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 /// Writes one line to stderr.
 pub(crate) fn complain(text: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
@@ -145,6 +154,10 @@ pub(crate) fn complain(text: &str) {
 
 /// What, where and why, and what to do about it where something can be done.
 pub(crate) fn explain(path: &Path, error: &Error) -> String {
+    let none = matches!(error, Error::Unsupported { .. }) && error.to_string().contains("that is none of");
+    if let Some((what, step)) = strange::named(path).filter(|_| none || path.is_dir()) {
+        return strange::told(path, &what, &step);
+    }
     let text = match error {
         // Names the file itself.
         Error::Io { path: Some(_), .. } => error.to_string(),

@@ -77,6 +77,11 @@ impl Unfinished {
         self.0.path()
     }
 
+    /// Begins to bring the file to the device, while it is read back.
+    pub(crate) fn settle(&mut self) {
+        self.0.settle();
+    }
+
     /// Puts the file in its place.
     pub(crate) fn finish(self) -> sciformats::Result<()> {
         let leavings = self.0.leavings().map(Path::to_path_buf);

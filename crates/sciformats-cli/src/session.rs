@@ -10,6 +10,8 @@ use sciformats::{File, Limits, OpenOptions, Result};
 use crate::args::{Color, Global};
 use crate::failure::{Failure, Outcome, complain};
 use crate::look::{self, Progress};
+use crate::meaning::Thing;
+use crate::remote::Far;
 
 /// Bytes that are written at once.
 const BUFFER: usize = 64 << 10;
@@ -20,10 +22,11 @@ pub(crate) struct Session {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     options: OpenOptions,
+    far: Far,
 }
 
 impl Session {
-    pub(crate) fn new(global: &Global) -> Outcome<Self> {
+    pub(crate) fn new(global: &Global, far: Far) -> Outcome<Self> {
         match global.color {
             Color::Auto => {}
             Color::Always => anstream::ColorChoice::Always.write_global(),
@@ -39,7 +42,12 @@ impl Session {
         if let Some(unfolded) = global.limit_unfolded {
             options = options.with_unfolded(unfolded);
         }
-        Ok(Self { json: global.json, quiet: global.quiet, options })
+        Ok(Self { json: global.json, quiet: global.quiet, options, far })
+    }
+
+    /// Files that are opened by their URLs.
+    pub(crate) fn far(&self) -> &Far {
+        &self.far
     }
 
     /// How files are opened.
@@ -50,29 +58,36 @@ impl Session {
     /// Opens a file to be looked at: elements that other files should have, and have not, are shown as the format's library
     /// shows them, and [`watched`](Self::watched) says so.
     pub(crate) fn try_open(&self, path: &Path) -> Result<File> {
-        sciformats::open_with(path, &self.options.clone().with_missing(Missing::Filled))
+        self.far.open(path, &self.options.clone().with_missing(Missing::Filled))
     }
 
     /// As [`try_open`](Self::try_open), also a file that was cut short, to tell what is wrong with it.
     pub(crate) fn try_open_cut(&self, path: &Path) -> Result<File> {
         let options = self.options.clone().with_missing(Missing::Filled).with_cut(true);
-        sciformats::open_with(path, &options)
+        self.far.open(path, &options)
     }
 
     /// Opens a file whose elements are to be written: what is missing is an error.
     pub(crate) fn open_whole(&self, path: &Path) -> Outcome<File> {
-        sciformats::open_with(path, &self.options).map_err(|error| Failure::of(path, &error))
+        self.far.open(path, &self.options).map_err(|error| Failure::of(path, &error))
     }
 
     /// As [`open_whole`](Self::open_whole), also a file that was cut short: what is lost of it is told.
     pub(crate) fn open_cut(&self, path: &Path) -> Outcome<File> {
         let options = self.options.clone().with_cut(true);
-        sciformats::open_with(path, &options).map_err(|error| Failure::of(path, &error))
+        self.far.open(path, &options).map_err(|error| Failure::of(path, &error))
     }
 
     /// Opens a file, or fails with what to tell the user.
     pub(crate) fn open(&self, path: &Path) -> Outcome<File> {
         self.try_open(path).map_err(|error| Failure::of(path, &error))
+    }
+
+    /// Tells if what an object means cannot be known, so that what is stored is shown.
+    pub(crate) fn doubt(&self, path: &Path, thing: &Thing) {
+        if let Some(doubt) = thing.doubt.as_ref().filter(|_| !self.quiet) {
+            complain(&format!("{}: {doubt}; what is stored is shown, not what it means", path.display()));
+        }
     }
 
     /// Where text goes: stdout, with colours if it is a terminal that wants them.

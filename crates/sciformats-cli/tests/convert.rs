@@ -175,6 +175,8 @@ fn repacked_hdf5_files_are_stored_alike() {
     let dir = dir.path();
     let listed = |file: &str| stdout(dir, 0, &["ls", "-rl", file]).split_once('\n').unwrap().1.to_owned();
     let before = (listed("filters.h5"), manifest(dir, "filters.h5"));
+    let told = stdout(dir, 0, &["repack", "filters.h5", "same.h5", "--dry-run"]);
+    assert!(told.contains("can be written") && !dir.join("same.h5").exists(), "{told}");
     stdout(dir, 0, &["repack", "filters.h5", "same.h5"]);
     assert_eq!((listed("same.h5"), manifest(dir, "same.h5")), before);
     // In the place of the file itself, too.
@@ -202,6 +204,7 @@ fn repacked_hdf5_files_are_stored_alike() {
         }
     }
     fs::write(dir.join("damaged.h5"), bytes).unwrap();
+    stderr(dir, 3, &["repack", "damaged.h5", "new.h5", "--dry-run", "--filter", "zlib"]);
     let out = stderr(dir, 3, &["repack", "damaged.h5", "old.h5", "--force", "--filter", "zlib"]);
     assert!(out.contains("damaged.h5"), "{out}");
     stdout(dir, 0, &["verify", "old.h5"]);

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use common::Program;
 use sciformats::Format;
 use sciformats::hdf5_pure::{Datatype, File, Raw, Reference, Writer};
-use sciformats::sink::{self, New, Place};
+use sciformats_convert::sink::{self, New, Place};
 use serde_json::Value as Json;
 
 /// One test at a time: a program that another thread starts holds the lock of a file that is being written, until it has begun.

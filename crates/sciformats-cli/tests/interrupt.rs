@@ -72,7 +72,7 @@ fn interrupt(child: &Child) {
 
 /// The time that a command takes to end after a Ctrl-C, which comes when it is at work: earlier where the machine is fast.
 fn ends_after(folder: &Path, args: &[&str]) -> Duration {
-    let instants = [150, 75, 40, 20, 10].map(Duration::from_millis);
+    let instants = [600, 300, 150, 75, 40, 20, 10].map(Duration::from_millis);
     let ended = instants.into_iter().find_map(|instant| interrupted_after(instant, folder, args));
     ended.unwrap_or_else(|| panic!("{args:?} is done before it can be interrupted"))
 }

@@ -93,7 +93,7 @@ fn pictures_as_json() {
 #[test]
 fn what_cannot_be_drawn_says_why() {
     for (args, why) in [
-        (&["plot", "gsd/hoomd-log.gsd"][..], "is a group, not an array"),
+        (&["plot", "gsd/hoomd-log.gsd", "/frames"][..], "is a group, not an array"),
         (&["plot", "rawarray/scalar.ra"], "a single value"),
         (&["plot", "rawarray/no-elements.ra"], "no elements"),
         (&["plot", "blosc2/text.b2nd"], "which are no numbers"),

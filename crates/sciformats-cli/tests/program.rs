@@ -49,7 +49,7 @@ rawarray/lz4.ra
   encoding    lz4
   metadata    9 bytes
   contents    1 array
-  types       f4
+  types       float32
   filters     lz4
   data        2.3 KiB  stored in 106 B, ratio 22.64
 "
@@ -111,10 +111,10 @@ fn frames_that_are_alike() {
 gsd/frames-beyond-the-entries.gsd  GSD 2.1, 22 frames  1.4 KiB
 └── frames/
     ├── 0/
-    │   └── only  f4  4 × 3  48 B  of 48 B  offset 1376
+    │   └── only  float32  4 × 3  48 B  of 48 B  offset 1376
     ├── 1…20/
     └── 21/
-        └── only  f4  4 × 3  48 B  of 48 B  offset 1424
+        └── only  float32  4 × 3  48 B  of 48 B  offset 1424
 "
     );
     assert_eq!(
@@ -123,12 +123,12 @@ gsd/frames-beyond-the-entries.gsd  GSD 2.1, 22 frames  1.4 KiB
 gsd/hoomd-log.gsd  GSD 2.1, hoomd 2.0, 5 frames  5.3 KiB
 └── frames/
     ├── 0/
-    │   ├── log/energy          f8  1    8 B   of 8 B  offset 5380
-    │   ├── log/text            u1  15  15 B  of 15 B  offset 5388, holds text
-    │   └── particles/N         u4  1    4 B   of 4 B  offset 5376
+    │   ├── log/energy          float64  1    8 B   of 8 B  offset 5380
+    │   ├── log/text            uint8    15  15 B  of 15 B  offset 5388, holds text
+    │   └── particles/N         uint32   1    4 B   of 4 B  offset 5376
     └── 1…4/
-        ├── configuration/step  u8  1    8 B   of 8 B
-        └── log/energy          f8  1    8 B   of 8 B
+        ├── configuration/step  uint64   1    8 B   of 8 B
+        └── log/energy          float64  1    8 B   of 8 B
 "
     );
     let lines = stdout(0, &["ls", "--json", "gsd/frames-beyond-the-entries.gsd", "/frames"]);
@@ -145,17 +145,19 @@ fn a_trajectory_over_all_frames() {
     let expected = "  lost bytes       0
   view             /log
   contents         7 groups, 11 arrays
-  types            f8 (5), u8 (4), u1, u4
+  types            float64 (5), uint64 (4), uint32, uint8
   data             91 B  stored in 91 B
+  look first at
+    /log  table, 5 rows, 4 columns  logged quantities
   arrays by name
-    configuration/step  4 ×  u8    1   32 B
-    log/energy          5 ×  f8    1   40 B
-    log/text            1 ×  text  15  15 B
-    particles/N         1 ×  u4    1    4 B
+    configuration/step  4 ×  uint64   1   32 B
+    log/energy          5 ×  float64  1   40 B
+    log/text            1 ×  text     15  15 B
+    particles/N         1 ×  uint32   1    4 B
 ";
     assert!(info.ends_with(expected), "{info}");
     let info = stdout(0, &["info", "gsd/hoomd-single.gsd"]);
-    assert!(info.contains("\n    particles/position        3 ×  f4  5…7 × 3  204 B\n"), "{info}");
+    assert!(info.contains("\n    particles/position        3 ×  float32  5…7 × 3  204 B\n"), "{info}");
     let json: Json = serde_json::from_str(&stdout(0, &["info", "--json", "gsd/hoomd-single.gsd"])).unwrap();
     let names = json["names"].as_array().unwrap();
     let position = names.iter().find(|name| name["name"] == "particles/position").unwrap();
@@ -410,6 +412,8 @@ fn completions_and_manual_pages() {
         "verify",
         "inspect",
         "plot",
+        "stats",
+        "find",
         "view",
         "convert",
         "repack",

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use common::{Program, fixtures};
 use sciformats::File;
-use sciformats::compare::{self, compare};
+use sciformats_convert::compare::{self, compare};
 
 /// Of each format the file that is repacked, and the one that it takes the place of.
 const FILES: [(&str, &str, &str); 5] = [
@@ -39,7 +39,7 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
         fs::write(&output, &before).unwrap();
         let start = Instant::now();
         assert!(repack(folder.path(), &input, &output).wait().unwrap().success());
-        let took = start.elapsed();
+        let mut took = start.elapsed();
         assert_ne!(fs::read(&output).unwrap(), before, "{format}: one that is not killed makes the new file");
         assert!(same(&input, &output));
         let (mut kills, mut late) = (0, 0);
@@ -49,8 +49,9 @@ fn a_kill_leaves_the_old_file_or_the_new_one() {
             std::thread::sleep(took * kills / KILLS);
             child.kill().unwrap();
             if child.wait().unwrap().success() {
-                // It was done before; another one is tried.
+                // It was done before; another one is tried, a little earlier: the first run may have been a slow one.
                 late += 1;
+                took = took * 49 / 50;
                 assert!(late < 100 * KILLS, "{format}: the kills come too late");
                 continue;
             }

@@ -9,7 +9,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Program, raw_array};
+use common::{Program, cells, climate, raw_array};
 
 /// The name of a screen, the command that shows it, and the exit status; `|40` after a command for a terminal of 40 columns.
 const SCREENS: &[(&str, &str, i32)] = &[
@@ -37,6 +37,26 @@ const SCREENS: &[(&str, &str, i32)] = &[
     ("no-numbers", "cat NAN", 0),
     ("picture-of-no-numbers", "plot NAN|60", 0),
     ("names-that-are-not-utf-8", "ls -r --attrs LATIN", 0),
+    ("climate-60", "ls CLIMATE|60", 0),
+    ("climate-80", "ls CLIMATE|80", 0),
+    ("climate-160", "ls CLIMATE|160", 0),
+    ("climate-attributes-80", "ls --attrs CLIMATE|80", 0),
+    ("climate-long-160", "ls -l CLIMATE|160", 0),
+    ("climate-info-60", "info CLIMATE|60", 0),
+    ("climate-info-80", "info CLIMATE|80", 0),
+    ("climate-info-160", "info CLIMATE|160", 0),
+    ("climate-values", "cat CLIMATE /tas|80", 0),
+    ("climate-dates-60", "cat CLIMATE /time|60", 0),
+    ("climate-flags", "cat CLIMATE /sky|80", 0),
+    ("climate-picture-60", "plot CLIMATE|60", 0),
+    ("climate-picture-80", "plot CLIMATE|80", 0),
+    ("climate-picture-160", "plot CLIMATE|160", 0),
+    ("climate-line-80", "plot CLIMATE /tas -s lat=0,lon=0|80", 0),
+    ("climate-lines-80", "plot CLIMATE /tas -s lat=0 -k line|80", 0),
+    ("cells-80", "ls -r CELLS|80", 0),
+    ("cells-info-80", "info CELLS|80", 0),
+    ("cells-table-60", "cat CELLS /obs|60", 0),
+    ("cells-matrix", "cat CELLS /X|80", 0),
 ];
 
 /// An HDF5 file of names in Latin-1. Its structures are of the first generation, which has no checksums.
@@ -67,8 +87,12 @@ fn screens_are_as_they_were() {
     let holes: Vec<f64> = (0..400).map(|i| if i % 3 == 0 { f64::from(i).sin() } else { f64::NAN }).collect();
     raw_array(&nan, &[20, 20], &holes);
     latin(&dir.path().join("latin.h5"));
+    climate(&dir.path().join("climate.nc"));
+    cells(&dir.path().join("cells.h5ad"));
     let place = |word: &str| match word {
         "LATIN" => dir.path().join("latin.h5"),
+        "CLIMATE" => dir.path().join("climate.nc"),
+        "CELLS" => dir.path().join("cells.h5ad"),
         "TWELVE" => twelve.clone(),
         "NAN" => nan.clone(),
         other => other.into(),

@@ -91,7 +91,7 @@ fn through_a_file_with_the_keyboard() {
     session.type_until("/energy\r", "energy: 1 of");
     session.type_until("n", "energy: 2 of");
     let screen = session.type_until("t", "log/energy");
-    assert!(screen.contains("f8"), "{screen}");
+    assert!(screen.contains("float64"), "{screen}");
     session.type_until("?", "search names");
     session.type_until(" ", "log/energy");
     session.end();

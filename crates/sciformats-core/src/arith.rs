@@ -83,17 +83,17 @@ macro_rules! whole {
 
             #[inline]
             fn plus_or_nearest(self, other: Self) -> Self {
-                self.saturating_add(other)
+                self.saturating_add(other) // a bound
             }
 
             #[inline]
             fn minus_or_nearest(self, other: Self) -> Self {
-                self.saturating_sub(other)
+                self.saturating_sub(other) // a bound
             }
 
             #[inline]
             fn times_or_nearest(self, other: Self) -> Self {
-                self.saturating_mul(other)
+                self.saturating_mul(other) // a bound
             }
         }
     )*};

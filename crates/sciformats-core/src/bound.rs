@@ -48,5 +48,5 @@ pub fn product<T: Whole>(a: T, b: T) -> T {
 /// ```
 #[inline]
 pub fn addressable(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+    usize::try_from(number).unwrap_or(usize::MAX) // a bound
 }

@@ -108,12 +108,24 @@ pub enum Error {
         clash: Clash,
     },
     /// The named thing is not there.
-    #[error("no {what} named {name:?}")]
+    #[error(fmt = show_not_found)]
     NotFound {
         /// The kind of thing: `chunk`, `attribute`.
         what: &'static str,
         /// The name that was looked up.
         name: Box<str>,
+        /// Names that are there and may have been meant, the likeliest first.
+        nearest: Box<[Box<str>]>,
+    },
+    /// The named thing is of another type than what was asked for; the file may be fine.
+    #[error("{name:?} is {found}, not {expected}")]
+    WrongType {
+        /// Its name, or the path to it.
+        name: Box<str>,
+        /// What was asked for: `an array`.
+        expected: &'static str,
+        /// What it is: `a mapping with 3 keys`.
+        found: Cow<'static, str>,
     },
     /// Another file, or an object in it, that the file names and needs is not there, or not whole.
     #[error("{what} {name:?} {problem}")]
@@ -245,7 +257,41 @@ impl Error {
     /// assert_eq!(Error::not_found("dataset", "pressure").to_string(), "no dataset named \"pressure\"");
     /// ```
     pub fn not_found(what: &'static str, name: impl Into<Box<str>>) -> Self {
-        Self::NotFound { what, name: name.into() }
+        Self::NotFound { what, name: name.into(), nearest: Box::default() }
+    }
+
+    /// Adds names that may have been meant to an [`Error::NotFound`], the likeliest first; leaves every other error as it is.
+    ///
+    /// ```
+    /// use sciformats_core::{Error, spelling};
+    ///
+    /// let nearest = spelling::nearest("presure", ["pressure", "temperature"]);
+    /// let error = Error::not_found("dataset", "presure").with_nearest(nearest);
+    /// assert_eq!(error.to_string(), "no dataset named \"presure\" (did you mean \"pressure\"?)");
+    /// ```
+    #[must_use]
+    pub fn with_nearest(mut self, names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        if let Self::NotFound { nearest, .. } = &mut self {
+            *nearest = names.into_iter().map(Into::into).collect();
+        }
+        self
+    }
+
+    /// An [`Error::WrongType`].
+    ///
+    /// ```
+    /// use sciformats_core::{Blame, Error};
+    ///
+    /// let error = Error::wrong_type("meta", "an array", "a mapping with 3 keys");
+    /// assert_eq!(error.to_string(), "\"meta\" is a mapping with 3 keys, not an array");
+    /// assert_eq!(error.blame(), Blame::Caller);
+    /// ```
+    pub fn wrong_type(
+        name: impl Into<Box<str>>,
+        expected: &'static str,
+        found: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::WrongType { name: name.into(), expected, found: found.into() }
     }
 
     /// An [`Error::Usage`]; `problem` completes "`argument` …", as in `"shape", "has 3 dimensions, the array 2"`.
@@ -305,7 +351,9 @@ impl Error {
             Self::Unsupported { .. } | Self::Internal { .. } => Blame::Library,
             Self::LimitExceeded { .. } | Self::Forbidden { .. } => Blame::Limit,
             Self::Missing { .. } => Blame::Elsewhere,
-            Self::NotFound { .. } | Self::Misfit(_) | Self::Usage { .. } => Blame::Caller,
+            Self::NotFound { .. } | Self::WrongType { .. } | Self::Misfit(_) | Self::Usage { .. } => {
+                Blame::Caller
+            }
         }
     }
 
@@ -318,6 +366,7 @@ impl Error {
             Self::Conflict { .. }
             | Self::LimitExceeded { .. }
             | Self::NotFound { .. }
+            | Self::WrongType { .. }
             | Self::Missing { .. }
             | Self::Forbidden { .. }
             | Self::Misfit(_)
@@ -342,6 +391,14 @@ fn show_io(
         write!(f, " at offset {offset:#x}")?;
     }
     write!(f, ": {source}")
+}
+
+fn show_not_found(what: &str, name: &str, nearest: &[Box<str>], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "no {what} named {name:?}")?;
+    for (number, meant) in nearest.iter().enumerate() {
+        write!(f, "{}{meant:?}", if number == 0 { " (did you mean " } else { " or " })?;
+    }
+    if nearest.is_empty() { Ok(()) } else { f.write_str("?)") }
 }
 
 fn show_conflict(path: &Option<Box<Path>>, clash: &Clash, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -398,7 +455,7 @@ impl From<Error> for io::Error {
             Error::LimitExceeded { .. } => io::ErrorKind::OutOfMemory,
             Error::NotFound { .. } | Error::Missing { .. } => io::ErrorKind::NotFound,
             Error::Forbidden { .. } => io::ErrorKind::PermissionDenied,
-            Error::Misfit(_) | Error::Usage { .. } => io::ErrorKind::InvalidInput,
+            Error::WrongType { .. } | Error::Misfit(_) | Error::Usage { .. } => io::ErrorKind::InvalidInput,
             Error::Internal { .. } => io::ErrorKind::Other,
         };
         Self::new(kind, error)

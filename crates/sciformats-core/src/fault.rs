@@ -9,6 +9,7 @@ use std::fmt;
 use nom::Parser;
 use nom::error::ErrorKind;
 
+use crate::bound;
 use crate::error::{Error, Result};
 
 /// The result of a parser: the rest of the input and the value, or a [`ParseError`].
@@ -125,7 +126,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && digits.len().saturating_sub(i).is_multiple_of(3) {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -337,7 +338,8 @@ where
             Ok(value) => Ok((rest, value)),
             Err(e) => {
                 Err(e.map(|error| ParseError {
-                    remaining: error.remaining.saturating_add(rest.len()),
+                    // Both are parts of the same input.
+                    remaining: error.remaining + rest.len(),
                     ..error
                 }))
             }
@@ -403,8 +405,8 @@ where
 fn place(structure: &'static str, base: u64, bytes: &[u8], e: &nom::Err<ParseError>) -> Error {
     match e {
         nom::Err::Error(e) | nom::Err::Failure(e) => {
-            let position = bytes.len().saturating_sub(e.remaining) as u64;
-            e.fault.at(structure, base.saturating_add(position))
+            let position = bound::left(bytes.len(), e.remaining) as u64;
+            e.fault.at(structure, bound::sum(base, position)) // a position in a message
         }
         nom::Err::Incomplete(_) => Fault::from(FaultKind::Truncated).at(structure, base),
     }

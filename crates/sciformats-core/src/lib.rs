@@ -7,9 +7,11 @@
 //! | [`error`] | one [`Error`], its variants sorted by who is to blame |
 //! | [`limits`] | bounds that a declared size must pass before it selects an allocation |
 //! | [`slab`] | hyperslabs: selections of an n-dimensional array and the contiguous runs they consist of |
+//! | [`select`] | selections as people write them: `(.., 3.., 0..=9, 5)` |
 //! | [`endian`] | byte order of packed elements |
 //! | [`number`] | numbers that are stored as one type and wanted as another: the rule of all typed reads |
 //! | [`misfit`] | values that a type cannot hold |
+//! | [`spelling`] | which names are near to one that is misspelt |
 //! | [`external`] | which files that a file names may be opened |
 //! | [`arith`] | arithmetic of what goes into a file: exact, or an [`Error::Internal`] |
 //! | [`bound`] | arithmetic of what only bounds something: it ends at the end of its type |
@@ -44,7 +46,9 @@ pub mod fault;
 pub mod limits;
 pub mod misfit;
 pub mod number;
+pub mod select;
 pub mod slab;
+pub mod spelling;
 pub mod storage;
 
 pub use commit::Step;
@@ -54,6 +58,7 @@ pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
 pub use misfit::Misfit;
 pub use number::Conversion;
+pub use select::{Ellipsis, IntoSelection, by};
 pub use slab::{Range, Slab};
 pub use storage::{ReadAt, WriteAt};
 

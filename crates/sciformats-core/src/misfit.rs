@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Error;
+use crate::{Error, bound};
 
 /// An element that cannot be had as the type that was asked for without a change of its value.
 ///
@@ -39,7 +39,7 @@ impl Misfit {
         /// Bytes before and after the fault that are worth showing.
         const AROUND: usize = 24;
         let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |_| bytes.len());
-        let (start, end) = (at.saturating_sub(AROUND), at.saturating_add(AROUND).min(bytes.len()));
+        let (start, end) = (bound::left(at, AROUND), bound::sum(at, AROUND).min(bytes.len()));
         let [before, after] = [start > 0, end < bytes.len()].map(|cut| if cut { "…" } else { "" });
         let shown = bytes.get(start..end).unwrap_or_default();
         let value = format!("\"{before}{}{after}\"", shown.escape_ascii()).into();
@@ -70,7 +70,7 @@ impl Error {
     #[must_use]
     pub fn after(mut self, before: u64) -> Self {
         if let Self::Misfit(misfit) = &mut self {
-            misfit.index = misfit.index.saturating_add(before);
+            misfit.index = bound::sum(misfit.index, before); // a position in a message
         }
         self
     }

@@ -3,6 +3,7 @@
 //! Arrays here are in C order, the last dimension varying fastest; a column-major format passes its dimensions reversed.
 //! All arithmetic is in elements.
 
+use crate::bound;
 use crate::error::{Error, Result};
 
 /// The indices `start, start + step, …` of one dimension, `count` of them.
@@ -45,15 +46,14 @@ impl Range {
         if self.count == 0 {
             return self.step > 0 && self.start <= dimension;
         }
-        let last =
-            self.step.checked_mul(self.count.saturating_sub(1)).and_then(|span| span.checked_add(self.start));
+        let last = self.step.checked_mul(self.count - 1).and_then(|span| span.checked_add(self.start));
         self.step > 0 && last.is_some_and(|last| last < dimension)
     }
 }
 
 impl From<std::ops::Range<u64>> for Range {
     fn from(range: std::ops::Range<u64>) -> Self {
-        Self::new(range.start, range.end.saturating_sub(range.start))
+        Self::new(range.start, crate::storage::length(&range))
     }
 }
 
@@ -208,7 +208,7 @@ impl Slab {
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
     pub fn pieces_along(&self, axis: usize, rows: u64) -> Pieces {
-        let axis = axis.saturating_add(1).min(self.ranges.len());
+        let axis = bound::sum(axis, 1).min(self.ranges.len());
         Pieces { slab: self.clone(), axis, rows: rows.max(1), at: (!self.is_empty()).then(|| vec![0; axis]) }
     }
 
@@ -223,6 +223,11 @@ impl Slab {
     /// # Ok::<(), sciformats_core::Error>(())
     /// ```
     pub fn runs(&self) -> Runs {
+        if self.is_empty() {
+            return Runs { len: 0, step: 1, outer: Vec::new(), position: Vec::new(), next: None };
+        }
+        // No dimension is empty and the array has fewer than 2^64 elements, so that no stride and no index below leaves the
+        // type. Only the step of a single index may be of any size, and it moves nothing.
         // Dimensions from the fastest: stride in the array, count and step.
         let mut inner = (1u64, 1u64); // (elements of the joined tail, stride of the next dimension)
         let mut outer = Vec::new();
@@ -230,12 +235,12 @@ impl Slab {
         let mut run = None;
         for (range, &dimension) in self.ranges.iter().zip(&self.shape).rev() {
             let (len, stride) = inner;
-            first = first.saturating_add(range.start.saturating_mul(stride));
-            let stride_of_range = range.step.saturating_mul(stride);
+            first += range.start * stride;
+            let stride_of_range = if range.count > 1 { range.step * stride } else { stride };
             match run {
                 // Still contiguous: this dimension joins the run, and if it is whole so may the next.
                 None if range.step == 1 || range.count <= 1 => {
-                    inner.0 = len.saturating_mul(range.count);
+                    inner.0 = len * range.count;
                     if range.count != dimension {
                         run = Some((inner.0, 1));
                     }
@@ -249,18 +254,12 @@ impl Slab {
                 Some((1, _)) => run = Some((range.count, stride_of_range)),
                 Some(_) => outer.push((range.count, stride_of_range)),
             }
-            inner.1 = stride.saturating_mul(dimension);
+            inner.1 = stride * dimension;
         }
         let (len, step) = run.unwrap_or((inner.0, 1));
         // A dimension of which one index is taken moves nothing.
         outer.retain(|&(count, _)| count != 1);
-        Runs {
-            len,
-            step,
-            position: vec![0; outer.len()],
-            outer,
-            next: (!self.is_empty()).then_some((first, 0)),
-        }
+        Runs { len, step, position: vec![0; outer.len()], outer, next: Some((first, 0)) }
     }
 }
 
@@ -298,14 +297,14 @@ impl Iterator for Runs {
         let (from, to) = self.next.take()?;
         let mut following = from;
         for (index, &(count, stride)) in self.position.iter_mut().zip(&self.outer) {
-            *index = index.saturating_add(1);
+            *index += 1;
             if *index < count {
-                self.next = Some((following.saturating_add(stride), to.saturating_add(self.len)));
+                self.next = Some((following + stride, to + self.len));
                 break;
             }
             // Back to the start of this dimension, and on with the next slower one.
             *index = 0;
-            following = following.saturating_sub(stride.saturating_mul(count.saturating_sub(1)));
+            following -= stride * (count - 1);
         }
         Some(Run { from, to, len: self.len, step: self.step })
     }
@@ -330,17 +329,15 @@ impl Iterator for Pieces {
         let at = self.at.as_mut()?;
         let mut ranges = self.slab.ranges.clone();
         for (i, (range, &index)) in ranges.iter_mut().zip(at.iter()).enumerate() {
-            let count = if i + 1 == self.axis { self.rows.min(range.count.saturating_sub(index)) } else { 1 };
-            *range = Range {
-                start: range.start.saturating_add(index.saturating_mul(range.step)),
-                count,
-                step: range.step,
-            };
+            let count = if i + 1 == self.axis { self.rows.min(range.count - index) } else { 1 };
+            // An index after the first is in the array, and so is the way to it; the first takes none.
+            let way = if index > 0 { index * range.step } else { 0 };
+            *range = Range { start: range.start + way, count, step: range.step };
         }
         let mut step = self.rows;
         let mut more = false;
         for (index, range) in at.iter_mut().zip(&self.slab.ranges).rev() {
-            *index = index.saturating_add(step);
+            *index = bound::sum(*index, step);
             step = 1;
             if *index < range.count {
                 more = true;
@@ -377,6 +374,16 @@ mod tests {
         assert_eq!(runs(&[9], &[(1, 3, 3)]), [(1, 0, 3, 3)]);
         assert_eq!(runs(&[4, 0], &[(0, 4, 1), (0, 0, 1)]), []);
         assert_eq!(runs(&[3, 4], &[(0, 3, 1), (2, 1, 1)]), [(2, 0, 3, 4)]); // a column
+    }
+
+    #[test]
+    fn the_step_of_one_index_moves_nothing() {
+        assert_eq!(runs(&[4], &[(3, 1, u64::MAX)]), [(3, 0, 1, 1)]);
+        assert_eq!(runs(&[4, 6], &[(1, 1, u64::MAX), (2, 1, 9)]), [(8, 0, 1, 6)]);
+        assert_eq!(runs(&[4, 6], &[(1, 1, u64::MAX), (0, 3, 2)]), [(6, 0, 3, 2)]);
+        let ranges = [Range::new(3, 1).by(u64::MAX), Range::all(2)];
+        let mut pieces = Slab::new(&[4, 2], ranges).unwrap().pieces(1);
+        assert!(pieces.all(|piece| piece.ranges()[0].start == 3));
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! An array of an open file, read as the caller's type.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 
-use sciformats_core::{Conversion, Error, Slab};
+use sciformats_core::bound;
+use sciformats_core::{Conversion, Error, IntoSelection, Slab};
 
 use crate::Result;
 use crate::file::File;
 use crate::model::{ArrayInfo, Datum, Decoder, ElementType, ObjectId};
 use crate::selection::Selection;
 use crate::typed::{self, Element};
+
+/// Canonical bytes that are read in one call before they are converted. A call finds the chunks that it needs anew, so that few
+/// large ones are faster than many small ones.
+const AT_ONCE: u64 = 64 << 20;
 
 /// An array of an open file.
 ///
@@ -28,15 +33,69 @@ use crate::typed::{self, Element};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Array<'f> {
-    file: &'f File,
+    file: Held<'f>,
     id: ObjectId,
+    path: String,
     info: ArrayInfo,
     conversion: Conversion,
 }
 
+/// The file that an array is read from.
+#[derive(Clone, Debug)]
+enum Held<'f> {
+    Borrowed(&'f File),
+    Owned(Box<File>),
+}
+
+impl Deref for Held<'_> {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        match self {
+            Self::Borrowed(file) => file,
+            Self::Owned(file) => file,
+        }
+    }
+}
+
 impl<'f> Array<'f> {
-    pub(crate) fn new(file: &'f File, id: ObjectId, info: ArrayInfo) -> Self {
-        Self { file, id, info, conversion: Conversion::Exact }
+    pub(crate) fn new(file: &'f File, id: ObjectId, (path, info): (String, ArrayInfo)) -> Self {
+        Self { file: Held::Borrowed(file), id, path, info, conversion: Conversion::Exact }
+    }
+
+    /// The array with a hold of its file, which may be let go of: for threads, and for structs that keep both.
+    ///
+    /// ```
+    /// use sciformats::{Array, File, Result};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # tree.array(tree.root(), "u", sciformats::memory::array::<f64>(&[2], &[1.0, 2.0]));
+    /// # let file = sciformats::File::from(tree);
+    /// fn first(file: File) -> Result<Array<'static>> {
+    ///     Ok(file.array("/u")?.into_owned())
+    /// }
+    /// let u = first(file)?;
+    /// let reading = std::thread::spawn(move || u.read::<f64>());
+    /// assert_eq!(reading.join().unwrap()?, [1.0, 2.0]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn into_owned(self) -> Array<'static> {
+        let file = match self.file {
+            Held::Borrowed(file) => Box::new(file.clone()),
+            Held::Owned(file) => file,
+        };
+        let Self { id, path, info, conversion, .. } = self;
+        Array { file: Held::Owned(file), id, path, info, conversion }
+    }
+
+    /// The file that it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The path by which it was found.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// Its id in the file.
@@ -57,6 +116,11 @@ impl<'f> Array<'f> {
     /// Its dimensions, slowest first; `None` for a null dataspace.
     pub fn shape(&self) -> Option<&[u64]> {
         self.info.shape.as_deref()
+    }
+
+    /// Whether it has only a type, and so neither a shape nor elements: a null dataspace of HDF5.
+    pub fn is_null(&self) -> bool {
+        self.shape().is_none()
     }
 
     /// The whole array as a selection.
@@ -141,9 +205,154 @@ impl<'f> Array<'f> {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
-        let count = slab.len().saturating_mul(size_of::<T>() as u64);
-        self.file.limits().memory("bytes of the elements to read", count)?;
+        let len = self.room::<T>(slab)?;
+        if T::in_place(&self.info.element, &mut []).is_some()
+            && let Some(values) = T::zeroed(len)
+        {
+            let mut values = values?;
+            self.read_slab_into(slab, &mut values)?;
+            return Ok(values);
+        }
+        self.converted(slab)
+    }
+
+    /// The selected elements in C order, read into `out`, which has as many, and converted where that loses nothing. Where the
+    /// elements are stored as `T`, they are put there at once.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/fields/u")?;
+    /// let mut values = [0.0f64; 6]; // to be used again for the next array
+    /// u.read_slab_into(&u.all()?, &mut values)?;
+    /// assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Error::Usage`] if `out` has another length. It may then hold anything.
+    pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        if self.room::<T>(slab)? != out.len() {
+            let problem = format!("has a length of {}, not {}", out.len(), slab.len());
+            return Err(Error::usage("out", problem));
+        }
+        if let Some(bytes) = T::in_place(&self.info.element, out) {
+            self.file.unfolding().add(slab.len(), &self.info)?;
+            return self.file.read_into(self.id, slab, bytes);
+        }
+        out.iter_mut().zip(self.converted(slab)?).for_each(|(out, value)| *out = value);
+        Ok(())
+    }
+
+    /// How many elements of type `T` the selection has, if the limit of memory has room for them.
+    /// The elements of a part, row by row: ranges and indices, one for each dimension; numbers below zero count from the end,
+    /// and dimensions that are not named are taken whole. [`IntoSelection`] tells all that a part can be written as.
+    ///
+    /// ```
+    /// use sciformats::by;
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # tree.array(tree.root(), "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # let file = sciformats::File::from(tree);
+    /// let u = file.array("/u")?; // 2 × 3
+    /// assert_eq!(u.read_slice::<f64>((0, ..))?, [1.0, 2.0, 3.0]);
+    /// assert_eq!(u.read_slice::<f64>((.., -1))?, [3.0, 6.0]);
+    /// assert_eq!(u.read_slice::<i32>((1, by(.., -2)))?, [6, 4]);
+    /// assert_eq!(u.read_slice::<i32>("1, ::2")?, [4, 6]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the part is not inside of the array; as [`read`](Self::read).
+    pub fn read_slice<T: Element>(&self, part: impl IntoSelection) -> Result<Vec<T>> {
+        let selection = part.into_selection(self.all()?.of())?;
+        let mut elements = self.read_slab(selection.slab())?;
+        selection.turn(&mut elements);
+        Ok(elements)
+    }
+
+    /// As [`read_slice`](Self::read_slice), into `out`, which has a place for each element.
+    ///
+    /// # Errors
+    /// As [`read_slice`](Self::read_slice); [`Error::Usage`] if `out` has another length.
+    pub fn read_slice_into<T: Element>(&self, part: impl IntoSelection, out: &mut [T]) -> Result<()> {
+        let selection = part.into_selection(self.all()?.of())?;
+        self.read_slab_into(selection.slab(), out)?;
+        selection.turn(out);
+        Ok(())
+    }
+
+    /// As [`read_slice`](Self::read_slice), as an array: dimensions of which one index is taken are dropped.
+    ///
+    /// ```
+    /// use ndarray::{Array2, array, s};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # tree.array(tree.root(), "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # let file = sciformats::File::from(tree);
+    /// let part: Array2<f32> = file.array("/u")?.read_slice_array(s![.., 1..;-1])?;
+    /// assert_eq!(part, array![[3.0, 2.0], [6.0, 5.0]]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_slice`](Self::read_slice); [`Error::Usage`] if the part has another number of dimensions than the array.
+    #[cfg(feature = "ndarray")]
+    pub fn read_slice_array<T: Element, D: ndarray::Dimension>(
+        &self,
+        part: impl IntoSelection,
+    ) -> Result<ndarray::Array<T, D>> {
+        let selection = part.into_selection(self.all()?.of())?;
+        of_shape(self.read_slice(&selection)?, &selection.shape())
+    }
+
+    /// The array a piece after the other, each of at most `elements` elements (at least one), in C order: for arrays that
+    /// are larger than memory.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # tree.array(tree.root(), "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # let file = sciformats::File::from(tree);
+    /// let mut sum = 0.0;
+    /// for piece in file.array("/u")?.pieces::<f64>(1 << 20)? {
+    ///     let (_slab, values) = piece?;
+    ///     sum += values.iter().sum::<f64>();
+    /// }
+    /// assert_eq!(sum, 21.0);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a null dataspace. What goes wrong with a piece is an item.
+    pub fn pieces<T: Element>(
+        &self,
+        elements: u64,
+    ) -> Result<impl Iterator<Item = Result<(Slab, Vec<T>)>> + use<'_, 'f, T>> {
+        let pieces = self.all()?.pieces(elements);
+        Ok(pieces.map(|slab| self.read_slab(&slab).map(|values| (slab, values))))
+    }
+
+    fn room<T>(&self, slab: &Slab) -> Result<usize> {
+        // More bytes than a number can tell are more than any limit: a bound.
+        let bytes = bound::product(slab.len(), size_of::<T>() as u64);
+        self.file.limits().memory("bytes of the elements to read", bytes)?;
+        let wide = || Error::usage("selection", "has more elements than this machine can count");
+        usize::try_from(slab.len()).map_err(|_| wide())
+    }
+
+    /// The selected elements, converted: read in one call if they are not many, else piece by piece.
+    fn converted<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
         let mut values = Vec::new();
+        let bytes = self.info.element.size().and_then(|size| slab.len().checked_mul(size));
+        if bytes.is_some_and(|bytes| bytes <= AT_ONCE.min(self.file.limits().memory)) {
+            self.file.unfolding().add(slab.len(), &self.info)?;
+            let mut bytes = Vec::new();
+            self.file.read(self.id, slab, &mut bytes)?;
+            typed::convert(&self.info.element, &bytes, self.conversion, &mut values)?;
+            return Ok(values);
+        }
         self.file.for_each_piece((self.id, &self.info), slab, &mut |_, bytes| {
             typed::convert(&self.info.element, bytes, self.conversion, &mut values)?;
             Ok(ControlFlow::Continue(()))
@@ -167,7 +376,7 @@ impl<'f> Array<'f> {
     /// [`Error::LimitExceeded`]; whatever keeps the elements from being read.
     pub fn bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
         let size = self.info.element.size().unwrap_or(1);
-        self.file.limits().memory("bytes of the elements to read", slab.len().saturating_mul(size))?;
+        self.file.limits().memory("bytes of the elements to read", bound::product(slab.len(), size))?;
         let mut bytes = Vec::new();
         self.file.read(self.id, slab, &mut bytes)?;
         Ok(bytes)
@@ -273,11 +482,23 @@ impl<'f> Array<'f> {
     #[cfg(feature = "ndarray")]
     pub fn read_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         let slab = self.all()?;
-        let wide = || Error::usage("shape", "is too large for this machine");
-        let shape: Vec<usize> =
-            slab.shape().iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(|_| wide())?;
-        ndarray::ArrayD::from_shape_vec(shape, self.read_slab(&slab)?).map_err(|_| wide())
+        of_shape(self.read_slab(&slab)?, &slab.shape())
     }
+}
+
+/// Elements as an array of a shape, which has as many dimensions as its type.
+#[cfg(feature = "ndarray")]
+pub(crate) fn of_shape<T, D: ndarray::Dimension>(
+    elements: Vec<T>,
+    shape: &[u64],
+) -> Result<ndarray::Array<T, D>> {
+    let wide = |_| Error::usage("shape", "is too large for this machine");
+    let sides: Vec<usize> =
+        shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(wide)?;
+    let array = ndarray::ArrayD::from_shape_vec(sides, elements)
+        .map_err(|error| Error::usage("array", error.to_string()))?;
+    let problem = || format!("of the shape {shape:?} has another number of dimensions than was asked for");
+    array.into_dimensionality().map_err(|_| Error::usage("array", problem()))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, ReadAt};
 
 use crate::file::Storage;
@@ -16,11 +17,25 @@ pub(crate) fn error(found: u64, whole: u64) -> Error {
     Fault::from(FaultKind::Cut { found, whole }).at("file", found)
 }
 
+/// Says of an error that the cut is its reason, where it is: what should be there ends behind what is left of the file.
+#[cfg(any(feature = "hdf5", feature = "gsd"))]
+pub(crate) fn named(error: Error, size: u64, whole: impl FnOnce() -> Option<u64>) -> Error {
+    let Error::Malformed { structure, offset, fault } = error else { return error };
+    let whole = match fault.kind {
+        FaultKind::OutOfBounds { found, end } if end == size && found > end => {
+            whole().filter(|&whole| found <= whole)
+        }
+        _ => None,
+    };
+    let cut = whole.map(|whole| Fault::from(FaultKind::Cut { found: size, whole }));
+    cut.unwrap_or(fault).at(structure, offset)
+}
+
 /// The bytes that a file has by its own account; `None` if it does not say so where it begins.
 pub(crate) fn whole(storage: &dyn ReadAt, format: Format) -> Option<u64> {
     match format {
         Format::RawArray => raw_array(storage),
-        Format::Npy => crate::npy::Header::parsed(storage).ok()?.end(),
+        Format::Npy => npy::whole_size(storage),
         Format::Blosc2 => frame(storage),
         Format::Asdf => asdf(storage),
         _ => None,
@@ -54,7 +69,7 @@ fn asdf(storage: &dyn ReadAt) -> Option<u64> {
     let mut at = 0u64;
     // A tree is text, in which these bytes cannot be.
     let mut block = loop {
-        let left = usize::try_from(storage.len().checked_sub(at)?).unwrap_or(usize::MAX);
+        let left = bound::addressable(storage.len().checked_sub(at)?);
         let part = storage.read_at(at, left.min(PART)).ok()?;
         if let Some(found) = part.windows(MAGIC.len()).position(|bytes| bytes == MAGIC) {
             break at.checked_add(found as u64)?;
@@ -78,6 +93,9 @@ fn asdf(storage: &dyn ReadAt) -> Option<u64> {
         block = end;
     }
 }
+
+/// Bytes beyond the cut that may be looked at in one step.
+const BEYOND: usize = 4 << 20;
 
 /// What is left of a file, as if the rest were there: reading that is an error.
 pub(crate) struct Cut {
@@ -112,16 +130,38 @@ impl ReadAt for Cut {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         sciformats_core::storage::check_range(self.whole, offset, len as u64)?;
-        let left = usize::try_from(self.storage.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let left = bound::addressable(bound::left(self.storage.len(), offset));
         if left >= len {
             return self.storage.read_at(offset.min(self.storage.len()), len);
         }
-        // A piece may go beyond what is left; one that begins there is no part of the file, and there is no end of them.
-        if left == 0 || !self.looking.load(Ordering::Relaxed) {
+        // A piece may go beyond what is left, by no more than readers look at in one step: one that begins there is no part of
+        // the file, there is no end of them, and a search for an end that is not there would take all memory.
+        if left == 0 || bound::left(len, left) > BEYOND || !self.looking.load(Ordering::Relaxed) {
             return Err(error(self.storage.len(), self.whole));
         }
         let mut bytes = self.storage.read_at(offset.min(self.storage.len()), left)?.into_owned();
         bytes.resize(len, 0);
         Ok(Cow::Owned(bytes))
+    }
+}
+
+#[cfg(all(test, feature = "asdf"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_that_is_not_there_is_not_looked_for_without_end() {
+        // Comments that would go on for 2^60 bytes, and a block among them that says so.
+        let mut bytes = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n#".to_vec();
+        bytes.extend(b"\xd3BLK\x00\x30\0\0\0\0\0\0\0\0");
+        bytes.extend((1u64 << 60).to_be_bytes());
+        bytes.extend([0; 40]);
+        let (left, whole) = (bytes.len() as u64, asdf(&bytes).unwrap());
+        assert!(whole > 1 << 60);
+        let storage: Storage = Arc::new(bytes);
+        let cut = Cut { storage: storage.clone(), whole, looking: AtomicBool::new(true) };
+        assert_eq!(cut.read_at(0, 4096).unwrap().len(), 4096);
+        assert!(cut.read_at(0, 1 << 30).is_err() && cut.read_at(left, 1).is_err());
+        assert!(Cut::open((Format::Asdf, storage), whole, &OpenOptions::default()).is_err());
     }
 }

@@ -1,9 +1,10 @@
-//! The five formats and NumPy's, told apart by their contents.
+//! The five formats and NumPy's, told apart by their contents; others are the caller's.
 
 use std::fmt;
 use std::path::Path;
 
 use sciformats_core::ReadAt;
+use sciformats_core::bound;
 use sciformats_core::storage::FileStorage;
 
 use crate::{Name, Result};
@@ -32,13 +33,15 @@ pub enum Format {
     RawArray,
     /// NumPy's `.npy`: none of the five, but what arrays come and go in.
     Npy,
+    /// A format of the caller's own, by the word that it was [registered](crate::Registered) with.
+    Other(&'static str),
 }
 
 /// Bytes that are looked at to recognise a format that begins at the start of its file.
 const HEAD: u64 = 16;
 
 impl Format {
-    /// All of them.
+    /// All that are known here.
     pub const ALL: [Self; 6] = [Self::Hdf5, Self::Asdf, Self::Blosc2, Self::Gsd, Self::RawArray, Self::Npy];
 
     /// The format of the bytes in `storage`, by signature; `None` if it is none of them.
@@ -54,7 +57,7 @@ impl Format {
     /// # Errors
     /// `Io`.
     pub fn detect(storage: &dyn ReadAt) -> Result<Option<Self>> {
-        let size = usize::try_from(storage.len().min(HEAD)).unwrap_or(0);
+        let size = bound::addressable(storage.len().min(HEAD));
         let head = storage.read_at(0, size)?;
         let found = Self::ALL.into_iter().find(|format| format.begins(&head));
         if found.is_some() {
@@ -78,10 +81,7 @@ impl Format {
     ///
     /// # let dir = tempfile::tempdir().unwrap();
     /// # let path = dir.path().join("u.npy");
-    /// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
-    /// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
-    /// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
-    /// # sink.finish()?;
+    /// # sciformats::npy::write(&path, &[2, 2], &[1.0f32, 2.0, 3.0, 4.0])?;
     /// assert_eq!(Format::of_path(&path)?, Some(Format::Npy)); // whatever its name
     /// # Ok::<(), sciformats::Error>(())
     /// ```
@@ -104,7 +104,8 @@ impl Format {
             Self::Blosc2 => head.get(2..10).is_some_and(|magic| magic == b"b2frame\0"),
             Self::Gsd => head.starts_with(&0x65DF_65DF_65DF_65DF_u64.to_le_bytes()),
             Self::RawArray => head.starts_with(b"rawarray"),
-            Self::Npy => head.starts_with(crate::npy::MAGIC),
+            Self::Npy => npy::is_npy(head),
+            Self::Other(_) => false,
         }
     }
 
@@ -132,12 +133,12 @@ impl Format {
 
     /// Whether an attribute of this name says how an array is stored, and nothing that its type, shape and elements do not
     /// say: the metalayer of Blosc2 that makes an array of a frame.
-    pub(crate) fn is_storage(self, attribute: &Name) -> bool {
+    pub fn is_storage(self, attribute: &Name) -> bool {
         self == Self::Blosc2 && matches!(attribute.as_bytes(), b"meta:b2nd" | b"meta:caterva")
     }
 
     /// The word of manifests and of cargo features: `hdf5`, `asdf`, `blosc2`, `gsd`, `rawarray`; `npy`, which is always
-    /// built in.
+    /// built in; what the caller [registered](crate::Registered).
     pub fn word(self) -> &'static str {
         match self {
             Self::Hdf5 => "hdf5",
@@ -146,13 +147,14 @@ impl Format {
             Self::Gsd => "gsd",
             Self::RawArray => "rawarray",
             Self::Npy => "npy",
+            Self::Other(word) => word,
         }
     }
 }
 
 const HDF5: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// The name of the format, for people.
+/// The name of the format, for people. Formats of the caller's have their word.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -162,6 +164,7 @@ impl fmt::Display for Format {
             Self::Gsd => "GSD",
             Self::RawArray => "RawArray",
             Self::Npy => "npy",
+            Self::Other(word) => word,
         })
     }
 }

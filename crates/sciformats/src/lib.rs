@@ -5,6 +5,8 @@
 //! let u = file.array("/fields/u")?;
 //! println!("{}: {} {:?}", file.format(), u.element(), u.shape());
 //! let values: Vec<f64> = u.read()?; // converted where nothing is lost, an error otherwise
+//! let row: Vec<f32> = u.read_slice((-1, 10..20))?;
+//! let unit: Option<String> = u.attr("unit")?;
 //! # Ok::<(), sciformats::Error>(())
 //! ```
 //!
@@ -13,38 +15,34 @@
 //! | [`open`], [`File`], [`Array`] | open a file by its contents, find objects by path, read typed values and slices |
 //! | [`Format`] | tells the formats apart by signature |
 //! | [`Source`] | what a format tells about a file; one adapter each |
+//! | [`Registered`] | a format of the caller's own |
 //! | [`ElementType`], [`Object`], … | the model: what a file means, not how it is stored |
-//! | [`manifest`] | what a file means, as text with a hash an array |
-//! | [`convert`] | from one format into another, with nothing lost in silence |
-//! | [`repack`] | writes a file anew in its own format |
-//! | [`sink`] | writes a file of any format, as far as it can hold what is to be written |
-//! | [`compare`] | where two files differ, with tolerances |
-//! | [`verify`] | reads everything and tells every fault |
+//! | [`walk`] | all objects of a file in canonical order |
+//! | [`pieces`] | arrays that are larger than memory, a few megabytes at a time |
 //! | [`memory`] | a tree in memory |
+//!
+//! Writing, converting, comparing and verifying files is the work of the crate `sciformats-convert`.
 //!
 //! Each format is a cargo feature with the name of [`Format::word`]; a file of a format that is not built in is an
 //! [`Error::Unsupported`] that says so. For all that a format can do, beyond this common view, use its own crate.
 
 mod array;
-pub mod compare;
-pub mod convert;
+mod attr;
 mod cut;
+pub mod details;
+mod far;
 mod file;
 mod format;
-mod formats;
-pub mod manifest;
+pub mod formats;
 pub mod memory;
 pub mod model;
 mod nearest;
-pub mod npy;
 pub mod options;
-mod pieces;
-pub mod repack;
+pub mod pieces;
+mod registered;
 mod selection;
-pub mod sink;
 pub mod source;
 mod typed;
-pub mod verify;
 pub mod walk;
 
 use std::path::Path;
@@ -57,10 +55,14 @@ pub use cframe;
 pub use gsd_rs;
 #[cfg(feature = "hdf5")]
 pub use hdf5_pure;
+pub use npy;
 #[cfg(feature = "rawarray")]
 pub use rawarray;
+#[cfg(feature = "remote")]
+pub use sciformats_remote;
 
 pub use array::Array;
+pub use attr::FromAttribute;
 pub use file::{File, VisitPiece};
 pub use format::Format;
 pub use model::{
@@ -68,6 +70,8 @@ pub use model::{
     ObjectId, Target, Value,
 };
 pub use options::OpenOptions;
+pub use registered::{Opening, Registered};
+pub use sciformats_core::select::{Axis, Ellipsis, IntoSelection, by};
 pub use sciformats_core::storage::Access;
 pub use sciformats_core::{
     Blame, Conversion, Error, External, Limits, Misfit, Range, ReadAt, Result, Slab, WriteAt, storage,
@@ -107,6 +111,23 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 /// wrong with its first structures.
 pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<File> {
     File::open_with(path, options)
+}
+
+/// Opens the file at a URL of `http` or `https`, of any of the formats. What it reads comes with few requests, side by
+/// side; the file's [`remote`](File::remote) tells how many.
+///
+/// ```no_run
+/// let file = sciformats::open_url("https://data.example/run.h5")?;
+/// let u: Vec<f64> = file.array("/fields/u")?.read()?;
+/// println!("{:?}", file.remote().map(|remote| remote.statistics()));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`open_with`]; [`Error::Usage`] if it is no URL.
+#[cfg(feature = "remote")]
+pub fn open_url(url: &str) -> Result<File> {
+    File::open_url(url, &OpenOptions::default(), &sciformats_remote::RemoteOptions::from_environment())
 }
 
 /// The examples of the project's README.

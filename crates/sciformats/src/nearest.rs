@@ -2,6 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use sciformats_core::bound;
+use sciformats_core::spelling::distance;
+
 use crate::File;
 use crate::walk::{Found, breadth_first};
 
@@ -41,50 +44,9 @@ impl File {
                     best = (distance, Some(entry.path));
                 }
             }
-            left = left.saturating_sub(1);
+            left = bound::left(left, 1);
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         best.1
-    }
-}
-
-/// How many letters have to be changed, added, taken away or swapped with the next one.
-fn distance(a: &[char], b: &str) -> usize {
-    let (mut before, mut above) = (Vec::new(), (0..=a.len()).collect::<Vec<usize>>());
-    let mut previous = None;
-    for (i, letter) in b.chars().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &other) in a.iter().enumerate() {
-            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX - 1);
-            let mut least = at(&above, j) + usize::from(other != letter);
-            least = least.min(at(&above, j + 1) + 1).min(at(&row, j) + 1);
-            let swapped = j > 0 && previous == Some(other) && a.get(j - 1) == Some(&letter);
-            if swapped && i > 0 {
-                least = least.min(at(&before, j - 1) + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut above, row);
-        previous = Some(letter);
-    }
-    above.last().copied().unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn letters_that_are_wrong() {
-        for (a, b, expected) in [
-            ("", "", 0),
-            ("abc", "abc", 0),
-            ("abc", "acb", 1),
-            ("abc", "ab", 1),
-            ("ab", "xaby", 2),
-            ("ab", "cd", 2),
-        ] {
-            assert_eq!(distance(&a.chars().collect::<Vec<_>>(), b), expected, "{a} {b}");
-        }
     }
 }

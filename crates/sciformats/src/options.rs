@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sciformats_core::bound;
 use sciformats_core::storage::Access;
 use sciformats_core::storage::machine_threads;
 use sciformats_core::{Error, External, Limits};
 
 use crate::Result;
 use crate::model::ArrayInfo;
+use crate::registered::Registered;
 
 /// Bytes that a stored byte may unfold to when everything is gone through: as many as deflate can make of one.
 const PER_BYTE: u64 = 1032;
@@ -49,10 +51,7 @@ pub enum Missing {
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let path = dir.path().join("u.npy");
-/// # let u = sciformats::memory::array::<f32>(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
-/// # let mut sink = sciformats::sink::create(&path, sciformats::Format::Npy, &Default::default())?;
-/// # sink.add(sciformats::sink::Place::Root, sciformats::sink::New::Array(u.into()))?;
-/// # sink.finish()?;
+/// # sciformats::npy::write(&path, &[2, 2], &[1.0f32, 2.0, 3.0, 4.0])?;
 /// let limits = Limits::default().with_memory(1 << 30);
 /// let options = OpenOptions::default().with_limits(limits).with_threads(2).with_access(Access::direct());
 /// let file = sciformats::open_with(&path, &options)?;
@@ -78,9 +77,11 @@ pub struct OpenOptions {
     /// its bytes, as deflate makes them at most. A file of a few bytes can declare more than anybody would wait for.
     /// Default: 4 GiB, which take some seconds.
     pub unfolded: u64,
-    /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Formats that
-    /// have their index at the end of a file cannot. Default: no.
+    /// Whether a file that was cut short is opened, as far as that can be: its elements beyond the cut cannot be read. Of a Blosc2
+    /// frame, whose index stands at its end, the chunks are searched for, also where that end is damaged. Default: no.
     pub cut: bool,
+    /// Formats of the caller's own, which are recognised before all others. Default: none.
+    pub formats: Vec<Registered>,
 }
 
 impl Default for OpenOptions {
@@ -93,6 +94,7 @@ impl Default for OpenOptions {
             missing: Missing::Refused,
             unfolded: 4 << 30,
             cut: false,
+            formats: Vec::new(),
         }
     }
 }
@@ -150,6 +152,13 @@ impl OpenOptions {
         Self { cut, ..self }
     }
 
+    /// The same options with one more format: see [`Registered`].
+    #[must_use]
+    pub fn with_format(mut self, format: Registered) -> Self {
+        self.formats.push(format);
+        self
+    }
+
     /// The same options with another bound on what an operation goes through.
     ///
     /// ```
@@ -182,26 +191,36 @@ impl OpenOptions {
     }
 }
 
-/// What an operation goes through, and how much that may be.
+/// What an operation goes through, and how much that may be: see [`OpenOptions::unfolded`].
+///
+/// ```
+/// use sciformats::options::Unfolding;
+/// use sciformats::{ArrayInfo, ElementType, OpenOptions};
+///
+/// let bytes = ArrayInfo::new(ElementType::Opaque(1), [1000]);
+/// let unfolding = Unfolding::new(&OpenOptions::default().with_unfolded(1500), 0);
+/// assert!(unfolding.add(1000, &bytes).is_ok());
+/// assert!(unfolding.add(1000, &bytes).is_err()); // 2000 by now
+/// ```
 #[derive(Debug)]
-pub(crate) struct Unfolding {
+pub struct Unfolding {
     limit: u64,
     bytes: AtomicU64,
 }
 
 impl Unfolding {
     /// Of a file of `size` bytes.
-    pub(crate) fn new(options: &OpenOptions, size: u64) -> Self {
-        Self { limit: options.unfolded.max(size.saturating_mul(PER_BYTE)), bytes: AtomicU64::new(0) }
+    pub fn new(options: &OpenOptions, size: u64) -> Self {
+        Self { limit: options.unfolded.max(bound::product(size, PER_BYTE)), bytes: AtomicU64::new(0) }
     }
 
     /// Adds elements that are gone through next. Those that are refused do not count.
     ///
     /// # Errors
     /// [`Error::LimitExceeded`].
-    pub(crate) fn add(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
-        let more = elements.saturating_mul(info.element.size().unwrap_or(1));
-        let declared = self.bytes.load(Ordering::Relaxed).saturating_add(more);
+    pub fn add(&self, elements: u64, info: &ArrayInfo) -> Result<()> {
+        let more = bound::product(elements, info.element.size().unwrap_or(1));
+        let declared = bound::sum(self.bytes.load(Ordering::Relaxed), more);
         if declared > self.limit {
             return Err(Error::LimitExceeded { what: "bytes to go through", declared, limit: self.limit });
         }

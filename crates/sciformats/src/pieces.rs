@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::Slab;
+use sciformats_core::bound;
+use sciformats_core::{Error, Slab};
 
 use crate::Result;
 use crate::file::VisitPiece;
@@ -16,20 +17,32 @@ const ALIGNED: u64 = 64 << 20;
 const VARYING: u64 = 64;
 
 /// The pieces of a selection in C order.
+///
+/// ```
+/// use sciformats::pieces::Pieces;
+/// use sciformats::{ArrayInfo, ElementType, Slab};
+///
+/// let mut info = ArrayInfo::new(ElementType::F64, [1000, 1000]);
+/// info.chunks = Some(vec![100, 100]);
+/// let all = Slab::all(&[1000, 1000])?;
+/// let rows: Vec<Vec<u64>> = Pieces::new(&info, &all, u64::MAX).map(|piece| piece.shape()).collect();
+/// assert_eq!(rows, [[500, 1000], [500, 1000]]); // about 4 MiB, to the edge of a chunk
+/// # Ok::<(), sciformats::Error>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Pieces {
+pub struct Pieces {
     pieces: sciformats_core::slab::Pieces,
     single: bool,
 }
 
 impl Pieces {
     /// Cuts `slab` into pieces of at most `memory` bytes, as far as single elements are no larger.
-    pub(crate) fn new(info: &ArrayInfo, slab: &Slab, memory: u64) -> Self {
+    pub fn new(info: &ArrayInfo, slab: &Slab, memory: u64) -> Self {
         let counts = slab.shape();
         let size = info.element.size().unwrap_or(VARYING);
         // Elements without bytes are read at once: there is nothing to hold.
-        let budget = PIECE.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1);
-        let most = ALIGNED.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1);
+        let budget = PIECE.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
+        let most = ALIGNED.min(memory).checked_div(size).unwrap_or(u64::MAX).max(1); // a bound
         let mut axis = counts.len();
         let mut inner = 1u64;
         // The largest tail of whole dimensions that fits; of the one before it, as many indices as fit.
@@ -41,7 +54,7 @@ impl Pieces {
             }
             axis -= 1;
         }
-        let axis = axis.saturating_sub(1);
+        let axis = bound::left(axis, 1);
         let rows = budget.checked_div(inner).unwrap_or(1).max(1);
         let rows = aligned(info, slab, axis, (rows, most.checked_div(inner).unwrap_or(1)));
         let single = counts.iter().take(axis).all(|&count| count <= 1)
@@ -50,7 +63,7 @@ impl Pieces {
     }
 
     /// Whether there is at most one piece.
-    pub(crate) fn single(&self) -> bool {
+    pub fn single(&self) -> bool {
         self.single
     }
 }
@@ -74,26 +87,27 @@ impl Iterator for Pieces {
     }
 }
 
-/// Appends the canonical bytes of a part of an array.
-pub(crate) type ReadPiece<'a, T = Slab> = &'a (dyn Fn(&T, &mut Vec<u8>) -> Result<()> + Sync);
+/// Appends the bytes of a part of an array.
+pub type ReadPiece<'a, T = Slab> = &'a (dyn Fn(&T, &mut Vec<u8>) -> Result<()> + Sync);
 
 /// Sees a piece and its bytes.
-pub(crate) type Visit<'a, T> = &'a mut dyn FnMut(&T, &[u8]) -> Result<ControlFlow<()>>;
+pub type Visit<'a, T> = &'a mut dyn FnMut(&T, &[u8]) -> Result<ControlFlow<()>>;
 
 /// Reads piece after piece and shows each. With more than one thread, the next piece is read while `visit` works on this
 /// one.
-pub(crate) fn for_each(
-    pieces: Pieces,
-    threads: usize,
-    read: ReadPiece<'_>,
-    visit: VisitPiece<'_>,
-) -> Result<()> {
+///
+/// # Errors
+/// Those of `read` and `visit`, the first of which ends it.
+pub fn for_each(pieces: Pieces, threads: usize, read: ReadPiece<'_>, visit: VisitPiece<'_>) -> Result<()> {
     let ahead = !pieces.single() && threads != 1;
     read_ahead(pieces, ahead, read, visit)
 }
 
-/// As [`for_each`], whatever the pieces are.
-pub(crate) fn read_ahead<T: Send>(
+/// As [`for_each`], whatever the pieces are; the next one is read ahead if `ahead` says so.
+///
+/// # Errors
+/// As [`for_each`].
+pub fn read_ahead<T: Send>(
     pieces: impl Iterator<Item = T> + Send,
     ahead: bool,
     read: ReadPiece<'_, T>,
@@ -135,6 +149,36 @@ pub(crate) fn read_ahead<T: Send>(
         }
         Ok(())
     })
+}
+
+/// Copies bytes to where a caller wants them, who has made room for as many.
+pub(crate) fn copied(bytes: &[u8], out: &mut [u8]) -> Result<()> {
+    if bytes.len() != out.len() {
+        return Err(Error::usage("out", "has not the size of the selection"));
+    }
+    out.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Appends `size` zeroed bytes to `out` and gives them, to be read into.
+///
+/// ```
+/// let mut out = vec![7];
+/// sciformats::pieces::grow(&mut out, 2)?.fill(1);
+/// assert_eq!(out, [7, 1, 1]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::LimitExceeded`] if there is no memory for so many.
+pub fn grow(out: &mut Vec<u8>, size: usize) -> Result<&mut [u8]> {
+    let before = out.len();
+    if before == 0 && out.capacity() < size {
+        *out = sciformats_core::storage::zeroed(size)?;
+    } else {
+        out.resize(bound::sum(before, size), 0);
+    }
+    Ok(out.get_mut(before..).unwrap_or_default())
 }
 
 #[cfg(test)]

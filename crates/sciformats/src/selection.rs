@@ -1,9 +1,13 @@
 //! Selections as NumPy writes them: `0:10,::2,-1`.
 
+use sciformats_core::arith::present;
+use sciformats_core::bound;
+use sciformats_core::select::{self, IntoSelection};
 use sciformats_core::{Error, Range, Slab};
 
 use crate::Result;
-use crate::model::{ArrayInfo, ElementType, spans};
+use crate::model::canonical::spans;
+use crate::model::{ArrayInfo, ElementType};
 use crate::pieces::Pieces;
 
 /// A selection of an array by indices and slices, one a dimension. Indices and negative steps are as in NumPy: an index
@@ -17,14 +21,7 @@ use crate::pieces::Pieces;
 /// # Ok::<(), sciformats::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selection {
-    /// The selected elements in ascending order.
-    slab: Slab,
-    /// Per dimension: whether it is walked from its end.
-    reversed: Vec<bool>,
-    /// Per dimension: whether an index dropped it.
-    dropped: Vec<bool>,
-}
+pub struct Selection(select::Selection);
 
 /// A dimension of the result of a selection: the indices of the array that it takes, from `first` on in steps.
 ///
@@ -63,8 +60,7 @@ impl Selection {
     /// # Errors
     /// [`Error::Usage`] if the shape has more than 2^64 elements.
     pub fn all(shape: &[u64]) -> Result<Self> {
-        let none = vec![false; shape.len()];
-        Ok(Self { slab: Slab::all(shape)?, reversed: none.clone(), dropped: none })
+        select::Selection::all(shape).map(Self)
     }
 
     /// The selection that `text` names of an array of `shape`. Dimensions that are not named are taken whole; `...`
@@ -82,41 +78,7 @@ impl Selection {
     /// # Errors
     /// [`Error::Usage`] with what is wrong.
     pub fn parse(text: &str, shape: &[u64]) -> Result<Self> {
-        let text = text.trim();
-        let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-        let mut parts: Vec<&str> = inner.split(',').map(str::trim).collect();
-        if inner.is_empty() || (parts.len() > 1 && parts.last() == Some(&"")) {
-            parts.pop();
-        }
-        let named = parts.iter().filter(|part| **part != "...").count();
-        let missing = shape
-            .len()
-            .checked_sub(named)
-            .ok_or_else(|| problem(format!("names {named} dimensions, the array has {}", shape.len())))?;
-        let ellipses = parts.len() - named;
-        if ellipses > 1 {
-            return Err(problem("holds `...` more than once".into()));
-        }
-        let mut whole = vec![":"; missing];
-        let full: Vec<&str> = match parts.iter().position(|part| *part == "...") {
-            Some(at) => {
-                parts.splice(at..=at, whole);
-                parts
-            }
-            None => {
-                parts.append(&mut whole);
-                parts
-            }
-        };
-        let mut ranges = Vec::new();
-        let (mut reversed, mut dropped) = (Vec::new(), Vec::new());
-        for (axis, (part, &length)) in full.iter().zip(shape).enumerate() {
-            let one = dimension(part, axis, length)?;
-            ranges.push(one.range);
-            reversed.push(one.reversed);
-            dropped.push(one.dropped);
-        }
-        Ok(Self { slab: Slab::new(shape, ranges)?, reversed, dropped })
+        text.into_selection(shape).map(Self)
     }
 
     /// The selected elements in ascending order of their indices.
@@ -129,13 +91,12 @@ impl Selection {
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     pub fn slab(&self) -> &Slab {
-        &self.slab
+        self.0.slab()
     }
 
     /// The shape of the result, without the dimensions that an index dropped.
     pub fn shape(&self) -> Vec<u64> {
-        let kept = self.slab.ranges().iter().zip(&self.dropped);
-        kept.filter(|(_, dropped)| !**dropped).map(|(range, _)| range.count).collect()
+        self.0.shape()
     }
 
     /// The dimensions of the result, in their order.
@@ -148,13 +109,14 @@ impl Selection {
     /// # Ok::<(), sciformats::Error>(())
     /// ```
     pub fn axes(&self) -> Vec<SelectedAxis> {
-        let kept = self.slab.ranges().iter().zip(&self.reversed).zip(&self.dropped).enumerate();
+        let kept = self.slab().ranges().iter().zip(self.0.reversed()).zip(self.0.dropped()).enumerate();
         let kept = kept.filter(|(_, (_, dropped))| !**dropped);
         kept.map(|(dimension, ((range, &reversed), _))| {
-            let step = i64::try_from(range.step).unwrap_or(i64::MAX);
-            let last = range.count.saturating_sub(1).saturating_mul(range.step);
+            let step = i64::try_from(range.step).unwrap_or(i64::MAX); // a bound: no array has so many elements
+            // A selection lies within its array: nothing here reaches a bound.
+            let last = bound::product(bound::left(range.count, 1), range.step);
             let (first, step) =
-                if reversed { (range.start.saturating_add(last), -step) } else { (range.start, step) };
+                if reversed { (bound::sum(range.start, last), -step) } else { (range.start, step) };
             SelectedAxis { dimension, first, step, count: range.count }
         })
         .collect()
@@ -162,7 +124,7 @@ impl Selection {
 
     /// Whether some dimension is walked from its end.
     pub fn is_reversed(&self) -> bool {
-        self.reversed.iter().zip(self.slab.ranges()).any(|(&reversed, range)| reversed && range.count > 1)
+        self.0.is_reversed()
     }
 
     /// The part of this selection that takes `count` entries from `start` on along each dimension of its
@@ -180,9 +142,9 @@ impl Selection {
     /// [`Error::Usage`] if the part leaves the selection.
     pub fn part(&self, within: &[(u64, u64)]) -> Result<Self> {
         let mut within = within.iter();
-        let mut ranges = self.slab.ranges().to_vec();
+        let mut ranges = self.slab().ranges().to_vec();
         for (i, range) in ranges.iter_mut().enumerate() {
-            if self.dropped.get(i) != Some(&true) {
+            if self.0.dropped().get(i) != Some(&true) {
                 let &(start, count) = within.next().ok_or_else(|| problem("has more dimensions".into()))?;
                 if start.checked_add(count).is_none_or(|end| end > range.count) {
                     return Err(problem(format!("leaves dimension {i} of the selection")));
@@ -190,19 +152,18 @@ impl Selection {
                 *range = self.inside(i, Range::new(start, count));
             }
         }
-        let (reversed, dropped) = (self.reversed.clone(), self.dropped.clone());
-        Ok(Self { slab: Slab::new(self.slab.of(), ranges)?, reversed, dropped })
+        Ok(Self(self.0.with_slab(Slab::new(self.slab().of(), ranges)?)))
     }
 
     /// The indices of the array that stand at `range` of dimension `axis` of the selection, in ascending order.
     fn inside(&self, axis: usize, range: Range) -> Range {
-        let Some(whole) = self.slab.ranges().get(axis) else { return range };
-        let end = range.start.saturating_add(range.count);
-        let first = match self.reversed.get(axis) {
-            Some(true) => whole.count.saturating_sub(end),
+        let Some(whole) = self.slab().ranges().get(axis) else { return range };
+        let end = bound::sum(range.start, range.count);
+        let first = match self.0.reversed().get(axis) {
+            Some(true) => bound::left(whole.count, end),
             _ => range.start,
         };
-        let start = whole.start.saturating_add(first.saturating_mul(whole.step));
+        let start = bound::sum(whole.start, bound::product(first, whole.step));
         Range { start, count: range.count, step: whole.step }
     }
 
@@ -212,12 +173,12 @@ impl Selection {
         info: &ArrayInfo,
         memory: u64,
     ) -> Result<impl Iterator<Item = Slab>> {
-        let positions = Slab::all(&self.slab.shape())?;
+        let positions = Slab::all(&self.slab().shape())?;
         let pieces = Pieces::new(info, &positions, memory);
         Ok(pieces.map_while(move |piece| {
             let ranges = piece.ranges().iter().enumerate();
             let ranges: Vec<Range> = ranges.map(|(axis, range)| self.inside(axis, *range)).collect();
-            Slab::new(self.slab.of(), ranges).ok()
+            Slab::new(self.slab().of(), ranges).ok()
         }))
     }
 
@@ -229,14 +190,14 @@ impl Selection {
         let mut position = vec![0u64; shape.len()];
         for _ in 0..elements.len() {
             let mut index = 0u64;
-            for ((&at, &count), &reversed) in position.iter().zip(&shape).zip(&self.reversed) {
-                let at = if reversed { count.saturating_sub(at).saturating_sub(1) } else { at };
-                index = index.saturating_mul(count).saturating_add(at);
+            for ((&at, &count), &reversed) in position.iter().zip(&shape).zip(self.0.reversed()) {
+                let at = if reversed { bound::left(bound::left(count, at), 1) } else { at };
+                index = bound::sum(bound::product(index, count), at);
             }
             let from = usize::try_from(index).ok().and_then(|index| elements.get(index));
-            turned.extend_from_slice(from.copied().unwrap_or_default());
+            turned.extend_from_slice(present(from.copied(), "an element of a selection")?);
             for (at, &count) in position.iter_mut().zip(&shape).rev() {
-                *at = at.saturating_add(1);
+                *at = bound::sum(*at, 1);
                 if *at < count {
                     break;
                 }
@@ -248,79 +209,9 @@ impl Selection {
     }
 }
 
-/// What one part of the text says of its dimension.
-struct Dimension {
-    range: Range,
-    reversed: bool,
-    dropped: bool,
-}
-
-fn dimension(part: &str, axis: usize, length: u64) -> Result<Dimension> {
-    let number = |text: &str| -> Result<Option<i128>> {
-        let text = text.trim();
-        if text.is_empty() {
-            return Ok(None);
-        }
-        // A u64 of either sign: more is no index of any array.
-        text.parse::<i65>()
-            .map(|number| Some(number.0))
-            .map_err(|()| problem(format!("has {text:?} in place of a number")))
-    };
-    let n = i128::from(length);
-    if !part.contains(':') {
-        let given = number(part)?.ok_or_else(|| problem(format!("leaves dimension {axis} empty")))?;
-        let index = if given < 0 { given.saturating_add(n) } else { given };
-        let start = u64::try_from(index).ok().filter(|&index| index < length).ok_or_else(|| {
-            problem(format!("takes index {given} of dimension {axis}, which has length {length}"))
-        })?;
-        return Ok(Dimension { range: Range::new(start, 1), reversed: false, dropped: true });
-    }
-    let parts: Vec<&str> = part.split(':').collect();
-    let (start, stop, step) = match parts.as_slice() {
-        [start, stop] => (number(start)?, number(stop)?, 1),
-        [start, stop, step] => (number(start)?, number(stop)?, number(step)?.unwrap_or(1)),
-        _ => return Err(problem(format!("has too many colons in {part:?}"))),
-    };
-    if step == 0 {
-        return Err(problem(format!("has step 0 in dimension {axis}")));
-    }
-    // As Python's `slice.indices`: bounds counted from the end if negative, then cut to the dimension.
-    let (low, high) = if step > 0 { (0, n) } else { (-1, n.saturating_sub(1)) };
-    let bound = |given: Option<i128>, default: i128| match given {
-        None => default,
-        Some(given) if given < 0 => given.saturating_add(n).clamp(low, high),
-        Some(given) => given.clamp(low, high),
-    };
-    let (first, end) = if step > 0 { (low, high) } else { (high, low) };
-    let (start, stop) = (bound(start, first), bound(stop, end));
-    let distance = if step > 0 { stop.saturating_sub(start) } else { start.saturating_sub(stop) };
-    let stride = step.unsigned_abs();
-    let count = u128::try_from(distance).unwrap_or(0).div_ceil(stride);
-    // All of these lie inside the dimension now.
-    let narrow = |value: i128| u64::try_from(value).unwrap_or(0);
-    let count = u64::try_from(count).unwrap_or(0);
-    let stride = u64::try_from(stride).unwrap_or(u64::MAX);
-    let start = if count == 0 {
-        0
-    } else if step > 0 {
-        narrow(start)
-    } else {
-        narrow(start).saturating_sub(count.saturating_sub(1).saturating_mul(stride))
-    };
-    let step_of_range = if count <= 1 { 1 } else { stride };
-    Ok(Dimension { range: Range { start, count, step: step_of_range }, reversed: step < 0, dropped: false })
-}
-
-/// A number from -(2^64 - 1) to 2^64 - 1.
-#[allow(non_camel_case_types)]
-struct i65(i128);
-
-impl std::str::FromStr for i65 {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let number: i128 = text.parse().map_err(|_| ())?;
-        if number.unsigned_abs() <= u128::from(u64::MAX) { Ok(Self(number)) } else { Err(()) }
+impl IntoSelection for &Selection {
+    fn into_selection(self, shape: &[u64]) -> Result<select::Selection> {
+        (&self.0).into_selection(shape)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Elements as the caller's own type.
 
+use sciformats_core::bound;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::number::{Number, NumberType, Real, not_stored_as};
 use sciformats_core::{Conversion, Error, Misfit};
@@ -43,6 +44,18 @@ pub trait Element: Sized {
     /// All of `bytes` at once, if that can be done; an error counts elements from the first of them.
     #[doc(hidden)]
     fn from_bytes(_: &ElementType, _: &[u8], _: Conversion, _: &mut Vec<Self>) -> Option<Result<()>> {
+        None
+    }
+
+    /// `len` elements that are all zero, where that can be.
+    #[doc(hidden)]
+    fn zeroed(_len: usize) -> Option<Result<Vec<Self>>> {
+        None
+    }
+
+    /// The bytes of elements, to be read into, if the canonical bytes of `element` are those of this type.
+    #[doc(hidden)]
+    fn in_place<'a>(_: &ElementType, _: &'a mut [Self]) -> Option<&'a mut [u8]> {
         None
     }
 
@@ -126,8 +139,8 @@ fn numbers<T: Number>(
         return (conversion == Conversion::None && !truth).then(|| Err(not_stored_as(T::NAME, element)));
     };
     let (before, count) = (out.len(), bytes.len() / stored.size());
-    let bytes = bytes.get(..count.saturating_mul(stored.size())).unwrap_or_default();
-    out.resize(before.saturating_add(count), T::default());
+    let bytes = bytes.get(..bound::product(count, stored.size())).unwrap_or_default();
+    out.resize(bound::sum(before, count), T::default());
     let places = out.get_mut(before..).unwrap_or_default();
     match T::bytes_mut(places).filter(|_| T::STORED == Some(stored)) {
         Some(places) => {
@@ -153,6 +166,16 @@ macro_rules! elements {
                 out: &mut Vec<Self>,
             ) -> Option<Result<()>> {
                 numbers(element, bytes, conversion, out)
+            }
+
+            fn zeroed(len: usize) -> Option<Result<Vec<Self>>> {
+                Some(<Self as Number>::zeroed(len))
+            }
+
+            fn in_place<'a>(element: &ElementType, out: &'a mut [Self]) -> Option<&'a mut [u8]> {
+                let little = ByteOrder::NATIVE == ByteOrder::Little;
+                let same = Self::STORED.is_some() && Self::STORED == stored(element);
+                if little && same { Self::bytes_mut(out) } else { None }
             }
 
             fn misfit(index: u64, datum: &Datum<'_>) -> Option<Misfit> {

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 
+use sciformats_core::bound;
 use sciformats_core::{Error, Limits};
 
 use crate::model::{Name, Object, ObjectId, Target};
@@ -139,7 +140,49 @@ struct Walk<'a> {
     limits: &'a Limits,
     seen: Seen,
     queue: VecDeque<Pending>,
-    visit: &'a mut dyn FnMut(Entry) -> ControlFlow<()>,
+}
+
+/// Gets an entry; says whether to go on.
+type Visit<'v> = &'v mut dyn FnMut(Entry) -> ControlFlow<()>;
+
+/// The objects and links of a file in canonical order, one after the other: [`File::walk`](crate::File::walk).
+pub struct Entries<'a> {
+    walk: Walk<'a>,
+    /// Entries that are known already.
+    ready: VecDeque<Entry>,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(source: &'a dyn Source, limits: &'a Limits) -> Self {
+        let mut entries = Self { walk: Walk::new(source, limits), ready: VecDeque::new() };
+        let Self { walk, ready } = &mut entries;
+        let _ = walk.start("/", source.root(), &mut |entry| keep(ready, entry));
+        entries
+    }
+}
+
+fn keep(ready: &mut VecDeque<Entry>, entry: Entry) -> ControlFlow<()> {
+    ready.push_back(entry);
+    ControlFlow::Continue(())
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        let Self { walk, ready } = self;
+        while ready.is_empty() {
+            let group = walk.queue.pop_front()?;
+            let _ = walk.descend(&group, &mut |entry| keep(ready, entry));
+        }
+        ready.pop_front()
+    }
+}
+
+impl std::fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entries").field("ready", &self.ready).finish_non_exhaustive()
+    }
 }
 
 /// Goes through the objects and links at and below `start` in canonical order; `path` is what the entries' paths begin with.
@@ -168,68 +211,78 @@ pub fn breadth_first(
     limits: &Limits,
     visit: &mut dyn FnMut(Entry) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let mut walk = Walk { source, limits, seen: Seen::default(), queue: VecDeque::new(), visit };
-    if walk.object(path.into(), start)? {
-        walk.expand(path, start, 0)?;
-    }
+    let mut walk = Walk::new(source, limits);
+    walk.start(path, start, visit)?;
     while let Some(group) = walk.queue.pop_front() {
-        walk.descend(&group)?;
+        walk.descend(&group, visit)?;
     }
     ControlFlow::Continue(())
 }
 
-impl Walk<'_> {
-    fn emit(&mut self, path: String, what: Found) -> ControlFlow<()> {
-        (self.visit)(Entry { path, what })
+fn emit(visit: Visit<'_>, path: impl Into<String>, what: Found) -> ControlFlow<()> {
+    visit(Entry { path: path.into(), what })
+}
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a dyn Source, limits: &'a Limits) -> Self {
+        Self { source, limits, seen: Seen::default(), queue: VecDeque::new() }
+    }
+
+    /// Shows the first object and, if it is a group, its members.
+    fn start(&mut self, path: &str, id: ObjectId, visit: Visit<'_>) -> ControlFlow<()> {
+        match self.object(path.into(), id, visit)? {
+            true => self.expand((path, id), 0, visit),
+            false => ControlFlow::Continue(()),
+        }
     }
 
     /// Shows an object that a hard link leads to; the answer is whether it is a group to expand.
-    fn object(&mut self, path: String, id: ObjectId) -> ControlFlow<(), bool> {
+    fn object(&mut self, path: String, id: ObjectId, visit: Visit<'_>) -> ControlFlow<(), bool> {
         if let Some(first) = self.seen.first(self.source, id, &path) {
             let first = first.to_owned();
-            self.emit(path, Found::HardLink(first))?;
+            emit(visit, path, Found::HardLink(first))?;
             return ControlFlow::Continue(false);
         }
         match self.source.object(id) {
             Ok(object) => {
                 let group = matches!(object, Object::Group);
-                self.emit(path, Found::Object(id, object))?;
+                emit(visit, path, Found::Object(id, object))?;
                 ControlFlow::Continue(group)
             }
             Err(error) => {
-                self.emit(path, Found::Unreadable(error))?;
+                emit(visit, path, Found::Unreadable(error))?;
                 ControlFlow::Continue(false)
             }
         }
     }
 
     /// Shows the members of a group and queues it if it has subgroups.
-    fn expand(&mut self, path: &str, id: ObjectId, depth: usize) -> ControlFlow<()> {
+    fn expand(&mut self, (path, id): (&str, ObjectId), depth: usize, visit: Visit<'_>) -> ControlFlow<()> {
         let mut subgroups = Some(Vec::new());
         let listed = self.limits.depth("levels of groups", depth).and_then(|()| self.source.members(id));
         let members = match listed {
             Ok(members) => members,
-            Err(error) => return self.emit(path.into(), Found::Unlisted(error)),
+            Err(error) => return emit(visit, path, Found::Unlisted(error)),
         };
         for member in members {
             let member = match member {
                 Ok(member) => member,
                 Err(error) => {
-                    self.emit(path.into(), Found::Unlisted(error))?;
+                    emit(visit, path, Found::Unlisted(error))?;
                     break;
                 }
             };
             let at = join(path, &member.name);
             match member.target {
                 Target::Object(child) => {
-                    if self.object(at, child)? {
+                    if self.object(at, child, visit)? {
                         remember(&mut subgroups, member.name, child);
                     }
                 }
-                Target::Soft(target) => self.emit(at, Found::Soft(target))?,
-                Target::External { file, target } => self.emit(at, Found::External { file, target })?,
-                Target::User(class) => self.emit(at, Found::User(class))?,
-                Target::Damaged(error) => self.emit(at, Found::Unreadable(error))?,
+                Target::Soft(target) => emit(visit, at, Found::Soft(target))?,
+                Target::External { file, target } => emit(visit, at, Found::External { file, target })?,
+                Target::User(class) => emit(visit, at, Found::User(class))?,
+                Target::Damaged(error) => emit(visit, at, Found::Unreadable(error))?,
             }
         }
         if subgroups.as_ref().is_none_or(|subgroups| !subgroups.is_empty()) {
@@ -239,12 +292,12 @@ impl Walk<'_> {
     }
 
     /// Expands the subgroups of a group whose members were shown before.
-    fn descend(&mut self, group: &Pending) -> ControlFlow<()> {
-        let depth = group.depth.saturating_add(1);
+    fn descend(&mut self, group: &Pending, visit: Visit<'_>) -> ControlFlow<()> {
+        let depth = bound::sum(group.depth, 1);
         if let Some(subgroups) = &group.subgroups {
             return subgroups
                 .iter()
-                .try_for_each(|(name, child)| self.expand(&join(&group.path, name), *child, depth));
+                .try_for_each(|(name, child)| self.expand((&join(&group.path, name), *child), depth, visit));
         }
         // What went wrong with this listing was shown when it was listed first.
         let members = self.source.members(group.id).into_iter().flatten().map_while(Result::ok);
@@ -253,7 +306,7 @@ impl Walk<'_> {
             let at = join(&group.path, &member.name);
             let first = self.seen.first(self.source, child, &at).is_none();
             if first && matches!(self.source.object(child), Ok(Object::Group)) {
-                self.expand(&at, child, depth)?;
+                self.expand((&at, child), depth, visit)?;
             }
         }
         ControlFlow::Continue(())

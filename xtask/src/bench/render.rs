@@ -14,17 +14,17 @@ pub(crate) struct Section {
 
 const HEAD: &str = "# Benchmarks
 
-Every implementation runs in a process of its own and is asked in turn with its peer: ours, the peer, ours, the peer. One
-round warms up, five count. **A number is our time as a share of the peer's**, the median of the five pairs, with the
-smallest and the largest behind it: `0.50 of 3.0 ms (0.48–0.53)` is half of three milliseconds. A goal is the largest share
-that is good enough. Memory is the most that either side took beyond what its idle process has, ours first; pages of a
-mapped file count, though the system takes them back when it needs them. Bold numbers miss their goals, and the reason
-stands below the table.
+Every implementation runs in a process of its own, and ours and its peer take turns: ours, the peer, ours, the peer. One round
+warms up, and five rounds count. **Each number is our time divided by the peer's time**, as the median of the five pairs, followed
+by the smallest and the largest ratio. `0.50 of 3.0 ms (0.48–0.53)` means that we take half of three milliseconds. A goal is the
+largest ratio that is good enough. A bold number misses its goal, and the reason is given below the table. Memory is the peak of
+each side beyond that of an idle process, ours first. It includes the pages of mapped files, although the system can reclaim those
+at any time.
 
-Reading was measured when files were mapped into memory unless one said otherwise. They are read with the system's calls now, and
-rows that go through very many small structures, such as lists of 100,000 objects, take longer than is said here.
+The rows about reading were measured when files were mapped into memory by default. Now they are read with positioned reads, and
+rows that visit very many small structures, such as the lists of 100,000 objects, take longer than is said here.
 
-Everything is measured again and this document written by:
+These commands measure and write this document:
 
 ```sh
 cargo xtask bench --all             # all; an hour on a machine that does nothing else
@@ -34,8 +34,8 @@ cargo xtask bench gsd --record open # only its cases with this word in their nam
 cargo xtask bench --render          # this document alone, from `bench/results/`
 ```
 
-Python and the versions below are fetched by the command itself; the C library of HDF5 is the one that `pkg-config hdf5`
-knows, or that of Debian's package. Reasons are in `bench/notes.toml`.
+The command installs Python and the peers in the versions below. The C library of HDF5 is the one that `pkg-config hdf5` finds, or
+else the one of Debian's package. The reasons for missed goals are in `bench/notes.toml`.
 ";
 
 /// The whole document.

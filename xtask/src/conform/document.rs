@@ -19,20 +19,22 @@ const HEAD: &str = "\
 
 # Conformance
 
-What other implementations say of our files, and we of theirs. `cargo xtask conform` has both sides write files, read each
-other's and change each other's, compares every value with a formula that both sides know, and writes this document;
-`cargo xtask ci` runs it and fails if the document differs. A number counts checks; all of them pass, and none is skipped,
-or there would be no document. A dot means that there is nothing to check that way.
+This document says whether other implementations agree with this one. `cargo xtask conform` lets both sides write files, read
+each other's files and change each other's files. It compares every value with a formula that both sides know, and then writes
+this document. `cargo xtask ci` runs the same checks and fails if the document is no longer true.
 
-| column | whose file, and who reads it |
+Each number counts checks. All of them pass and none is skipped; otherwise the document would not be written. A dot means that
+there is nothing to check in that direction.
+
+| column | who writes and who reads |
 |---|---|
-| we read theirs | they write, we read |
-| they read ours | we write, they read |
-| edited here | either writes, we change, they read (or, where they cannot, we) |
-| edited there | either writes, they change, we read; or they, where the file was ours |
+| we read theirs | the other side writes, and we read |
+| they read ours | we write, and the other side reads |
+| edited here | either side writes, we change the file, and the other side reads it (or we do, if the other side cannot) |
+| edited there | either side writes, the other side changes the file, and we read it (or the other side does, if the file was ours) |
 
-The last row of a format compares whole files: the peer says which groups, arrays, attributes and values a file holds, with a
-hash of each array, and `sciformats manifest` must say the same.
+The last row of each format compares whole files: the other side lists the groups, arrays, attributes and values of a file, with
+a hash of each array, and `sciformats manifest` must print the same list.
 ";
 
 /// Writes the document, or compares it with what is there.

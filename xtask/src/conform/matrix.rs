@@ -104,6 +104,12 @@ impl Matrix {
         self.checks.push((check.way.unwrap_or(way), check));
     }
 
+    /// Adds what another part of the run found.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.checks.extend(other.checks);
+        self.peers.extend(other.peers);
+    }
+
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         self.checks.iter().for_each(|(_, check)| counts += check.counted());

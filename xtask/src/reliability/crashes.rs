@@ -10,7 +10,7 @@ use crate::formats::FORMATS;
 const MARK: &str = "crash matrix: ";
 
 /// Columns: what lines call them, and the head.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 9] = [
     ("prefixes", "prefix"),
     ("torn", "torn"),
     ("reordered", "reordered"),
@@ -19,17 +19,18 @@ const KINDS: [(&str, &str); 8] = [
     ("failing devices", "failing disk"),
     ("interleavings", "second writer"),
     ("truncations", "truncation while reading"),
+    ("rescues", "rescue"),
 ];
 
 /// Counts by format (in the order of [`FORMATS`]) and operation.
-type Table = BTreeMap<(usize, String), [u64; 8]>;
+type Table = BTreeMap<(usize, String), [u64; KINDS.len()]>;
 
 /// The section: what the lines that tests printed say together. Lines of another kind are passed over.
 pub(super) fn section(told: &[String]) -> String {
     let heads = KINDS.map(|(_, head)| head).join(" | ");
     let mut text =
-        format!("{CRASHES}\n| format | operation | {heads} |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
-    let mut sums = [0; 8];
+        format!("{CRASHES}\n| format | operation | {heads} |\n|---|---|{}\n", "--:|".repeat(KINDS.len()));
+    let mut sums = [0; KINDS.len()];
     for ((format, operation), counts) in table(told) {
         let title = FORMATS.get(format).map_or("", |format| format.title);
         // Writing to a String cannot fail.
@@ -78,18 +79,20 @@ mod tests {
             "other: 7 files compared",
             "third: crash matrix: hdf5: streams: 5 full disks",
             "third: crash matrix: hdf5: files read: 100 truncations",
+            "fourth: crash matrix: asdf: rescue: 90 rescues",
             "third: crash matrix: hdf5: streams: 6 full disks, 1 failing devices",
         ]
         .map(str::to_owned);
         let text = section(&told);
-        let rows: Vec<&str> = text.lines().rev().take(4).collect();
+        let rows: Vec<&str> = text.lines().rev().take(5).collect();
         assert_eq!(
             rows,
             [
-                "| **all** | | 12 | 3 | 40 | 200 | 11 | 1 | 1000 | 100 |",
-                "| GSD | appended frames | 12 | 3 | 40 | 200 | · | · | 1000 | · |",
-                "| HDF5 | streams | · | · | · | · | 11 | 1 | · | · |",
-                "| HDF5 | files read | · | · | · | · | · | · | · | 100 |",
+                "| **all** | | 12 | 3 | 40 | 200 | 11 | 1 | 1000 | 100 | 90 |",
+                "| GSD | appended frames | 12 | 3 | 40 | 200 | · | · | 1000 | · | · |",
+                "| ASDF | rescue | · | · | · | · | · | · | · | · | 90 |",
+                "| HDF5 | streams | · | · | · | · | 11 | 1 | · | · | · |",
+                "| HDF5 | files read | · | · | · | · | · | · | · | 100 | · |",
             ]
         );
     }

@@ -17,6 +17,8 @@ pub(crate) struct Series {
     bound: f64,
     exponent: f64,
     points: Vec<Point>,
+    /// The most seconds, if they are bounded, and bytes that the largest size may take.
+    goal: Option<(Option<f64>, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,11 +43,23 @@ impl Series {
             bound: value["bound"].as_f64()?,
             exponent: value["exponent"].as_f64()?,
             points: value["points"].as_array()?.iter().map(point).collect::<Option<_>>()?,
+            goal: value["goal"][1].as_f64().map(|bytes| (value["goal"][0].as_f64(), bytes)),
         })
     }
 
     pub(crate) fn is_ok(&self) -> bool {
-        self.exponent <= self.bound
+        let reached = self.goal.zip(self.points.last()).is_none_or(|((seconds, bytes), last)| {
+            seconds.is_none_or(|seconds| last.seconds <= seconds)
+                && last.peak.is_none_or(|peak| peak <= bytes)
+        });
+        reached && self.exponent <= self.bound
+    }
+
+    /// What the largest size may take.
+    fn goal(&self) -> String {
+        let Some((seconds, bytes)) = self.goal else { return String::new() };
+        let seconds = seconds.map_or(String::new(), |seconds| format!("{}, ", time(seconds)));
+        format!("≤ {seconds}{}", memory(Some(bytes)))
     }
 
     fn is_threads(&self) -> bool {
@@ -55,11 +69,12 @@ impl Series {
 
 const HEAD: &str = "# Scaling
 
-How time and memory grow with the number of objects, chunks, frames or bytes, over four decades, and with threads. Each point
-is the fastest of several runs in a process of its own; memory is what the process takes beyond its idle state, pages of mapped
-files included. The exponent is the slope of the line through the last three points, with logarithms on both axes: 1 is in
-proportion, 2 would be quadratic, 0 is no growth. Work that looks at everything may reach 1.25, as large sizes do not fit into
-caches; work that looks at one thing may reach 0.5.
+This document shows how time and memory grow with the number of objects, chunks, frames or bytes, over four decades, and with
+the number of threads. Each point is the fastest of several runs in a process of its own. Memory is what the process takes beyond
+its idle state, including the pages of mapped files. The exponent is the slope of the line through the last three points on
+logarithmic axes: 0 means no growth, 1 means proportional growth, and 2 would be quadratic. Work that visits everything may reach
+1.25, because large sizes do not fit into the processor's caches. Work that concerns one thing may reach 0.5, and a change of one
+entry of an index 0.25. Where there is a goal, it is for the largest size. A number that misses its bound is bold.
 
 ```sh
 cargo xtask scaling          # measures, and writes this document and its plots; fails if an exponent is too large
@@ -76,7 +91,7 @@ pub(crate) fn document(series: &[Series], machine: &str) -> String {
         for (unit, name) in pictures(subject, &series) {
             let _ = write!(text, "\n![{subject}: time and memory over {unit}](scaling/{name})\n");
         }
-        text.push_str("\n| work | sizes | time | memory | exponent |\n|---|---|---|---|---|\n");
+        text.push_str("\n| work | sizes | time | memory | goal | exponent |\n|---|---|---|---|---|---|\n");
         for one in series.iter().filter(|series| !series.is_threads()) {
             text.push_str(&row(one));
         }
@@ -99,7 +114,7 @@ fn row(series: &Series) -> String {
     };
     let mark = if series.is_ok() { "" } else { "**" };
     format!(
-        "| {} | {} to {} {} | {} to {} | {} to {} | {mark}{:.2}{mark} |\n",
+        "| {} | {} to {} {} | {} to {} | {} to {} | {} | {mark}{:.2}{mark} |\n",
         series.work,
         number(first.size),
         number(last.size),
@@ -108,6 +123,7 @@ fn row(series: &Series) -> String {
         time(last.seconds),
         memory(first.peak),
         memory(last.peak),
+        series.goal(),
         series.exponent + 0.0
     )
 }
@@ -196,8 +212,8 @@ mod tests {
             "The machine: cores 2.",
             "![GSD: time and memory over things](scaling/gsd-things.svg)",
             "![GSD: time and memory over bytes](scaling/gsd-bytes.svg)",
-            "| write frames | 10 to 100,000 frames | 1.0 ms to 2.50 s | ? to 2.0 MiB | 1.00 |",
-            "| read bytes | 100,000 to 1,000,000,000 bytes | 1 µs to 1.00 s | 0.0 MiB to 1.0 MiB | **2.00** |",
+            "| write frames | 10 to 100,000 frames | 1.0 ms to 2.50 s | ? to 2.0 MiB |  | 1.00 |",
+            "| read bytes | 100,000 to 1,000,000,000 bytes | 1 µs to 1.00 s | 0.0 MiB to 1.0 MiB |  | **2.00** |",
             "| unpack | 1, 2 | 1.00 s, 500 ms |",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\nin\n{text}");

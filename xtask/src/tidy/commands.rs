@@ -83,7 +83,9 @@ fn cargo(tree: &Tree, words: &[&str]) -> Option<String> {
 }
 
 fn subcommand(known: &BTreeSet<String>, word: &str) -> Option<String> {
-    let fine = is_placeholder(word) || word == "help" || known.contains(word);
+    // A file alone is listed.
+    let is_file = word.contains(['.', '/']);
+    let fine = is_file || is_placeholder(word) || word == "help" || known.contains(word);
     (!fine).then(|| format!("the program has no subcommand `{word}`"))
 }
 
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn real_commands_pass() {
         let document = "`cargo xtask test`, `cargo xtask VERB`, `cargo run -p gsd-rs --example append`\n```sh\n\
-                        $ sciformats ls a.gsd # lists\nsciformats check-all a\nsciformats --help\ncargo add gsd-rs\n```\n\
+                        $ sciformats ls a.gsd # lists\nsciformats a.gsd\nsciformats check-all a\nsciformats --help\ncargo add gsd-rs\n```\n\
                         cargo xtask in prose, `sciformats manifest FILE`\n```text\nsciformats detect\n```\n";
         assert_eq!(findings(document), Vec::<String>::new());
     }

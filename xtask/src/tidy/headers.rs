@@ -1,10 +1,11 @@
 //! How files begin: module docs, lint headers; a README for each crate.
 
 use super::Finding;
+use super::layers::{ROOMS, Rooms};
 use super::tree::Tree;
-use crate::formats::FORMATS;
+use crate::formats::packages;
 
-/// What `spec/mod.rs` and `model/mod.rs` warn of: values from a file meet only checked arithmetic there.
+/// What `spec/mod.rs` and `model/mod.rs`, or those of the rooms that take its place, warn of: values from a file meet only checked arithmetic there.
 const LINTS: &[&str] = &[
     "arithmetic_side_effects",
     "indexing_slicing",
@@ -29,9 +30,10 @@ pub(crate) fn module_docs(tree: &Tree) -> Vec<Finding> {
 /// `spec/mod.rs` and `model/mod.rs` of the format crates have the lints.
 pub(crate) fn lints(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for format in FORMATS {
-        for layer in ["spec", "model"] {
-            let folder = format!("crates/{}/src/{layer}", format.package);
+    for package in packages() {
+        let rooms = ROOMS.iter().filter(|rooms| rooms.package == package).flat_map(Rooms::model);
+        for layer in ["spec", "model"].into_iter().chain(rooms) {
+            let folder = format!("crates/{package}/src/{layer}");
             if !tree.has(&folder) {
                 continue;
             }

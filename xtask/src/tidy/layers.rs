@@ -3,10 +3,16 @@
 use super::rust::{Kind, Source, Token, closing};
 use super::tree::Tree;
 use super::{Finding, words};
-use crate::formats::FORMATS;
+use crate::formats::packages;
 
 /// A format crate may use another only behind an optional dependency, for what the format itself embeds.
 const EMBEDDED: &[(&str, &str)] = &[("hdf5-pure", "cframe"), ("asdf-core", "cframe")];
+
+/// The crates above those of the formats.
+const ABOVE: [&str; 2] = ["sciformats", "sciformats-convert"];
+
+/// What the facade does without.
+const NOT_IN_FACADE: [&str; 3] = ["serde_json", "sha2", "sciformats-convert"];
 
 /// What `spec/` may take from its own crate.
 const BELOW_SPEC: &[&str] = &["spec", "error", "limits", "Error", "Result", "Limits"];
@@ -31,6 +37,37 @@ const ANY_ORDER: &[&str] = &[
     "crates/sciformats-core/src/endian.rs",
 ];
 
+/// A crate whose model is divided into rooms, one a subject, each of which may use only those before it.
+pub(crate) struct Rooms {
+    pub(crate) package: &'static str,
+    /// From the bottom to the top.
+    pub(crate) order: &'static [&'static str],
+    /// Those that turn elements into values of the user's: they take bytes apart as his types ask.
+    pub(crate) values: &'static [&'static str],
+}
+
+/// The crates with rooms: `docs/architecture.md` draws the same order.
+pub(crate) const ROOMS: &[Rooms] = &[Rooms {
+    package: "hdf5-pure",
+    order: &[
+        "spec", "codec", "filter", "space", "btree", "heap", "object", "chunk", "file", "group", "value",
+        "dataset", "audit", "change", "api",
+    ],
+    values: &["value", "api"],
+}];
+
+impl Rooms {
+    /// The rooms that are what `model/` is in other crates.
+    pub(crate) fn model(&self) -> impl Iterator<Item = &'static str> {
+        let outside = |room: &&&str| !["spec", "codec"].contains(*room) && !self.values.contains(room);
+        self.order.iter().filter(outside).copied()
+    }
+
+    fn rank(&self, room: &str) -> Option<usize> {
+        self.order.iter().position(|&other| other == room)
+    }
+}
+
 /// Ways to take bytes apart, which `model/` leaves to `spec/`.
 const BYTE_PARSING: &[&str] = &["nom", "from_le_bytes", "from_be_bytes", "from_ne_bytes"];
 
@@ -38,7 +75,7 @@ const BYTE_PARSING: &[&str] = &["nom", "from_le_bytes", "from_be_bytes", "from_n
 pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources() {
-        let Some((layer, module)) = FORMATS.iter().find_map(|format| place(format.package, path)) else {
+        let Some((layer, module)) = packages().find_map(|package| place(package, path)) else {
             continue;
         };
         match layer {
@@ -68,45 +105,80 @@ pub(crate) fn inside(tree: &Tree) -> Vec<Finding> {
                     findings.push(Finding::new(path, token.line, message));
                 }
             }
-            "model" => {
-                for token in words_of(&source, |word| BYTE_PARSING.contains(&word) || is_nom_number(word)) {
-                    let message =
-                        format!("model/ parses no bytes: `{}`; put the structure into spec/", token.text);
-                    findings.push(Finding::new(path, token.line, message));
-                }
-            }
+            "model" => findings.extend(parsed(path, &source, layer)),
             _ => {}
         }
     }
     findings
 }
 
+/// Rooms use only those before them, and parse no bytes.
+pub(crate) fn rooms(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.sources() {
+        let inside = ROOMS.iter().find_map(|rooms| Some((rooms, place(rooms.package, path)?)));
+        let Some((rooms, (room, module))) = inside else { continue };
+        let Some(rank) = rooms.rank(room) else {
+            if !["lib", "main"].contains(&room) {
+                findings.push(Finding::new(path, 1, format!("`{room}` is none of the rooms of its crate")));
+            }
+            continue;
+        };
+        for (line, name) in own_paths(&source, &module) {
+            if rooms.rank(name).is_some_and(|other| other > rank) {
+                let message = format!("`{room}` must not use `{name}`, which stands above it");
+                findings.push(Finding::new(path, line, message));
+            }
+        }
+        if rooms.model().any(|model| model == room) {
+            findings.extend(parsed(path, &source, room));
+        }
+    }
+    findings
+}
+
+/// Where a room that is none of `spec/` takes bytes apart.
+fn parsed(path: &str, source: &Source<'_>, room: &str) -> Vec<Finding> {
+    let found = words_of(source, |word| BYTE_PARSING.contains(&word) || is_nom_number(word));
+    let message = |word: &str| format!("{room}/ parses no bytes: `{word}`; put the structure into spec/");
+    found.into_iter().map(|token| Finding::new(path, token.line, message(token.text))).collect()
+}
+
 /// Dependencies between format crates.
 pub(crate) fn between(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for format in FORMATS {
-        let path = format!("crates/{}/Cargo.toml", format.package);
-        let Some((_, manifest)) =
-            tree.packages().find(|(folder, _)| *folder == format!("crates/{}", format.package))
+    for package in packages() {
+        let path = format!("crates/{package}/Cargo.toml");
+        let Some((_, manifest)) = tree.packages().find(|(folder, _)| *folder == format!("crates/{package}"))
         else {
             continue;
         };
         for table in ["dependencies", "dev-dependencies", "build-dependencies"] {
             let Some(table) = manifest.get(table).and_then(toml::Value::as_table) else { continue };
-            for other in FORMATS.iter().filter(|other| table.contains_key(other.package)) {
-                let optional =
-                    table[other.package].get("optional").and_then(toml::Value::as_bool) == Some(true);
-                if !(optional && EMBEDDED.contains(&(format.package, other.package))) {
-                    let message = format!(
-                        "a format crate stands alone: drop {} or make it an allowed option",
-                        other.package
-                    );
+            for other in packages().chain(ABOVE).filter(|other| table.contains_key(*other)) {
+                let optional = table[other].get("optional").and_then(toml::Value::as_bool) == Some(true);
+                if !(optional && EMBEDDED.contains(&(package, other))) {
+                    let message =
+                        format!("a format crate stands alone: drop {other} or make it an allowed option");
                     findings.push(Finding::new(&path, 0, message));
                 }
             }
         }
     }
+    findings.extend(thin(tree));
     findings
+}
+
+/// The facade detects, opens and reads; what hashes, spells JSON and writes is above it.
+fn thin(tree: &Tree) -> Vec<Finding> {
+    let Some((folder, manifest)) = tree.packages().find(|(folder, _)| *folder == "crates/sciformats") else {
+        return Vec::new();
+    };
+    let used = manifest.get("dependencies").and_then(toml::Value::as_table);
+    let heavy =
+        used.into_iter().flat_map(toml::Table::keys).filter(|name| NOT_IN_FACADE.contains(&name.as_str()));
+    let path = format!("{folder}/Cargo.toml");
+    heavy.map(|name| Finding::new(&path, 0, format!("the facade is thin: do without {name}"))).collect()
 }
 
 /// No format's name in the core.
@@ -289,9 +361,24 @@ mod tests {
     #[test]
     fn the_model_parses_no_bytes() {
         let text = "use nom::bytes;\nfn f(i: &[u8]) { le_u32(i); u64::from_le_bytes(x); le_usual() }";
-        let findings = inside(&Tree::of(&[("crates/hdf5-pure/src/model/chunk/grid.rs", text)]));
+        let findings = inside(&Tree::of(&[("crates/gsd-rs/src/model/index.rs", text)]));
         assert_eq!(findings.len(), 3);
+        assert_eq!(rooms(&Tree::of(&[("crates/hdf5-pure/src/chunk/grid.rs", text)])).len(), 3);
+        assert!(rooms(&Tree::of(&[("crates/hdf5-pure/src/value/element.rs", text)])).is_empty());
         assert!(inside(&Tree::of(&[("crates/hdf5-pure/src/spec/x.rs", text)])).is_empty());
+    }
+
+    #[test]
+    fn rooms_use_only_those_below() {
+        let text = "use crate::spec::Address;\nuse crate::heap::fractal::Heap;\nuse crate::group::links;\n\
+                    use super::super::api::File;";
+        let found = |path: &str| -> Vec<usize> {
+            rooms(&Tree::of(&[(path, text)])).iter().map(|finding| finding.line).collect()
+        };
+        assert_eq!(found("crates/hdf5-pure/src/object/x.rs"), [3, 4]);
+        assert_eq!(found("crates/hdf5-pure/src/spec/x.rs"), [2, 3, 4]);
+        assert!(found("crates/hdf5-pure/src/api/x.rs").is_empty());
+        assert_eq!(found("crates/hdf5-pure/src/elsewhere/x.rs"), [1]);
     }
 
     #[test]
@@ -305,6 +392,19 @@ mod tests {
         assert_eq!(tree("asdf-core", "cframe.workspace = true").len(), 1);
         assert_eq!(tree("gsd-rs", "cframe = { workspace = true, optional = true }").len(), 1);
         assert!(tree("gsd-rs", "sciformats-core.workspace = true").is_empty());
+        assert_eq!(tree("npy", "rawarray.workspace = true").len(), 1);
+        assert_eq!(tree("npy", "sciformats.workspace = true").len(), 1);
+    }
+
+    #[test]
+    fn the_facade_is_thin() {
+        let tree = |dependency: &str| {
+            let manifest = format!("[package]\nname = \"x\"\n[dependencies]\n{dependency}\n");
+            messages(&between(&Tree::of(&[("crates/sciformats/Cargo.toml", &manifest)])))
+        };
+        assert!(tree("npy.workspace = true").is_empty());
+        let heavy = "crates/sciformats/Cargo.toml: the facade is thin: do without sha2";
+        assert_eq!(tree("sha2.workspace = true"), [heavy]);
     }
 
     #[test]

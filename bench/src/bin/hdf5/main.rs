@@ -1,5 +1,7 @@
 //! HDF5 against the C library called from C, h5py, and crates.
 
+mod access;
+mod facade;
 mod read;
 mod write;
 
@@ -12,6 +14,8 @@ fn main() -> ExitCode {
     let groups = [
         ("reading", read::cases()),
         ("reading, beside crates", read::cases_with_crates()),
+        ("reading, through the facade", facade::cases()),
+        ("reading, positioned beside mapped", access::cases()),
         ("writing", write::cases()),
         ("writing, beside crates", write::cases_with_crates()),
     ];

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use harness::Growth::Linear;
 use harness::{Outcome, Series, Watch};
 use hdf5_pure::Writer;
-use sciformats::convert::Plan;
-use sciformats::{Format, compare, manifest, open, verify, walk};
+use sciformats::{Format, open, walk};
+use sciformats_convert::convert::Plan;
+use sciformats_convert::{compare, manifest, verify};
 
 use crate::{MOST, expect, once};
 

@@ -1,8 +1,9 @@
 //! HDF5: objects in a group, attributes of an object, chunks of a dataset, bytes.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use harness::Growth::{Linear, Little};
+use harness::Growth::{Linear, Little, Way};
 use harness::{Outcome, Series, Watch};
 use hdf5_pure::{Bound, CreateOptions, Editor, File, OpenOptions, Range, Slab, Writer};
 
@@ -10,15 +11,23 @@ use crate::{BYTES, MOST, expect, numbers, once};
 
 const OBJECTS: (u64, &str) = (MOST, "objects");
 const CHUNKS: (u64, &str) = (MOST, "chunks");
+/// Files that one thing of is changed, and what that may take.
+const LARGE: (u64, &str) = (1_000_000, "objects");
+const LARGE_CHUNKS: (u64, &str) = (1_000_000, "chunks");
+const ONE: (f64, u64) = (0.002, 8 << 20);
+/// What writing may take, however many objects there are.
+const HELD: u64 = 64 << 20;
 
 pub(crate) fn objects() -> Vec<Series> {
     vec![
-        Series::new("write objects", OBJECTS, Linear, |folder, n, watch| {
+        Series::new("write objects", LARGE, Linear, |folder, n, watch| {
             watch.time(|| write_objects(&folder.join("written.h5"), n, Bound::V110))
-        }),
-        Series::new("write objects, old groups", OBJECTS, Linear, |folder, n, watch| {
+        })
+        .within_memory(HELD),
+        Series::new("write objects, old groups", LARGE, Linear, |folder, n, watch| {
             watch.time(|| write_objects(&folder.join("written.h5"), n, Bound::Earliest))
-        }),
+        })
+        .within_memory(HELD),
         Series::new("list objects", OBJECTS, Linear, |folder, n, watch| list(&new(folder, n), n, watch))
             .prepare(prepare_new),
         Series::new("list objects, old groups", OBJECTS, Linear, |folder, n, watch| {
@@ -34,8 +43,23 @@ pub(crate) fn objects() -> Vec<Series> {
         })
         .prepare(prepare_old),
         Series::new("add objects to a file in place", OBJECTS, Linear, add),
-        // An editor reads the links of a group, or the index of a dataset, whole before it changes them.
-        Series::new("add one object to a file in place", OBJECTS, Linear, add_one).prepare(prepare_new),
+        Series::new("commits of one object in one session", (10_000, "commits"), Linear, commits),
+        edit("add one object to a file in place", LARGE, new, |file, _, k| {
+            Ok(file.dataset(&format!("added {k}")).write_scalar(7).map(drop)?)
+        })
+        .prepare(prepare_new),
+        edit("add one object to a file in place, old groups", LARGE, old, |file, _, k| {
+            Ok(file.dataset(&format!("added {k}")).write_scalar(7).map(drop)?)
+        })
+        .prepare(prepare_old),
+        edit("remove one object in place", LARGE, new, |file, n, k| {
+            Ok(file.unlink(&format!("{:06}", (n / 2 + k) % n))?)
+        })
+        .prepare(prepare_new),
+        edit("put one attribute to one object in place", LARGE, new, |file, n, k| {
+            Ok(file.object(&format!("{:06}", n / 2))?.attribute("changed", k).map(drop)?)
+        })
+        .prepare(prepare_new),
         Series::new(
             "write attributes of one object",
             (MOST / 2, "attributes"),
@@ -99,12 +123,41 @@ fn add(folder: &Path, n: u64, watch: &mut Watch) -> Outcome {
     })
 }
 
-fn add_one(folder: &Path, n: u64, watch: &mut Watch) -> Outcome {
+/// How often this process has changed the file.
+static EDITS: AtomicU64 = AtomicU64::new(0);
+
+/// Opens a file of `n` objects, changes one thing, and closes it: one commit. The file goes on as it is then, for a while.
+fn edit(
+    name: &'static str,
+    most: (u64, &'static str),
+    place: fn(&Path, u64) -> PathBuf,
+    change: fn(&mut Editor, u64, u64) -> Outcome,
+) -> Series {
+    let work = move |folder: &Path, n: u64, watch: &mut Watch| {
+        let path = folder.join("edited.h5");
+        let before = EDITS.fetch_add(1, Ordering::Relaxed) % (n / 2).clamp(1, 1000);
+        if before == 0 {
+            std::fs::copy(place(folder, n), &path)?;
+        }
+        watch.time(|| {
+            let mut file = Editor::open(&path)?;
+            change(&mut file, n, before)?;
+            Ok(file.close()?)
+        })
+    };
+    Series::new(name, most, Way, work).from(10).within(ONE.0, ONE.1)
+}
+
+/// Objects that come one by one, each with a commit of its own.
+fn commits(folder: &Path, n: u64, watch: &mut Watch) -> Outcome {
     let path = folder.join("edited.h5");
-    std::fs::copy(new(folder, n), &path)?;
+    write_objects(&path, 1, Bound::V110)?;
     watch.time(|| {
         let mut file = Editor::open(&path)?;
-        file.dataset("added").write_scalar(7)?;
+        for i in 0..n as i32 {
+            file.dataset(&format!("added {i}")).write_scalar(i)?;
+            file.commit()?;
+        }
         Ok(file.close()?)
     })
 }
@@ -153,14 +206,8 @@ pub(crate) fn chunks() -> Vec<Series> {
             expect(found.len() == 16)
         })
         .prepare(prepare_chunks),
-        Series::new("append one chunk to a file in place", CHUNKS, Linear, |folder, n, watch| {
-            let path = folder.join("edited.h5");
-            std::fs::copy(chunked(folder, n), &path)?;
-            watch.time(|| {
-                let mut file = Editor::open(&path)?;
-                file.open_dataset("d")?.append(&[7i32; 16])?;
-                Ok(file.close()?)
-            })
+        edit("append one chunk to a file in place", LARGE_CHUNKS, chunked, |file, _, _| {
+            Ok(file.open_dataset("d")?.append(&[7i32; 16]).map(drop)?)
         })
         .prepare(prepare_chunks),
         Series::new("write, read strings", (1_000_000, "strings"), Linear, |folder, n, watch| {

@@ -1,6 +1,7 @@
 //! Blocks that are one Blosc chunk: its own header says all that is needed to decode it.
 
 use cframe::{Chunk, Codec, Params};
+use sciformats_core::arith::fit;
 use sciformats_core::{Error, Result};
 
 use super::{DecodeError, fault, wrong};
@@ -19,8 +20,7 @@ pub(super) fn decode(stored: &[u8], out: &mut [u8]) -> Result<(), DecodeError> {
 
 /// One chunk, which readers of Blosc 1 know too if `one` is set.
 pub(super) fn encode(data: &[u8], one: bool, level: u32) -> Result<Vec<u8>> {
-    let params =
-        Params::new(ELEMENT).with_codec(Codec::Lz4).with_level(u8::try_from(level).unwrap_or(u8::MAX));
+    let params = Params::new(ELEMENT).with_codec(Codec::Lz4).with_level(fit(level, "level of Blosc")?);
     cframe::compress(data, &if one { params.with_blosc1() } else { params })
 }
 

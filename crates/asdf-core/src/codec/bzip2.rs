@@ -14,7 +14,7 @@
 //! cut where the magic stands into streams of one block. Where the cuts do not give the data that is expected, the stream
 //! is read by one thread from the start.
 
-use sciformats_core::Result;
+use sciformats_core::{Result, bound};
 
 use super::stream;
 use crate::parallel::in_parallel;
@@ -38,7 +38,7 @@ impl Bits {
     /// Appends `len` bits of `source` from bit `start` on.
     fn append(&mut self, source: &[u8], start: usize, len: usize) {
         let mut at = start;
-        let end = start.saturating_add(len);
+        let end = start + len;
         while at < end {
             let count = (end - at).min(8);
             let byte = peek(source, at, count) as u8;
@@ -76,7 +76,6 @@ fn peek(bytes: &[u8], at: usize, count: usize) -> u64 {
 
 /// Compresses with blocks of `level` hundred thousand bytes.
 pub(super) fn encode(data: &[u8], level: u32, threads: usize) -> Result<Vec<u8>> {
-    let level = level.clamp(1, 9);
     let chunks = chunks(data, level as usize * 100_000 - 1000);
     if chunks.len() < 2 {
         return stream::encode_bzip2(data, level);
@@ -122,11 +121,10 @@ fn chunks(data: &[u8], room: usize) -> Vec<&[u8]> {
 fn only_block(stream: &[u8]) -> Option<(usize, u32)> {
     let sum = peek(stream, 8 * HEADER + MAGIC_BITS, 32);
     // The end is within the last byte's bits; the sum of all is that of the one block.
-    let is_end = |&at: &usize| {
-        peek(stream, at, MAGIC_BITS) == END && peek(stream, at.saturating_add(MAGIC_BITS), 32) == sum
-    };
+    let is_end =
+        |&at: &usize| peek(stream, at, MAGIC_BITS) == END && peek(stream, at + MAGIC_BITS, 32) == sum;
     let last = (8 * stream.len()).checked_sub(END_BITS)?;
-    let end = (last.saturating_sub(7)..=last).rev().find(is_end)?;
+    let end = (bound::left(last, 7)..=last).rev().find(is_end)?;
     Some((end, u32::try_from(sum).ok()?))
 }
 

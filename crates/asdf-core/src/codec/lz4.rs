@@ -8,8 +8,9 @@
 //!
 //! Writers cut the data into chunks of 4 MiB; any sizes are read.
 
+use sciformats_core::arith::{fit, present};
 use sciformats_core::fault::FaultKind;
-use sciformats_core::{Fault, Result};
+use sciformats_core::{Fault, Result, bound};
 
 use super::{DecodeError, Sink, fault};
 use crate::parallel::{in_order, in_parallel};
@@ -29,12 +30,12 @@ pub(super) fn decode(mut stored: &[u8], mut out: &mut [u8], threads: usize) -> R
     let mut jobs = Vec::new();
     while !out.is_empty() {
         let Some((length, rest)) = stored.split_first_chunk::<4>() else { return fault("ends early") };
-        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+        let length = bound::addressable(u32::from_be_bytes(*length).into());
         let Some((chunk, rest)) = rest.split_at_checked(length) else { return fault("ends early") };
         let Some((size, block)) = chunk.split_first_chunk::<4>() else {
             return fault("has a chunk without the length of its data");
         };
-        let size = usize::try_from(u32::from_le_bytes(*size)).unwrap_or(usize::MAX);
+        let size = bound::addressable(u32::from_le_bytes(*size).into());
         let Some((part, left)) = out.split_at_mut_checked(size) else {
             return fault("goes on after its data");
         };
@@ -68,17 +69,15 @@ pub(super) fn encode(data: &[u8], threads: usize, sink: &mut Sink<'_>) -> Result
         // Chunks of a run share the room that an incompressible one would need.
         let mut room = vec![0; lz4_flex::block::get_maximum_output_size(run.len().min(CHUNK))];
         for chunk in run.chunks(CHUNK) {
-            // There is room for any chunk.
-            let size = lz4_flex::block::compress_into(chunk, &mut room).unwrap_or_default();
-            let block = room.get(..size).unwrap_or_default();
-            // Both fit 32 bits: a chunk has 4 MiB, and its block a little more at most.
-            out.extend_from_slice(&u32::try_from(block.len() + 4).unwrap_or(u32::MAX).to_be_bytes());
-            out.extend_from_slice(&u32::try_from(chunk.len()).unwrap_or(u32::MAX).to_le_bytes());
+            let size = lz4_flex::block::compress_into(chunk, &mut room).ok();
+            let block = present(size.and_then(|size| room.get(..size)), "room for an LZ4 block")?;
+            out.extend_from_slice(&fit::<u32, _>(block.len() + 4, "length of an LZ4 block")?.to_be_bytes());
+            out.extend_from_slice(&fit::<u32, _>(chunk.len(), "length of an LZ4 chunk")?.to_le_bytes());
             out.extend_from_slice(block);
         }
-        out
+        Ok(out)
     };
-    in_order(data.chunks(RUN * CHUNK).collect(), threads, run, |run| sink(run.into()))
+    in_order(data.chunks(RUN * CHUNK).collect(), threads, run, |run: Result<Vec<u8>>| sink(run?.into()))
 }
 
 #[cfg(test)]

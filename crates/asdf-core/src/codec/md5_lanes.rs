@@ -129,7 +129,7 @@ fn side_by_side(messages: &[&[u8]]) -> Vec<[u8; 16]> {
         std::array::from_fn(|lane| Lane::new(messages.get(lane).copied().unwrap_or_default()));
     let mut sums = vec![[0; 16]; messages.len()];
     let mut state = START.map(u32x4::splat);
-    let count = lanes.iter().map(Lane::len).max().unwrap_or(0);
+    let count = lanes.iter().map(Lane::len).fold(0, usize::max);
     for index in 0..count {
         take(&mut state, std::array::from_fn(|lane| lanes[lane].block(index)));
         for (lane, sum) in sums.iter_mut().enumerate() {

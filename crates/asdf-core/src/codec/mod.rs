@@ -24,6 +24,7 @@ mod zlib;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use md5::{Digest, Md5};
 
@@ -117,6 +118,40 @@ impl Compression {
         let label = self.label();
         let end = label.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
         label.get(..end).unwrap_or_default().escape_ascii().to_string()
+    }
+
+    /// The levels that it knows, if it knows any.
+    ///
+    /// ```
+    /// use asdf_core::Compression;
+    ///
+    /// assert_eq!(Compression::Zstd.levels(), Some(1..=22));
+    /// assert_eq!(Compression::Lz4.levels(), None);
+    /// ```
+    pub fn levels(self) -> Option<RangeInclusive<u32>> {
+        match self {
+            Self::Zlib | Self::Blosc | Self::Blosc2 => Some(0..=9),
+            Self::Bzp2 => Some(1..=9),
+            Self::Zstd => Some(1..=22),
+            Self::None | Self::Lz4 | Self::Lz4Frame | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Refuses a level that it does not know.
+    ///
+    /// # Errors
+    /// `Usage` with the levels that there are.
+    pub(crate) fn check_level(self, level: Option<u32>) -> Result<()> {
+        let Some(level) = level else { return Ok(()) };
+        match (self.levels(), self) {
+            (Some(levels), _) if levels.contains(&level) => Ok(()),
+            (Some(levels), _) => {
+                let (name, (first, last)) = (self.name(), levels.into_inner());
+                Err(Error::usage("level", format!("is {level}, but {name} has levels {first} to {last}")))
+            }
+            (None, Self::None) => Err(Error::usage("level", "is given, but no compression that has levels")),
+            (None, _) => Err(Error::usage("level", format!("is {level}, but {} has no levels", self.name()))),
+        }
     }
 
     /// Whether [`encode_into`] gives large data in many parts.
@@ -269,7 +304,7 @@ pub(crate) fn decode_stream(
 /// ```
 ///
 /// # Errors
-/// `Unsupported` for a compression that is not known or not built in.
+/// `Unsupported` for a compression that is not known or not built in; `Usage` for a level that it does not have.
 pub fn encode(compression: Compression, level: Option<u32>, data: &[u8], threads: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     encode_into(compression, level, data, threads, &mut |part| {
@@ -290,7 +325,7 @@ pub(crate) type Sink<'a> = dyn FnMut(Cow<'_, [u8]>) -> Result<()> + 'a;
 /// `level` is the compression's own scale; `None` is what other writers of ASDF use.
 ///
 /// # Errors
-/// Of `sink`; `Unsupported` for a compression that is not known or not built in.
+/// Of `sink`; `Unsupported` for a compression that is not known or not built in; `Usage` for a level that it does not have.
 pub(crate) fn encode_into(
     compression: Compression,
     level: Option<u32>,
@@ -298,6 +333,7 @@ pub(crate) fn encode_into(
     threads: usize,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
+    compression.check_level(level)?;
     match compression {
         Compression::None => sink(data.into()),
         Compression::Zlib => zlib::encode(data, level.unwrap_or(6), threads, sink),
@@ -407,6 +443,32 @@ mod tests {
                 decode(compression, &stored, &mut vec![0; data.len()], 1).is_err(),
                 "{compression:?} cut"
             );
+        }
+    }
+
+    #[test]
+    fn levels_that_do_not_exist_are_refused() {
+        for (compression, right, wrong) in [
+            (Compression::Zlib, &[0, 9][..], &[10, u32::MAX][..]),
+            (Compression::Bzp2, &[1, 9], &[0, 10, 99]),
+            (Compression::Zstd, &[1, 22], &[0, 23, 99]),
+            (Compression::Blosc, &[0, 9], &[10, 255, 256]),
+            (Compression::Blosc2, &[0, 9], &[10, 255, 256]),
+            (Compression::Lz4, &[], &[1]),
+            (Compression::Lz4Frame, &[], &[1]),
+            (Compression::None, &[], &[1]),
+        ] {
+            let result = |level: &u32| encode(compression, Some(*level), &[7; 100], 1);
+            for level in right.iter().filter(|_| can_encode(compression)) {
+                assert!(result(level).is_ok(), "{compression:?} {level}");
+            }
+            for level in wrong {
+                let error = result(level).unwrap_err();
+                assert!(
+                    matches!(error, Error::Usage { argument: "level", .. }),
+                    "{compression:?} {level}: {error}"
+                );
+            }
         }
     }
 

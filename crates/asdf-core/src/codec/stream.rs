@@ -38,7 +38,7 @@ pub(super) fn bzip2(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeEr
 }
 
 pub(super) fn encode_bzip2(data: &[u8], level: u32) -> Result<Vec<u8>> {
-    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(level.clamp(1, 9)));
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(level));
     encoder.write_all(data).and_then(|()| encoder.finish()).map_err(encoding)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn zstd(stored: impl BufRead, out: &mut [u8]) -> Result<(), DecodeErr
 
 #[cfg(feature = "zstd")]
 pub(super) fn encode_zstd(data: &[u8], level: u32) -> Result<Vec<u8>> {
-    zstd::bulk::compress(data, i32::try_from(level.min(22)).unwrap_or(3)).map_err(encoding)
+    zstd::bulk::compress(data, sciformats_core::arith::fit(level, "level of zstd")?).map_err(encoding)
 }
 
 #[cfg(not(feature = "zstd"))]

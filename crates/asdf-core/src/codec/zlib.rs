@@ -10,6 +10,7 @@
 //! The cuts do not depend on the number of threads, so neither do the bytes.
 
 use flate2::{Compress, Compression, FlushCompress};
+use sciformats_core::arith::fit;
 use sciformats_core::{Error, Result};
 use simd_adler32::adler32;
 
@@ -22,7 +23,6 @@ const CHUNK: usize = 1 << 20;
 const BASE: u32 = 65_521;
 
 pub(super) fn encode(data: &[u8], level: u32, threads: usize, sink: &mut Sink<'_>) -> Result<()> {
-    let level = level.min(9);
     let chunks: Vec<&[u8]> = if data.is_empty() { vec![data] } else { data.chunks(CHUNK).collect() };
     let last = chunks.len() - 1;
     let mut sum = 1;
@@ -35,7 +35,7 @@ pub(super) fn encode(data: &[u8], level: u32, threads: usize, sink: &mut Sink<'_
         },
         |part| {
             let (stream, of_chunk, size) = part?;
-            sum = joined(sum, of_chunk, size);
+            sum = joined(sum, of_chunk, size)?;
             sink(stream.into())
         },
     )?;
@@ -77,7 +77,7 @@ fn deflate(chunk: &[u8], level: u32, is_last: bool) -> Result<Vec<u8>> {
 }
 
 /// The sum of two pieces of data one after the other, from the sums of each and the size of the second.
-fn joined(first: u32, second: u32, size: usize) -> u32 {
+fn joined(first: u32, second: u32, size: usize) -> Result<u32> {
     let base = u64::from(BASE);
     let (a1, b1) = (u64::from(first & 0xFFFF), u64::from(first >> 16));
     let (a2, b2) = (u64::from(second & 0xFFFF), u64::from(second >> 16));
@@ -85,7 +85,7 @@ fn joined(first: u32, second: u32, size: usize) -> u32 {
     // The first sum begins with 1 in both.
     let a = (a1 + a2 + base - 1) % base;
     let b = (b1 + b2 + size * (a1 + base - 1)) % base;
-    u32::try_from(b << 16 | a).unwrap_or(0)
+    fit(b << 16 | a, "Adler-32 of two pieces")
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
         let data: Vec<u8> = (0..100_000u32).map(|i| (i ^ i >> 5) as u8 | 0x80).collect();
         for at in [0, 1, 5552, 70_001, data.len()] {
             assert_eq!(
-                joined(adler32(&&data[..at]), adler32(&&data[at..]), data.len() - at),
+                joined(adler32(&&data[..at]), adler32(&&data[at..]), data.len() - at).unwrap(),
                 adler32(&&data[..])
             );
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, arith, bound};
 
 use super::{BlockData, Document};
 use crate::codec::Compression;
@@ -86,9 +86,11 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `Usage` for a mask of another size, or inline elements that text cannot carry.
+    /// `Usage` for a mask of another size, inline elements that text cannot carry, or a level that the compression does not
+    /// have.
     pub fn add_array(&mut self, array: NewArray) -> Result<NodeId> {
         let NewArray { datatype, byteorder, shape, data, storage, compression, level, mask } = array;
+        compression.check_level(level)?;
         let mut pairs = Vec::new();
         match storage {
             Storage::Inline => {
@@ -136,7 +138,7 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` if there is no such block; `Usage` if `strides` are not one a dimension.
+    /// `NotFound` if there is no such block; `Usage` if there are not as many `strides` as dimensions.
     pub fn add_view(&mut self, view: &View<'_>) -> Result<NodeId> {
         if view.block >= self.blocks.len() {
             return Err(Error::not_found("block", view.block.to_string()));
@@ -148,7 +150,7 @@ impl Document {
         }
         if let Some(strides) = view.strides {
             if strides.len() != view.shape.len() {
-                return Err(Error::usage("strides", "are not one a dimension"));
+                return Err(Error::usage("strides", "must be as many as the array has dimensions"));
             }
             pairs.push(("strides", datatype::numbers_node(&mut self.tree, strides)));
         }
@@ -215,7 +217,12 @@ fn inline(tree: &mut Tree, datatype: &Datatype, shape: &[u64], bytes: &mut &[u8]
     let Some((&dimension, rest)) = shape.split_first() else {
         return inline_element(tree, datatype, bytes);
     };
-    let items = (0..dimension).map(|_| inline(tree, datatype, rest, bytes)).collect::<Result<Vec<_>>>()?;
+    let each: u64 = arith::product(rest.iter().copied())?;
+    let items = (0..dimension).map(|index| {
+        let before = bound::product(index, each); // a position in a message
+        inline(tree, datatype, rest, bytes).map_err(|error| error.after(before))
+    });
+    let items = items.collect::<Result<Vec<_>>>()?;
     Ok(tree.add_sequence(items, CollectionStyle::Flow))
 }
 
@@ -262,8 +269,7 @@ fn inline_element(tree: &mut Tree, datatype: &Datatype, bytes: &mut &[u8]) -> Re
             node
         }
         ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
-            let text = crate::array::text(scalar, element)
-                .ok_or_else(|| Error::usage("data", "has a text that is none"))?;
+            let text = crate::array::text(scalar, 0, element)?;
             tree.add_str(text)
         }
     })

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use sciformats_core::ReadAt;
+use sciformats_core::{Error, ReadAt, Result};
 
 use super::Document;
 use crate::codec::Compression;
-use crate::model::layout::BlockEntry;
 use crate::model::ndarray;
+use crate::reader::Block;
 use crate::spec::block_header::BlockHeader;
 use crate::yaml::NodeId;
 
@@ -49,41 +49,53 @@ impl Document {
 
     pub(crate) fn push_block(&mut self, block: BlockData) -> usize {
         // A streamed block stays last: arrays name it by −1, or by the index that it had.
-        if self.streamed {
-            let last = self.blocks.len().saturating_sub(1);
+        if let Some(last) = self.streamed_block() {
             self.blocks.insert(last, block);
-            self.renumber(|index| if index == last { last.saturating_add(1) } else { index });
+            self.renumber(|index| if index == last { last + 1 } else { index });
             return last;
         }
         self.blocks.push(block);
-        self.blocks.len().saturating_sub(1)
+        self.blocks.len() - 1
+    }
+
+    /// The last block, if it extends to the end of the file.
+    fn streamed_block(&self) -> Option<usize> {
+        self.blocks.len().checked_sub(1).filter(|_| self.streamed)
+    }
+
+    /// The header of a block of the file that was opened, and where it is.
+    pub(crate) fn stored_block(&self, stored: usize) -> Result<Block<'_>> {
+        let origin = self.origin.as_ref().ok_or_else(|| Error::not_found("block", stored.to_string()))?;
+        origin.block(stored)
     }
 
     /// The bytes of a block's data.
-    pub(crate) fn data_size(&self, block: usize) -> u64 {
-        match self.blocks.get(block) {
+    pub(crate) fn data_size(&self, block: usize) -> Result<u64> {
+        Ok(match self.blocks.get(block) {
             Some(BlockData::Stored(stored) | BlockData::Recoded { stored, .. }) => {
-                let entry = self.origin.as_ref().and_then(|origin| origin.layout.blocks.get(*stored));
-                entry.map_or(0, BlockEntry::data_size)
+                self.stored_block(*stored)?.data_size()
             }
             Some(BlockData::New { data, .. }) => data.len(),
             Some(BlockData::Encoded { header, .. }) => header.data_size,
-            None => 0,
-        }
+            None => return Err(Error::not_found("block", block.to_string())),
+        })
     }
 
     /// The bytes in all blocks, as far as they are known before anything is compressed.
-    pub(crate) fn bytes_of_blocks(&self) -> u64 {
-        let stored = |index: usize| {
-            let entry = self.origin.as_ref().and_then(|origin| origin.layout.blocks.get(index));
-            entry.map_or(0, |entry| entry.stored)
-        };
-        self.blocks.iter().fold(0u64, |sum, block| {
-            sum.saturating_add(match block {
-                BlockData::Stored(index) | BlockData::Recoded { stored: index, .. } => stored(*index),
-                BlockData::New { data, .. } => data.len(),
-                BlockData::Encoded { stored, .. } => stored.len(),
-            })
+    ///
+    /// # Errors
+    /// `Malformed` for a bad header in the file that was opened; `Usage` if they are more than a file can have.
+    pub(crate) fn bytes_of_blocks(&self) -> Result<u64> {
+        let sizes = self.blocks.iter().map(|block| match block {
+            BlockData::Stored(index) | BlockData::Recoded { stored: index, .. } => {
+                self.stored_block(*index).map(|block| block.stored_size())
+            }
+            BlockData::New { data, .. } => Ok(data.len()),
+            BlockData::Encoded { stored, .. } => Ok(stored.len()),
+        });
+        sizes.into_iter().try_fold(0u64, |sum, size| {
+            let sum = sum.checked_add(size?);
+            sum.ok_or_else(|| Error::usage("blocks", "have more bytes together than a file can have"))
         })
     }
 
@@ -155,12 +167,12 @@ impl Document {
     pub fn drop_unused_blocks(&mut self) {
         let sources = self.sources();
         let used: BTreeSet<usize> = sources.iter().filter_map(|(_, source)| self.block_of(*source)).collect();
-        let last = self.blocks.len().saturating_sub(1);
-        self.streamed &= used.contains(&last);
+        self.streamed = self.streamed_block().is_some_and(|last| used.contains(&last));
+        let streamed = self.streamed_block();
         // Numbers from the end would change their meaning.
         for (array, source) in sources {
             if let Some(index) = self.block_of(source)
-                && !(self.streamed && index == last)
+                && streamed != Some(index)
             {
                 let node = self.tree.add_plain(index.to_string());
                 let _ = self.tree.insert(array, "source", node);
@@ -181,15 +193,19 @@ impl Document {
     /// # document.set_array("image", asdf_core::NewArray::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?)?;
     /// # let file = asdf_core::Asdf::from_bytes(document.to_bytes()?)?;
     /// let mut document = Document::from_file(file);
-    /// document.recompress(Compression::Zlib, Some(9));
+    /// document.recompress(Compression::Zlib, Some(9))?;
     /// let file = Asdf::from_bytes(document.to_bytes()?)?;
     /// assert_eq!(file.block(0)?.compression(), Compression::Zlib);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
-    pub fn recompress(&mut self, new: Compression, new_level: Option<u32>) {
-        let last = self.blocks.len().saturating_sub(1);
+    ///
+    /// # Errors
+    /// `Usage` for a level that the compression does not have; the document is then as it was.
+    pub fn recompress(&mut self, new: Compression, new_level: Option<u32>) -> Result<()> {
+        new.check_level(new_level)?;
+        let streamed = self.streamed_block();
         for (index, block) in self.blocks.iter_mut().enumerate() {
-            if self.streamed && index == last {
+            if streamed == Some(index) {
                 continue;
             }
             match block {
@@ -202,5 +218,6 @@ impl Document {
                 BlockData::Encoded { .. } => {}
             }
         }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Element types (ASDF standard, "ndarray", `datatype`).
 
+use sciformats_core::arith::add;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Result, slab};
@@ -210,10 +211,10 @@ impl Datatype {
                 for element in bytes.chunks_exact_mut(size) {
                     let mut rest = element;
                     for field in fields {
-                        let size = field.size().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
-                        let Some((part, tail)) = std::mem::take(&mut rest).split_at_mut_checked(size) else {
-                            break;
-                        };
+                        // An element is as long as its fields together, so that each of them is in it.
+                        let size = field.size().and_then(|size| usize::try_from(size).ok());
+                        let cut = size.and_then(|size| std::mem::take(&mut rest).split_at_mut_checked(size));
+                        let Some((part, tail)) = cut else { break };
                         field.datatype.swap_to_little(field.byteorder, part);
                         rest = tail;
                     }
@@ -252,7 +253,7 @@ impl Datatype {
     /// make many of few.
     fn nested(tree: &Tree, id: NodeId, order: ByteOrder, (level, count): (usize, &mut u64)) -> Result<Self> {
         tree.limits().depth("levels of the datatype", level)?;
-        *count = count.saturating_add(1);
+        *count = add(*count, 1)?;
         sciformats_core::limits::within("parts of the datatype", *count, MAX_PARTS)?;
         let fault = |rule| Fault::new("datatype", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset);
         if let Some(name) = tree.node(id).text() {
@@ -290,7 +291,7 @@ impl Datatype {
     ) -> Result<Field> {
         let fault = |rule| Fault::new("field", FaultKind::Rule(rule)).at("ndarray", tree.node(id).offset);
         let unnamed = || format!("f{index}");
-        let level = level.saturating_add(1);
+        let level = add(level, 1)?;
         if tree.entries(id).is_none() {
             let datatype = Self::nested(tree, id, order, (level, count))?;
             return Ok(Field { name: unnamed(), datatype, byteorder: order, shape: Vec::new() });
@@ -376,7 +377,7 @@ pub(super) fn byte_order(tree: &Tree, id: NodeId) -> Result<ByteOrder> {
 /// A sequence of whole numbers that are not negative.
 pub(super) fn whole_numbers(tree: &Tree, id: NodeId) -> Result<Vec<u64>> {
     let fault = || {
-        let kind = FaultKind::Rule("is no list of whole numbers");
+        let kind = FaultKind::Rule("is not a list of whole numbers");
         Fault::new("shape", kind).at("ndarray", tree.node(id).offset)
     };
     let number =

@@ -1,5 +1,6 @@
 //! Arrays whose elements stand in the tree as nested sequences.
 
+use sciformats_core::arith::{add, fit};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::{Error, Result};
 
@@ -44,7 +45,7 @@ pub(super) fn read(tree: &Tree, id: NodeId, datatype: Option<Datatype>) -> Resul
     for (&element, missing) in elements.iter().zip(&mut mask) {
         if matches!(tree.value(element), Ok(Some(Value::Null))) {
             *missing = 1;
-            bytes.resize(bytes.len().saturating_add(usize::try_from(size).unwrap_or(0)), 0);
+            bytes.resize(add(bytes.len(), fit(size, "size of an element")?)?, 0);
         } else {
             encode(tree, element, &datatype, &mut bytes)?;
         }
@@ -63,7 +64,7 @@ fn rank(tree: &Tree, id: NodeId, datatype: Option<&Datatype>) -> Result<usize> {
         {
             break;
         }
-        rank = rank.saturating_add(1);
+        rank = add(rank, 1)?;
         tree.limits().depth("levels of inline data", rank)?;
         match items.first() {
             Some(&first) => at = first,

@@ -1,12 +1,14 @@
 //! Where the tree and the blocks of a file are, found without reading the data of any block.
 //!
-//! The headers of the blocks are always walked; the block index is then compared with what was found. A walk costs one
-//! small read a block, and an index that is wrong, old or hostile can lead nowhere.
+//! A [`Layout`] is made by walking over the headers of all blocks; the block index is then compared with what was found. A
+//! walk costs one small read a block, and an index that is wrong, old or hostile can lead nowhere. Open files begin with
+//! less: see [`located`](super::located).
 
 use std::ops::Range;
 
+use sciformats_core::arith::{add, sub};
 use sciformats_core::fault::{FaultKind, locate};
-use sciformats_core::{Error, Fault, Limits, ReadAt, Result};
+use sciformats_core::{Error, Fault, Limits, ReadAt, Result, bound};
 
 use crate::spec::block_header::{BlockHeader, MAGIC};
 use crate::spec::block_index::{self, BlockIndex};
@@ -15,6 +17,8 @@ use crate::spec::yaml_frame;
 
 /// How much is read at a time where an end is searched for.
 const PIECE: usize = 64 << 10;
+/// Bytes at the end of a piece with which a magic token may begin that the next one ends.
+const OVERLAP: usize = MAGIC.len() - 1;
 
 /// One block of a file.
 ///
@@ -38,12 +42,13 @@ pub struct BlockEntry {
 }
 
 impl BlockEntry {
-    /// Where its stored bytes begin.
+    /// Where its stored bytes begin. A block that was found lies inside its file; for one that a caller made up beyond
+    /// 64 bits this is their end, which no file reaches.
     pub fn data_offset(&self) -> u64 {
-        self.offset.saturating_add(self.header.size())
+        bound::sum(self.offset, self.header.size())
     }
 
-    /// The end of the space allocated to it.
+    /// The end of the space allocated to it, as [`data_offset`](Self::data_offset) a bound for what no file holds.
     ///
     /// ```
     /// # let mut document = asdf_core::Document::new();
@@ -55,7 +60,7 @@ impl BlockEntry {
     /// ```
     pub fn end(&self) -> u64 {
         let size = if self.header.is_streamed() { self.stored } else { self.header.allocated_size };
-        self.data_offset().saturating_add(size)
+        bound::sum(self.data_offset(), size)
     }
 
     /// Bytes after decoding.
@@ -143,30 +148,9 @@ impl Layout {
     /// [`Error::Malformed`] for a header, tree or block that the standard does not allow; `LimitExceeded` for more
     /// blocks than `limits.items`; `Io`.
     pub fn locate(storage: &dyn ReadAt, limits: &Limits) -> Result<Self> {
-        let (header, header_end) = header(storage)?;
-        let tree = tree(storage, header_end)?;
-        let after = tree.as_ref().map_or(header_end, |tree| tree.end);
-        let first = match &tree {
-            Some(_) => first_block(storage, after)?,
-            None => (after < storage.len()).then_some(after),
-        };
-        let blocks = match first {
-            Some(first) => walk(storage, first, limits)?,
-            None => Vec::new(),
-        };
-        let content_end = blocks.last().map_or(after, BlockEntry::end);
-        let mut layout = Self {
-            header,
-            header_end,
-            tree,
-            blocks,
-            index: IndexState::Absent,
-            content_end,
-            unexplained: None,
-            len: storage.len(),
-        };
-        layout.read_index(storage, limits)?;
-        Ok(layout)
+        let start = Start::find(storage)?;
+        let (blocks, _) = start.walk(storage, limits, usize::MAX)?;
+        start.layout(storage, blocks, limits)
     }
 
     /// The first byte that the tree cannot grow into: the first block, or the end of the file.
@@ -187,7 +171,7 @@ impl Layout {
     fn read_index(&mut self, storage: &dyn ReadAt, limits: &Limits) -> Result<()> {
         let at = self.content_end;
         let Some(last) = self.blocks.last().filter(|last| !last.header.is_streamed()) else { return Ok(()) };
-        let left = self.len.saturating_sub(at);
+        let left = sub(self.len, at)?;
         let token = storage.read_at(at, clamped(left, block_index::TOKEN.len()))?;
         if *token != *block_index::TOKEN {
             self.unexplained = first_non_zero(storage, at)?;
@@ -196,13 +180,13 @@ impl Layout {
         let rejected = |reason| IndexState::Rejected { offset: at, reason };
         let last = last.offset;
         // An index has at most 23 bytes a block; what is much longer is none, and is not worth reading.
-        let plausible = (self.blocks.len() as u64).saturating_mul(64).saturating_add(1 << 12);
+        let plausible = bound::sum(bound::product(self.blocks.len() as u64, 64), 1 << 12);
         let size = limits.memory("bytes of the block index", left.min(plausible))?;
         let text = storage.read_at(at, size)?;
         self.index = match BlockIndex::parse(&text) {
             Err(_) => rejected("cannot be read"),
             Ok((rest, index)) => {
-                let end = at.saturating_add(text.len().saturating_sub(rest.len()) as u64);
+                let end = add(at, sub(text.len(), rest.len())? as u64)?;
                 let ascends = index.offsets.is_sorted_by(|a, b| a < b);
                 let found = self.blocks.iter().map(|block| block.offset);
                 match index.offsets.as_slice() {
@@ -221,8 +205,72 @@ impl Layout {
     }
 }
 
+/// What comes before the blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) header: Header,
+    pub(super) header_end: u64,
+    pub(super) tree: Option<Range<u64>>,
+    /// Where the first block begins, if there is one.
+    pub(super) first: Option<u64>,
+    /// The length of the file.
+    pub(super) len: u64,
+}
+
+impl Start {
+    pub(super) fn find(storage: &dyn ReadAt) -> Result<Self> {
+        let (header, header_end) = header(storage)?;
+        let tree = tree(storage, header_end)?;
+        let first = match &tree {
+            Some(tree) => first_block(storage, tree.end)?,
+            None => (header_end < storage.len()).then_some(header_end),
+        };
+        Ok(Self { header, header_end, tree, first, len: storage.len() })
+    }
+
+    /// At most `count` blocks, found by their headers, and whether more follow.
+    pub(super) fn walk(
+        &self,
+        storage: &dyn ReadAt,
+        limits: &Limits,
+        count: usize,
+    ) -> Result<(Vec<BlockEntry>, bool)> {
+        let mut blocks = Vec::new();
+        let mut next = self.first;
+        while let Some(at) = next.filter(|_| blocks.len() < count) {
+            let entry = block(storage, at)?;
+            blocks.push(entry);
+            limits.items("blocks", blocks.len() as u64)?;
+            let end = entry.end();
+            let has_room = bound::left(storage.len(), end) >= MAGIC.len() as u64;
+            let is_last =
+                entry.header.is_streamed() || !has_room || *storage.read_at(end, MAGIC.len())? != MAGIC;
+            next = (!is_last).then_some(end);
+        }
+        Ok((blocks, next.is_some()))
+    }
+
+    /// Everything, with these blocks, which are all.
+    pub(super) fn layout(
+        &self,
+        storage: &dyn ReadAt,
+        blocks: Vec<BlockEntry>,
+        limits: &Limits,
+    ) -> Result<Layout> {
+        let Self { header, header_end, tree, len, .. } = self.clone();
+        let after = tree.as_ref().map_or(header_end, |tree| tree.end);
+        let content_end = blocks.last().map_or(after, BlockEntry::end);
+        let index = IndexState::Absent;
+        let mut layout =
+            Layout { header, header_end, tree, blocks, index, content_end, unexplained: None, len };
+        layout.read_index(storage, limits)?;
+        Ok(layout)
+    }
+}
+
+/// At most `size` bytes of what is left.
 fn clamped(left: u64, size: usize) -> usize {
-    usize::try_from(left).unwrap_or(usize::MAX).min(size)
+    bound::addressable(left).min(size)
 }
 
 /// The header lines; they are read piece by piece until a line follows that is no comment.
@@ -236,17 +284,17 @@ fn header(storage: &dyn ReadAt) -> Result<(Header, u64)> {
         });
         match parsed {
             Ok((header, rest)) if whole || rest > block_index::TOKEN.len() => {
-                return Ok((header, bytes.len().saturating_sub(rest) as u64));
+                return Ok((header, sub(bytes.len(), rest)? as u64));
             }
             Err(e) if whole || !bytes.contains(&b'\n') && bytes.len() >= PIECE => return Err(e),
             Err(e) if bytes.contains(&b'\n') && !bytes.starts_with(b"#ASDF") => return Err(e),
-            _ => size = size.saturating_mul(2),
+            _ => size = bound::product(size, 2),
         }
     }
 }
 
 fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
-    let left = storage.len().saturating_sub(start);
+    let left = sub(storage.len(), start)?;
     let head = storage.read_at(start, clamped(left, yaml_frame::TOKEN.len()))?;
     if head.is_empty() || head.starts_with(&MAGIC) {
         return Ok(None);
@@ -263,10 +311,10 @@ fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
     loop {
         let done = text.len();
         // Pieces double, so that a long tree is read in few calls.
-        let at = start.saturating_add(done as u64);
-        let piece = storage.read_at(at, clamped(storage.len().saturating_sub(at), done.max(PIECE)))?;
+        let at = add(start, done as u64)?;
+        let piece = storage.read_at(at, clamped(bound::left(storage.len(), at), done.max(PIECE)))?;
         text.extend_from_slice(&piece);
-        let whole = start.saturating_add(text.len() as u64) >= storage.len();
+        let whole = add(start, text.len() as u64)? >= storage.len();
         match yaml_frame::size(&text, done) {
             Some(size) if whole || yaml_frame::is_complete(&text, size) => {
                 return end_of_tree(start, Some(size));
@@ -279,7 +327,7 @@ fn tree(storage: &dyn ReadAt, start: u64) -> Result<Option<Range<u64>>> {
 
 fn end_of_tree(start: u64, size: Option<usize>) -> Result<Option<Range<u64>>> {
     match size {
-        Some(size) => Ok(Some(start..start.saturating_add(size as u64))),
+        Some(size) => Ok(Some(start..add(start, size as u64)?)),
         None => Err(Fault::new("end line `...`", FaultKind::Rule("is missing")).at("tree", start)),
     }
 }
@@ -292,9 +340,9 @@ fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
     let mut at = from;
     let mut rejected = None;
     while at < storage.len() {
-        let piece = storage.read_at(at, clamped(storage.len().saturating_sub(at), PIECE))?;
+        let piece = storage.read_at(at, clamped(bound::left(storage.len(), at), PIECE))?;
         for (i, _) in piece.windows(MAGIC.len()).enumerate().filter(|(_, window)| *window == MAGIC) {
-            let offset = at.saturating_add(i as u64);
+            let offset = add(at, i as u64)?;
             if offset == from {
                 return Ok(Some(offset));
             }
@@ -304,62 +352,44 @@ fn first_block(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
                 Err(e) => rejected.get_or_insert(e),
             };
         }
-        if piece.len() < MAGIC.len() {
-            break;
-        }
         // A token may lie across the edge of two pieces.
-        at = at.saturating_add(piece.len() as u64).saturating_sub(MAGIC.len() as u64).saturating_add(1);
-        if at.saturating_add(MAGIC.len() as u64) > storage.len() {
+        let Some(before) = piece.len().checked_sub(OVERLAP).filter(|&before| before > 0) else {
+            break;
+        };
+        at = add(at, before as u64)?;
+        if bound::sum(at, MAGIC.len() as u64) > storage.len() {
             break;
         }
     }
     rejected.map_or(Ok(None), Err)
 }
 
-fn block(storage: &dyn ReadAt, offset: u64) -> Result<BlockEntry> {
-    let left = storage.len().saturating_sub(offset);
+pub(super) fn block(storage: &dyn ReadAt, offset: u64) -> Result<BlockEntry> {
+    let left = bound::left(storage.len(), offset);
     let bytes = storage.read_at(offset, clamped(left, BlockHeader::SIZE))?;
     let header = locate("block header", offset, &bytes, BlockHeader::parse)?;
     let room = left.checked_sub(header.size()).ok_or_else(|| {
         let kind = FaultKind::OutOfBounds { found: header.header_size.into(), end: left };
-        Fault::new("header_size", kind).at("block header", offset.saturating_add(4))
+        Fault::new("header_size", kind).at("block header", bound::sum(offset, 4))
     })?;
     if header.is_streamed() {
         return Ok(BlockEntry { offset, header, stored: room });
     }
     if header.allocated_size > room {
-        let kind = FaultKind::OutOfBounds { found: header.allocated_size, end: room.saturating_add(1) };
-        return Err(Fault::new("allocated_size", kind).at("block header", offset.saturating_add(14)));
+        let kind = FaultKind::OutOfBounds { found: header.allocated_size, end: bound::sum(room, 1) };
+        return Err(Fault::new("allocated_size", kind).at("block header", bound::sum(offset, 14)));
     }
     Ok(BlockEntry { offset, header, stored: header.used_size })
-}
-
-fn walk(storage: &dyn ReadAt, first: u64, limits: &Limits) -> Result<Vec<BlockEntry>> {
-    let mut blocks = Vec::new();
-    let mut at = first;
-    loop {
-        let entry = block(storage, at)?;
-        blocks.push(entry);
-        limits.items("blocks", blocks.len() as u64)?;
-        at = entry.end();
-        let left = storage.len().saturating_sub(at);
-        if entry.header.is_streamed()
-            || left < MAGIC.len() as u64
-            || *storage.read_at(at, MAGIC.len())? != MAGIC
-        {
-            return Ok(blocks);
-        }
-    }
 }
 
 fn first_non_zero(storage: &dyn ReadAt, from: u64) -> Result<Option<u64>> {
     let mut at = from;
     while at < storage.len() {
-        let piece = storage.read_at(at, clamped(storage.len().saturating_sub(at), PIECE))?;
+        let piece = storage.read_at(at, clamped(bound::left(storage.len(), at), PIECE))?;
         if let Some(i) = piece.iter().position(|&b| b != 0) {
-            return Ok(Some(at.saturating_add(i as u64)));
+            return Ok(Some(add(at, i as u64)?));
         }
-        at = at.saturating_add(piece.len() as u64);
+        at = add(at, piece.len() as u64)?;
     }
     Ok(None)
 }

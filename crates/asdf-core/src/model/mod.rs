@@ -12,5 +12,6 @@ pub(crate) mod complex;
 pub(crate) mod datatype;
 mod inline;
 pub(crate) mod layout;
+pub(crate) mod located;
 pub(crate) mod ndarray;
 pub(crate) mod strided;

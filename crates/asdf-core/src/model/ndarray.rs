@@ -1,8 +1,9 @@
 //! What a node says of an array (ASDF standard, "ndarray").
 
+use sciformats_core::arith::sub;
 use sciformats_core::endian::ByteOrder;
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::{Error, Result, slab};
+use sciformats_core::{Error, Result, bound, slab};
 
 use super::datatype::{self, Datatype};
 use super::inline;
@@ -81,7 +82,7 @@ pub struct NdArray {
     pub shape: Vec<Option<u64>>,
     /// Where the first element begins in the block.
     pub offset: u64,
-    /// Bytes from one index to the next, one a dimension; `None` for C order without gaps.
+    /// Bytes from one index to the next, one for each dimension; `None` for C order without gaps.
     pub strides: Option<Vec<i64>>,
     /// The missing elements.
     pub mask: Mask,
@@ -185,7 +186,7 @@ impl NdArray {
 
     fn shape(tree: &Tree, id: NodeId) -> Result<Vec<Option<u64>>> {
         let fault = || {
-            let kind = FaultKind::Rule("is no list of whole numbers, the first of which may be `*`");
+            let kind = FaultKind::Rule("is not a list of whole numbers, of which the first may be `*`");
             Fault::new("shape", kind).at("ndarray", tree.node(id).offset)
         };
         let items = tree.items(id).ok_or_else(fault)?;
@@ -199,7 +200,7 @@ impl NdArray {
 
     fn strides(tree: &Tree, id: NodeId, rank: usize) -> Result<Vec<i64>> {
         let fault = || {
-            let kind = FaultKind::Rule("is no list of whole numbers, one a dimension");
+            let kind = FaultKind::Rule("is not a list of whole numbers, one for each dimension");
             Fault::new("strides", kind).at("ndarray", tree.node(id).offset)
         };
         let items = tree.items(id).filter(|items| items.len() == rank).ok_or_else(fault)?;
@@ -244,20 +245,16 @@ impl NdArray {
         let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
         let overflow = || fault("shape", FaultKind::Overflow);
         let size = self.datatype.size().ok_or_else(|| fault("datatype", FaultKind::Overflow))?;
-        let rest: Vec<u64> = self.shape.iter().skip(1).map(|dimension| dimension.unwrap_or(0)).collect();
-        let row =
-            slab::elements(&rest).and_then(|elements| elements.checked_mul(size)).ok_or_else(overflow)?;
+        let rest: Option<Vec<u64>> = self.shape.iter().skip(1).copied().collect();
+        let open = FaultKind::Rule("leaves another dimension open than the first");
+        let rest = rest.ok_or_else(|| fault("shape", open))?;
         let shape: Vec<u64> = match self.shape.split_first() {
             None => Vec::new(),
-            Some((first, _)) => {
-                let stride = self
-                    .strides
-                    .as_ref()
-                    .and_then(|strides| strides.first())
-                    .map(|stride| stride.unsigned_abs());
-                let rows =
-                    available.saturating_sub(self.offset).checked_div(stride.unwrap_or(row)).unwrap_or(0);
-                std::iter::once(first.unwrap_or(rows)).chain(rest).collect()
+            Some((Some(first), _)) => std::iter::once(*first).chain(rest).collect(),
+            Some((None, _)) => {
+                let row = slab::elements(&rest).and_then(|elements| elements.checked_mul(size));
+                let rows = self.rows(row.ok_or_else(overflow)?, available)?;
+                std::iter::once(rows).chain(rest).collect()
             }
         };
         let bytes =
@@ -265,14 +262,9 @@ impl NdArray {
         let strides = match &self.strides {
             Some(strides) => strides.clone(),
             None => {
-                let mut strides = Vec::with_capacity(shape.len());
-                let mut stride = size;
-                for &dimension in shape.iter().rev() {
-                    strides.push(i64::try_from(stride).unwrap_or(i64::MAX));
-                    stride = stride.saturating_mul(dimension.max(1));
-                }
-                strides.reverse();
-                strides
+                let packed = packed(&shape, size);
+                // Of what no element is at, other dimensions may be as large as they like.
+                packed.or_else(|| (bytes == 0).then(|| vec![0; shape.len()])).ok_or_else(overflow)?
             }
         };
         if bytes > 0 {
@@ -281,29 +273,94 @@ impl NdArray {
         Ok((shape, strides))
     }
 
+    /// How many rows there are where the shape leaves it open: as many as there are bytes for.
+    fn rows(&self, row: u64, available: u64) -> Result<u64> {
+        let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
+        let past = FaultKind::OutOfBounds { found: self.offset, end: bound::sum(available, 1) };
+        let left = available.checked_sub(self.offset).ok_or_else(|| fault("offset", past))?;
+        match self.strides.as_ref().and_then(|strides| strides.first()) {
+            Some(stride) => {
+                let unknown = FaultKind::Rule("do not say how many rows there are");
+                left.checked_div(stride.unsigned_abs()).ok_or_else(|| fault("strides", unknown))
+            }
+            None => Ok(left.checked_div(row).unwrap_or_default()), // of rows without bytes none is there
+        }
+    }
+
     /// Every element must lie inside the bytes.
     fn check_extent(&self, shape: &[u64], strides: &[i64], size: u64, available: u64) -> Result<()> {
         let fault = |field, kind| Fault::new(field, kind).at("ndarray", self.at);
         let (mut low, mut high) =
-            (i128::from(self.offset), i128::from(self.offset).saturating_add(size.into()));
+            (i128::from(self.offset), i128::from(self.offset).saturating_add(size.into())); // a bound
         for (&dimension, &stride) in shape.iter().zip(strides) {
-            let span = i128::from(dimension.saturating_sub(1)).saturating_mul(stride.into());
+            let span = i128::from(sub(dimension, 1)?).saturating_mul(stride.into()); // a bound
             if span < 0 {
-                low = low.saturating_add(span);
+                low = low.saturating_add(span); // a bound
             } else {
-                high = high.saturating_add(span);
+                high = high.saturating_add(span); // a bound
             }
         }
         if low < 0 {
-            return Err(fault("strides", FaultKind::Rule("lead before the start of the block")));
+            return Err(fault("strides", FaultKind::Rule("lead to bytes before the start of the block")));
         }
         if high > i128::from(available) {
-            let found = u64::try_from(high).unwrap_or(u64::MAX);
+            let found = u64::try_from(high).unwrap_or(u64::MAX); // a position in a message
             return Err(fault(
                 "end of the last element",
-                FaultKind::OutOfBounds { found, end: available.saturating_add(1) },
+                FaultKind::OutOfBounds { found, end: bound::sum(available, 1) },
             ));
         }
         Ok(())
+    }
+}
+
+/// The strides of elements of `size` bytes one after another; `None` beyond what a stride can say.
+fn packed(shape: &[u64], size: u64) -> Option<Vec<i64>> {
+    let mut strides = Vec::with_capacity(shape.len());
+    let mut stride = Some(size);
+    for &dimension in shape.iter().rev() {
+        strides.push(i64::try_from(stride?).ok()?);
+        stride = stride?.checked_mul(dimension.max(1)); // none is needed before the first dimension
+    }
+    strides.reverse();
+    Some(strides)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dimensions(text: &str, available: u64) -> Result<(Vec<u64>, Vec<i64>)> {
+        let tree = Tree::parse(text)?;
+        NdArray::from_node(&tree, tree.root())?.dimensions(available)
+    }
+
+    #[test]
+    fn numbers_that_lead_nowhere_are_faults_of_the_file() {
+        for (text, field) in [
+            ("{source: 0, datatype: uint8, shape: [18446744073709551615, 2]}\n", "shape"),
+            ("{source: 0, datatype: uint16, shape: [9223372036854775808]}\n", "shape"),
+            ("{source: 0, datatype: uint8, shape: [1, 9223372036854775808]}\n", "shape"),
+            ("{source: 0, datatype: uint8, shape: [18446744073709551615]}\n", "end of the last element"),
+            (
+                "{source: 0, datatype: uint8, shape: [2], offset: 18446744073709551615}\n",
+                "end of the last element",
+            ),
+            ("{source: 0, datatype: uint8, shape: ['*'], offset: 18446744073709551615}\n", "offset"),
+            ("{source: 0, datatype: uint8, shape: ['*'], strides: [0]}\n", "strides"),
+            ("{source: 0, datatype: uint8, shape: [3], strides: [-9223372036854775808]}\n", "strides"),
+        ] {
+            let error = dimensions(text, 60).unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{text}: {error}");
+            assert!(error.to_string().contains(&format!(": {field} ")), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_elements_may_have_any_other_dimensions() {
+        let text = "{source: 0, datatype: uint8, shape: [0, 9223372036854775808, 9223372036854775808]}\n";
+        assert_eq!(dimensions(text, 0).unwrap(), (vec![0, 1 << 63, 1 << 63], vec![0, 0, 0]));
+        let rows = "{source: 0, datatype: uint8, shape: ['*', 0]}\n";
+        assert_eq!(dimensions(rows, 60).unwrap(), (vec![0, 0], vec![1, 1]));
     }
 }

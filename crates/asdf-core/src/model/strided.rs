@@ -1,7 +1,8 @@
 //! Selections of arrays whose elements lie at strides, gathered with as few reads as their layout allows.
 
+use sciformats_core::arith::{add, div, fit, increase, mul, product, sub};
 use sciformats_core::storage::read_into_threads;
-use sciformats_core::{ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 /// Ranges up to this size are read whole, whatever part of them is wanted.
 const SMALL: u64 = 64 << 10;
@@ -26,34 +27,34 @@ pub(crate) struct Strided {
 
 impl Strided {
     /// Joins what lies without gaps, so that `size` is the longest run.
-    pub(crate) fn joined(mut self) -> Self {
+    pub(crate) fn joined(mut self) -> Result<Self> {
         self.dimensions.retain(|dimension| dimension.count != 1);
         while let Some(last) = self.dimensions.last() {
             if u64::try_from(last.stride).ok() != Some(self.size) {
                 break;
             }
-            self.size = self.size.saturating_mul(last.count);
+            self.size = mul(self.size, last.count)?;
             self.dimensions.pop();
         }
-        self
+        Ok(self)
     }
 
-    fn bytes(&self) -> u64 {
-        self.dimensions.iter().fold(self.size, |product, dimension| product.saturating_mul(dimension.count))
+    fn bytes(&self) -> Result<u64> {
+        mul(self.size, product(self.dimensions.iter().map(|dimension| dimension.count))?)
     }
 
     /// The first byte and the end of the range that holds all elements.
-    fn extent(&self) -> (u64, u64) {
-        let (mut low, mut high) = (self.start, self.start.saturating_add(self.size));
+    fn extent(&self) -> Result<(u64, u64)> {
+        let (mut low, mut high) = (self.start, add(self.start, self.size)?);
         for dimension in &self.dimensions {
-            let span = dimension.stride.unsigned_abs().saturating_mul(dimension.count.saturating_sub(1));
+            let span = mul(dimension.stride.unsigned_abs(), sub(dimension.count, 1)?)?;
             if dimension.stride < 0 {
-                low = low.saturating_sub(span);
+                low = sub(low, span)?;
             } else {
-                high = high.saturating_add(span);
+                high = add(high, span)?;
             }
         }
-        (low, high)
+        Ok((low, high))
     }
 
     /// Fills `out`, which has the size of the selection, in its order.
@@ -61,17 +62,16 @@ impl Strided {
         if out.is_empty() {
             return Ok(());
         }
-        let (low, high) = self.extent();
         let Some((outer, inner)) = self.dimensions.split_first() else {
             return read_into_threads(storage, self.start, out, threads);
         };
-        let range = high.saturating_sub(low);
-        if storage.as_slice().is_some() || range <= SMALL || range / DENSE <= self.bytes() {
-            let bytes = storage.read_at(low, usize::try_from(range).unwrap_or(usize::MAX))?;
-            self.gather(&bytes, self.start.saturating_sub(low), out);
-            return Ok(());
+        let (low, high) = self.extent()?;
+        let (range, wanted) = (sub(high, low)?, self.bytes()?);
+        if storage.as_slice().is_some() || range <= SMALL || range / DENSE <= wanted {
+            let bytes = storage.read_at(low, bound::addressable(range))?;
+            return self.gather(&bytes, sub(self.start, low)?, out);
         }
-        let step = usize::try_from(self.bytes().checked_div(outer.count).unwrap_or(0)).unwrap_or(0).max(1);
+        let step = fit::<usize, _>(div(wanted, outer.count)?, "size of a part of a selection")?.max(1);
         let mut start = self.start;
         for part in out.chunks_mut(step) {
             Self { start, size: self.size, dimensions: inner.to_vec() }.read(storage, part, threads)?;
@@ -81,30 +81,34 @@ impl Strided {
     }
 
     /// Copies the elements out of `bytes`, in which the first begins at `start`.
-    fn gather(&self, bytes: &[u8], start: u64, out: &mut [u8]) {
-        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        let Some((inner, outer)) = self.dimensions.split_last() else { return };
-        let row = usize::try_from(inner.count).unwrap_or(usize::MAX).saturating_mul(size).max(1);
+    fn gather(&self, bytes: &[u8], start: u64, out: &mut [u8]) -> Result<()> {
+        let size: usize = fit(self.size, "size of an element")?;
+        let Some((inner, outer)) = self.dimensions.split_last() else { return Ok(()) };
+        let row = fit::<usize, _>(mul(inner.count, self.size)?, "size of a row")?.max(1);
+        // From the last index of a dimension to its first.
+        let back = |dimension: &Dimension| {
+            sub(0, mul(dimension.stride, fit(sub(dimension.count, 1)?, "count of a selection")?)?)
+        };
+        let back = outer.iter().map(back).collect::<Result<Vec<i64>>>()?;
         let mut index = vec![0u64; outer.len()];
         let mut row_start = start;
         for row in out.chunks_mut(row) {
-            copy_row(bytes, row_start, inner.stride, size, row);
-            for (position, dimension) in index.iter_mut().zip(outer).rev() {
-                *position = position.saturating_add(1);
-                row_start = row_start.wrapping_add_signed(dimension.stride);
+            copy_row(bytes, row_start, inner.stride, size, row)?;
+            for ((position, dimension), &back) in index.iter_mut().zip(outer).zip(&back).rev() {
+                increase(position, 1)?;
                 if *position < dimension.count {
+                    row_start = row_start.wrapping_add_signed(dimension.stride);
                     break;
                 }
                 *position = 0;
-                let count = i64::try_from(dimension.count).unwrap_or(i64::MAX);
-                row_start =
-                    row_start.wrapping_add_signed(dimension.stride.saturating_mul(count).saturating_neg());
+                row_start = row_start.wrapping_add_signed(back);
             }
         }
+        Ok(())
     }
 }
 
-fn copy_row(bytes: &[u8], start: u64, stride: i64, size: usize, row: &mut [u8]) {
+fn copy_row(bytes: &[u8], start: u64, stride: i64, size: usize, row: &mut [u8]) -> Result<()> {
     match size {
         1 => copy_elements::<1>(bytes, start, stride, row),
         2 => copy_elements::<2>(bytes, start, stride, row),
@@ -114,24 +118,56 @@ fn copy_row(bytes: &[u8], start: u64, stride: i64, size: usize, row: &mut [u8]) 
         _ => {
             let mut at = start;
             for element in row.chunks_mut(size.max(1)) {
-                let from = usize::try_from(at).unwrap_or(usize::MAX);
-                if let Some(source) = bytes.get(from..from.saturating_add(element.len())) {
-                    element.copy_from_slice(source);
-                }
+                let from = bound::addressable(at);
+                let source = bytes.get(from..bound::sum(from, element.len())).ok_or_else(outside)?;
+                element.copy_from_slice(source);
                 at = at.wrapping_add_signed(stride);
             }
+            Ok(())
         }
     }
 }
 
 /// As the general case, with a size that the compiler knows.
-fn copy_elements<const N: usize>(bytes: &[u8], start: u64, stride: i64, row: &mut [u8]) {
+fn copy_elements<const N: usize>(bytes: &[u8], start: u64, stride: i64, row: &mut [u8]) -> Result<()> {
     let mut at = start;
     for element in row.as_chunks_mut::<N>().0 {
-        let from = usize::try_from(at).unwrap_or(usize::MAX);
-        if let Some(source) = bytes.get(from..).and_then(<[u8]>::first_chunk::<N>) {
-            *element = *source;
-        }
+        let source = bytes.get(bound::addressable(at)..).and_then(<[u8]>::first_chunk::<N>);
+        *element = *source.ok_or_else(outside)?;
         at = at.wrapping_add_signed(stride);
+    }
+    Ok(())
+}
+
+#[cold]
+fn outside() -> Error {
+    Error::internal("an element lies outside of the bytes of its array")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(start: u64, size: u64, dimensions: &[(u64, i64)]) -> Strided {
+        let dimensions = dimensions.iter().map(|&(count, stride)| Dimension { count, stride }).collect();
+        Strided { start, size, dimensions }
+    }
+
+    #[test]
+    fn what_leaves_its_bytes_is_an_error_and_no_zeros() {
+        let bytes: &[u8] = &[1, 2, 3, 4, 5, 6, 7, 8];
+        let mut out = [0; 4];
+        strided(7, 1, &[(2, -4), (2, -2)]).read(&bytes, &mut out, 1).unwrap();
+        assert_eq!(out, [8, 6, 4, 2]);
+        for bad in [
+            strided(6, 1, &[(2, 1), (2, 2)]),
+            strided(1, 1, &[(2, -1), (2, -1)]),
+            strided(u64::MAX, 1, &[(4, 1)]),
+            strided(0, u64::MAX, &[(2, 1), (2, 1)]),
+            strided(0, 1, &[(2, i64::MAX), (2, i64::MIN)]),
+        ] {
+            assert!(bad.read(&bytes, &mut out, 1).is_err(), "{bad:?}");
+        }
+        assert!(strided(0, 1 << 40, &[(1 << 40, 1 << 40)]).joined().is_err());
     }
 }

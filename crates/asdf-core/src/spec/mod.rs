@@ -20,13 +20,17 @@ pub(crate) mod block_index;
 pub(crate) mod header_line;
 pub(crate) mod yaml_frame;
 
+use std::io::BufRead;
+
 /// The next line of `i` without its line break (`\n` or `\r\n`), and what follows the break; `None` at the end.
 pub(crate) fn line(i: &[u8]) -> Option<(&[u8], &[u8])> {
     if i.is_empty() {
         return None;
     }
-    let end = i.iter().position(|&b| b == b'\n').unwrap_or(i.len());
-    let (text, rest) = i.split_at_checked(end)?;
-    let rest = rest.get(1..).unwrap_or_default();
+    let mut rest = i;
+    // The standard library's search for a byte looks at many at a time.
+    rest.skip_until(b'\n').ok()?;
+    let text = i.get(..i.len().checked_sub(rest.len())?)?;
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
     Some((text.strip_suffix(b"\r").unwrap_or(text), rest))
 }

@@ -29,9 +29,12 @@ pub(crate) fn blocks(
     let mut writer = Writer { document, threads: threads(document), padding, at, out, offsets: Vec::new() };
     let mut from = range.start;
     while from < range.end {
-        let work = Work::of(document, from);
-        let same = (from..range.end).take_while(|&index| Work::of(document, index) == work).count();
-        let run = from..add(from, same.max(1))?;
+        let work = Work::of(document, from)?;
+        let mut end = add(from, 1)?;
+        while end < range.end && Work::of(document, end)? == work {
+            increase(&mut end, 1)?;
+        }
+        let run = from..end;
         from = run.end;
         match work {
             Work::Nothing => writer.stored(run)?,

@@ -47,23 +47,23 @@ fn too_long() -> Error {
 }
 
 /// Fails if the paddings that were asked for make the file longer than one can be.
-fn check_padding(document: &Document, head: u64) -> Result<()> {
+fn check_padding(document: &Document, head: u64, bytes: u64) -> Result<()> {
     let blocks = document.blocks.len() as u64;
     let options = document.options();
     let each = options.block_padding.checked_add(BlockHeader::SIZE as u64 + ALIGNMENT);
     let padded = each
         .and_then(|each| each.checked_mul(blocks)?.checked_add(options.tree_padding.unwrap_or_default()))
-        .and_then(|padding| padding.checked_add(head)?.checked_add(document.bytes_of_blocks()));
+        .and_then(|padding| padding.checked_add(head)?.checked_add(bytes));
     padded.filter(|&end| i64::try_from(end).is_ok()).map(drop).ok_or_else(too_long)
 }
 
-/// Where the first block begins after a tree that ends at `end`.
-fn first_block(document: &Document, end: u64) -> Result<u64> {
+/// Where the first block begins after a tree that ends at `end`, before blocks of so many bytes.
+fn first_block(document: &Document, end: u64, bytes: u64) -> Result<u64> {
     if document.blocks.is_empty() {
         return end.checked_add(document.options().tree_padding.unwrap_or_default()).ok_or_else(too_long);
     }
     let padding = document.options().tree_padding.unwrap_or_else(|| {
-        let share = document.bytes_of_blocks() / PADDING_SHARE;
+        let share = bytes / PADDING_SHARE;
         // A stream is going to be long.
         if document.streamed { MAX_PADDING } else { share.min(MAX_PADDING) }
     });
@@ -73,8 +73,13 @@ fn first_block(document: &Document, end: u64) -> Result<u64> {
 /// Writes a whole file.
 pub(crate) fn whole(document: &Document, out: &mut dyn WriteAt) -> Result<()> {
     let head = head(document)?;
-    check_padding(document, head.len() as u64)?;
-    let first = first_block(document, head.len() as u64)?;
+    if let Some(origin) = &document.origin {
+        // All headers are needed, and are read one after another.
+        origin.located.all(&*origin.storage)?;
+    }
+    let bytes = document.bytes_of_blocks()?;
+    check_padding(document, head.len() as u64, bytes)?;
+    let first = first_block(document, head.len() as u64, bytes)?;
     out.write_at(0, &head)?;
     if first > head.len() as u64 {
         out.set_size(first)?;

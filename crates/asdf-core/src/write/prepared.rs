@@ -68,22 +68,18 @@ pub(super) enum Work {
 }
 
 impl Work {
-    pub(super) fn of(document: &Document, index: usize) -> Self {
-        let Some(block) = document.blocks.get(index) else { return Self::Nothing };
+    pub(super) fn of(document: &Document, index: usize) -> Result<Self> {
+        let Some(block) = document.blocks.get(index) else { return Ok(Self::Nothing) };
         let (compression, size) = match block {
-            BlockData::Stored(_) | BlockData::Encoded { .. } => return Self::Nothing,
-            BlockData::New { compression: Compression::None, .. } => return Self::Nothing,
+            BlockData::Stored(_) | BlockData::Encoded { .. } => return Ok(Self::Nothing),
+            BlockData::New { compression: Compression::None, .. } => return Ok(Self::Nothing),
             BlockData::New { compression, data, .. } => (*compression, data.len()),
             BlockData::Recoded { stored, compression, .. } => {
-                let entry = document.origin.as_ref().and_then(|origin| origin.layout.blocks.get(*stored));
-                (*compression, entry.map_or(0, BlockEntry::data_size))
+                (*compression, document.stored_block(*stored)?.data_size())
             }
         };
-        if compression.has_parts() && size >= PARTED && !is_streamed(document, index) {
-            Self::Parts
-        } else {
-            Self::Whole
-        }
+        let is_parted = compression.has_parts() && size >= PARTED && !is_streamed(document, index);
+        Ok(if is_parted { Self::Parts } else { Self::Whole })
     }
 }
 
@@ -99,14 +95,15 @@ pub(super) fn prepare<'a>(document: &'a Document, index: usize, threads: usize) 
     let mut prepared = match block {
         BlockData::Stored(stored) => {
             let origin = origin(document, *stored)?;
-            let entry = origin.block(*stored)?.entry();
-            Prepared { header: entry.header, payload: stored_bytes(origin, entry), needs_checksum: false }
+            let block = origin.block(*stored)?;
+            let payload = stored_bytes(origin, &block.entry());
+            Prepared { header: block.entry().header, payload, needs_checksum: false }
         }
         BlockData::Recoded { stored, compression: Compression::None, .. } => {
             let origin = origin(document, *stored)?;
             let block = origin.block(*stored)?;
             let payload = match block.compression() {
-                Compression::None => stored_bytes(origin, block.entry()),
+                Compression::None => stored_bytes(origin, &block.entry()),
                 _ => Payload::Memory(block.data()?),
             };
             new_block(Compression::None, payload.len(), payload, checksums)

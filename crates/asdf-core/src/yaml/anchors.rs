@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use sciformats_core::bound;
+
 use super::tree::{Content, NodeId, Tree};
 
 /// The anchors to write: of nodes that are shared, and of those that had one.
@@ -22,24 +24,22 @@ impl Anchors {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
         };
         for &id in &order {
+            if tree.nodes.is_line(id.number() as usize) {
+                continue;
+            }
             if let Some(name) = tree.node(id).anchor.as_deref().filter(|name| is_name(name))
                 && taken.insert(name.to_owned())
             {
                 anchors.set(id, name.to_owned());
             }
         }
-        let mut number = 0u64;
+        let mut numbered = (1u64..).map(|number| format!("id{number:03}"));
         for id in shared(tree, &order) {
             if anchors.place(id).is_some() {
                 continue;
             }
-            loop {
-                number = number.saturating_add(1);
-                let name = format!("id{number:03}");
-                if taken.insert(name.clone()) {
-                    anchors.set(id, name);
-                    break;
-                }
+            if let Some(name) = numbered.find(|name| taken.insert(name.clone())) {
+                anchors.set(id, name);
             }
         }
         anchors
@@ -77,7 +77,7 @@ fn shared(tree: &Tree, order: &[NodeId]) -> Vec<NodeId> {
     let mut counts = vec![0u8; tree.len()];
     let mut count = |id: NodeId| {
         if let Some(count) = counts.get_mut(id.0 as usize) {
-            *count = count.saturating_add(1);
+            *count = bound::sum(*count, 1); // more than one is all that is asked for
         }
     };
     count(tree.root());

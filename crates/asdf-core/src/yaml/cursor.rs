@@ -1,7 +1,11 @@
 //! A position in the text, and the character classes of YAML 1.1.
+//!
+//! What lies beyond the end of the text is its end, so that sums of positions are bounds: nothing is there that could be
+//! read.
 
+use sciformats_core::arith::add;
 use sciformats_core::fault::FaultKind;
-use sciformats_core::{Error, Fault, Result};
+use sciformats_core::{Error, Fault, Result, bound};
 
 /// A position in a checked text. `base` is the text's offset in the file.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +19,10 @@ pub(super) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Checks that `bytes` are UTF-8 of characters that YAML allows.
     pub(super) fn new(bytes: &'a [u8], base: u64) -> Result<Self> {
+        add(base, bytes.len() as u64)?;
         let bad = |at: usize, rule| {
             let kind = FaultKind::Rule(rule);
-            Err(Fault::new("text", kind).at("tree", base.saturating_add(at as u64)))
+            Err(Fault::new("text", kind).at("tree", bound::sum(base, at as u64)))
         };
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
@@ -38,7 +43,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn offset_of(&self, at: usize) -> u64 {
-        self.base.saturating_add(at as u64)
+        bound::sum(self.base, at as u64)
     }
 
     /// A fault here; `rule` completes "it …".
@@ -52,11 +57,11 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn peek_at(&self, ahead: usize) -> u8 {
-        self.byte(self.at.saturating_add(ahead))
+        self.byte(bound::sum(self.at, ahead))
     }
 
     pub(super) fn byte(&self, at: usize) -> u8 {
-        self.text.as_bytes().get(at).copied().unwrap_or(0)
+        self.text.as_bytes().get(at).copied().unwrap_or(0) // a position behind the end
     }
 
     pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
@@ -64,11 +69,11 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn column(&self) -> usize {
-        self.at.saturating_sub(self.line_start)
+        bound::left(self.at, self.line_start)
     }
 
     pub(super) fn advance(&mut self, bytes: usize) {
-        self.at = self.at.saturating_add(bytes).min(self.text.len());
+        self.at = bound::sum(self.at, bytes).min(self.text.len());
     }
 
     /// Over bytes that mean nothing but themselves in a scalar of any style.
@@ -88,10 +93,10 @@ impl<'a> Cursor<'a> {
         match self.byte(at) {
             b' '..=b'~' => 0,
             b'\n' => 1,
-            b'\r' if self.byte(at.saturating_add(1)) == b'\n' => 2,
+            b'\r' if self.byte(bound::sum(at, 1)) == b'\n' => 2,
             b'\r' => 1,
-            0xC2 if self.slice(at, at.saturating_add(2)) == "\u{85}" => 2,
-            0xE2 if matches!(self.slice(at, at.saturating_add(3)), "\u{2028}" | "\u{2029}") => 3,
+            0xC2 if self.slice(at, bound::sum(at, 2)) == "\u{85}" => 2,
+            0xE2 if matches!(self.slice(at, bound::sum(at, 3)), "\u{2028}" | "\u{2029}") => 3,
             _ => 0,
         }
     }
@@ -99,7 +104,7 @@ impl<'a> Cursor<'a> {
     /// What the break at the cursor is worth in a scalar: `\n`, or itself where the standard keeps it.
     pub(super) fn take_break(&mut self) -> &'a str {
         let len = self.break_len(self.at);
-        let text = self.slice(self.at, self.at.saturating_add(len));
+        let text = self.slice(self.at, bound::sum(self.at, len));
         self.advance(len);
         self.line_start = self.at;
         if len == 3 { text } else { "\n" }
@@ -116,14 +121,14 @@ impl<'a> Cursor<'a> {
 
     /// Whether an indicator stands here: `b` with a blank, a break or the end after it.
     pub(super) fn is_indicator(&self, b: u8) -> bool {
-        self.peek() == b && self.is_blank_or_end(self.at.saturating_add(1))
+        self.peek() == b && self.is_blank_or_end(bound::sum(self.at, 1))
     }
 
     /// Whether a document marker stands here: `---` or `...` on the first column.
     pub(super) fn is_marker(&self) -> bool {
         self.at == self.line_start
-            && matches!(self.slice(self.at, self.at.saturating_add(3)), "---" | "...")
-            && self.is_blank_or_end(self.at.saturating_add(3))
+            && matches!(self.slice(self.at, bound::sum(self.at, 3)), "---" | "...")
+            && self.is_blank_or_end(bound::sum(self.at, 3))
     }
 
     pub(super) fn skip_blanks(&mut self) {
@@ -145,7 +150,7 @@ impl<'a> Cursor<'a> {
         loop {
             let start = self.at;
             self.skip_blanks();
-            let before = self.byte(self.at.saturating_sub(1));
+            let before = self.byte(bound::left(self.at, 1));
             let after_blank = self.at == self.line_start || matches!(before, b' ' | b'\t');
             if self.peek() == b'#' && after_blank {
                 self.skip_line();
@@ -166,6 +171,11 @@ impl<'a> Cursor<'a> {
             return Ok(crossed);
         }
     }
+}
+
+/// A column as one that may also be none: no text has so many that one is left out.
+pub(super) fn signed(column: usize) -> isize {
+    isize::try_from(column).unwrap_or(isize::MAX) // a bound that memory ends before
 }
 
 /// The characters that a YAML 1.1 stream may hold as they are.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, Visitor};
 
 use super::resolve::Value;
@@ -52,7 +52,7 @@ impl Tree {
     /// # Errors
     /// `NotFound`; as [`deserialize`](Self::deserialize).
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        self.deserialize(self.get(path).ok_or_else(|| Error::not_found("node", path))?)
+        self.deserialize(self.get(path).ok_or_else(|| self.not_found(path))?)
     }
 }
 
@@ -67,7 +67,7 @@ struct Deserializer<'t> {
 
 impl<'t> Deserializer<'t> {
     fn at(self, node: NodeId) -> Result<Self, SerdeError> {
-        let level = self.level.saturating_add(1);
+        let level = bound::sum(self.level, 1);
         self.tree.limits.depth("levels of the tree", level).map_err(|e| SerdeError(e.to_string()))?;
         let left = self.budget.get().checked_sub(1);
         self.budget.set(left.ok_or_else(|| {

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, sub};
+use sciformats_core::{Result, bound};
 
 use super::anchors::Anchors;
 use super::tree::{CollectionStyle, Content, NodeId, ScalarStyle, Tree};
@@ -98,19 +99,19 @@ enum Position {
 
 impl Position {
     /// The column of a sequence here.
-    fn sequence(self) -> usize {
+    fn sequence(self) -> Result<usize> {
         match self {
-            Self::Document => 0,
-            Self::Value(column) => column,
-            Self::Item(column) => column.saturating_add(2),
+            Self::Document => Ok(0),
+            Self::Value(column) => Ok(column),
+            Self::Item(column) => add(column, 2),
         }
     }
 
     /// The column of a mapping here.
-    fn mapping(self) -> usize {
+    fn mapping(self) -> Result<usize> {
         match self {
-            Self::Document => 0,
-            Self::Value(column) | Self::Item(column) => column.saturating_add(2),
+            Self::Document => Ok(0),
+            Self::Value(column) | Self::Item(column) => add(column, 2),
         }
     }
 }
@@ -143,12 +144,12 @@ impl<'t> Emitter<'t> {
     }
 
     fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.depth = self.depth.saturating_add(1);
+        self.depth = add(self.depth, 1)?;
         // What could be read can be written: here scalars count as levels too.
-        let limit = (self.tree.limits.depth as u64).saturating_mul(2).saturating_add(8);
+        let limit = bound::sum(bound::product(self.tree.limits.depth as u64, 2), 8);
         sciformats_core::limits::within("levels of the tree", self.depth as u64, limit)?;
         let result = write(self);
-        self.depth = self.depth.saturating_sub(1);
+        self.depth = sub(self.depth, 1)?;
         result
     }
 
@@ -168,7 +169,7 @@ impl<'t> Emitter<'t> {
         let mut compact = bare && matches!(position, Position::Item(_));
         match &tree.node(id).content {
             Content::Sequence { items, style: CollectionStyle::Block } if !items.is_empty() => {
-                let column = position.sequence();
+                let column = position.sequence()?;
                 self.end_line_unless(compact);
                 items.iter().try_for_each(|&item| {
                     self.start_line(column, &mut compact);
@@ -177,7 +178,7 @@ impl<'t> Emitter<'t> {
                 })
             }
             Content::Mapping { entries, style: CollectionStyle::Block } if !entries.is_empty() => {
-                let column = position.mapping();
+                let column = position.mapping()?;
                 self.end_line_unless(compact);
                 entries.iter().try_for_each(|&(key, value)| {
                     self.start_line(column, &mut compact);
@@ -187,8 +188,7 @@ impl<'t> Emitter<'t> {
             Content::Scalar { text, style: style @ (ScalarStyle::Literal | ScalarStyle::Folded) }
                 if is_block_text(text) =>
             {
-                self.block_scalar(text, *style, position);
-                Ok(())
+                self.block_scalar(text, *style, position)
             }
             Content::Scalar { text, style: ScalarStyle::Plain }
                 if text.is_empty() && tree.node(id).tag.is_none() =>
@@ -258,7 +258,7 @@ impl<'t> Emitter<'t> {
         let is_new = self.properties(id);
         if self.out.len() > start {
             // The blank before the first property is the lead's.
-            self.out.replace_range(start..start.saturating_add(1), lead);
+            self.out.replace_range(start..add(start, 1)?, lead);
             if is_new {
                 self.out.push(' ');
             }
@@ -299,28 +299,14 @@ impl<'t> Emitter<'t> {
 
     fn flow_scalar(&mut self, text: &str, style: ScalarStyle, id: NodeId, in_flow: bool) {
         let tag = self.tree.node(id).tag.is_some();
-        match style {
-            ScalarStyle::Plain if text.is_empty() => self.out.push_str(if tag { "\"\"" } else { "null" }),
-            ScalarStyle::Plain
-                if resolve::is_plain_text(text, in_flow)
-                    && (tag || !resolve::misleads(text) || !resolve::is_string(text) || text == "<<") =>
-            {
-                self.out.push_str(text);
-            }
-            ScalarStyle::Plain | ScalarStyle::Single if resolve::is_one_line(text) => {
-                self.out.push('\'');
-                self.out.push_str(&text.replace('\'', "''"));
-                self.out.push('\'');
-            }
-            _ => double_quoted(text, &mut self.out),
-        }
+        one_line(text, style, tag, in_flow, &mut self.out);
     }
 
-    fn block_scalar(&mut self, text: &str, style: ScalarStyle, position: Position) {
+    fn block_scalar(&mut self, text: &str, style: ScalarStyle, position: Position) -> Result<()> {
         let folded =
             style == ScalarStyle::Folded && !text.split('\n').any(|line| line.starts_with([' ', '\t']));
         let body = text.trim_end_matches('\n');
-        let breaks = text.len().saturating_sub(body.len());
+        let breaks = sub(text.len(), body.len())?;
         self.out.push_str(if folded { " >" } else { " |" });
         if body.starts_with([' ', '\n']) || body.is_empty() {
             self.out.push('2');
@@ -333,7 +319,7 @@ impl<'t> Emitter<'t> {
         self.out.push('\n');
         let indent = match position {
             Position::Document => 2,
-            Position::Value(column) | Position::Item(column) => column.saturating_add(2),
+            Position::Value(column) | Position::Item(column) => add(column, 2)?,
         };
         let mut before_text = false;
         for line in body.split('\n') {
@@ -348,7 +334,34 @@ impl<'t> Emitter<'t> {
             }
             self.out.push('\n');
         }
-        self.out.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
+        // The first ends the last line of the body.
+        self.out.extend(std::iter::repeat_n('\n', bound::left(breaks, 1)));
+        Ok(())
+    }
+}
+
+/// A scalar without tag on one line, wherever a value may stand.
+pub(super) fn on_one_line(text: &str, style: ScalarStyle) -> String {
+    let mut out = String::new();
+    one_line(text, style, false, true, &mut out);
+    out
+}
+
+fn one_line(text: &str, style: ScalarStyle, tag: bool, in_flow: bool, out: &mut String) {
+    match style {
+        ScalarStyle::Plain if text.is_empty() => out.push_str(if tag { "\"\"" } else { "null" }),
+        ScalarStyle::Plain
+            if resolve::is_plain_text(text, in_flow)
+                && (tag || !resolve::misleads(text) || !resolve::is_string(text) || text == "<<") =>
+        {
+            out.push_str(text);
+        }
+        ScalarStyle::Plain | ScalarStyle::Single if resolve::is_one_line(text) => {
+            out.push('\'');
+            out.push_str(&text.replace('\'', "''"));
+            out.push('\'');
+        }
+        _ => double_quoted(text, out),
     }
 }
 

@@ -64,7 +64,7 @@ impl Integer {
             let mut carry = u64::from(digit.to_digit(base)?);
             any = true;
             for word in &mut words {
-                carry = carry.saturating_add(u64::from(*word).saturating_mul(base.into()));
+                carry = u64::from(*word).checked_mul(base.into())?.checked_add(carry)?;
                 *word = low(carry);
                 carry >>= 32;
             }
@@ -78,18 +78,15 @@ impl Integer {
 
 /// The low half.
 fn low(value: u64) -> u32 {
-    u32::try_from(value & 0xFFFF_FFFF).unwrap_or(0)
+    let [a, b, c, d, ..] = value.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 impl From<i128> for Integer {
     fn from(value: i128) -> Self {
-        let mut magnitude = value.unsigned_abs();
-        let mut words = Vec::new();
-        while magnitude > 0 {
-            words.push(u32::try_from(magnitude & 0xFFFF_FFFF).unwrap_or(0));
-            magnitude >>= 32;
-        }
-        Self::new(value < 0, words)
+        let magnitude = value.unsigned_abs().to_le_bytes();
+        let words = magnitude.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+        Self::new(value < 0, words.collect())
     }
 }
 
@@ -120,8 +117,8 @@ impl fmt::Display for Integer {
             let mut rest = 0u64;
             for word in words.iter_mut().rev() {
                 let value = rest << 32 | u64::from(*word);
-                *word = low(value.checked_div(CHUNK).unwrap_or(0));
-                rest = value.checked_rem(CHUNK).unwrap_or(0);
+                *word = low(value / CHUNK);
+                rest = value % CHUNK;
             }
             chunks.push(rest);
             while words.last() == Some(&0) {
@@ -131,7 +128,8 @@ impl fmt::Display for Integer {
         if self.negative {
             f.write_str("-")?;
         }
-        write!(f, "{}", chunks.pop().unwrap_or(0))?;
+        let Some(first) = chunks.pop() else { return f.write_str("0") };
+        write!(f, "{first}")?;
         chunks.iter().rev().try_for_each(|chunk| write!(f, "{chunk:09}"))
     }
 }

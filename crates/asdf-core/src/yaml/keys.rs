@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
+use sciformats_core::bound;
+
 use super::resolve::Value;
 use super::tree::{NodeId, Tree};
 
@@ -77,7 +79,7 @@ impl Keys {
     }
 
     fn know_below(&self, nodes: usize) {
-        self.below.fetch_max(u32::try_from(nodes).unwrap_or(u32::MAX), Ordering::Relaxed);
+        self.below.fetch_max(u32::try_from(nodes).unwrap_or(u32::MAX), Ordering::Relaxed); // a bound of all ids
     }
 }
 
@@ -95,7 +97,7 @@ impl Tree {
         let known = known.entry(mapping).or_insert(Known::Searches(0));
         match known {
             Known::Searches(searches) if *searches < PATIENCE => {
-                *searches = searches.saturating_add(1);
+                *searches = bound::sum(*searches, 1);
                 None
             }
             Known::Searches(_) => {

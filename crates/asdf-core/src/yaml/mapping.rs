@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::arith::add;
+use sciformats_core::{Error, Result, bound};
 
+use super::arena::PAGE;
 use super::resolve::Value;
 use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree};
 
@@ -52,8 +54,8 @@ impl Tree {
         (level, visits): (usize, &mut u64),
         out: &mut Vec<(NodeId, NodeId)>,
     ) -> Result<()> {
-        let limit = (self.nodes.len() as u64).saturating_add(MAX_MERGED);
-        *visits = visits.saturating_add(1);
+        let limit = bound::sum(self.nodes.len() as u64, MAX_MERGED);
+        *visits = add(*visits, 1)?;
         sciformats_core::limits::within("merged mappings", *visits, limit)?;
         self.limits.depth("levels of merged mappings", level)?;
         let entries = self.entries(id).unwrap_or_default();
@@ -63,12 +65,12 @@ impl Tree {
             let list = std::slice::from_ref(merged);
             for &mapping in self.items(*merged).unwrap_or(list).iter().rev() {
                 if self.entries(mapping).is_none() {
-                    let kind = sciformats_core::FaultKind::Rule("is merged, but is no mapping");
+                    let kind = sciformats_core::FaultKind::Rule("is merged by `<<`, but is not a mapping");
                     return Err(
                         sciformats_core::Fault::new("value", kind).at("tree", self.node(mapping).offset)
                     );
                 }
-                self.unfold(mapping, (level.saturating_add(1), &mut *visits), out)?;
+                self.unfold(mapping, (add(level, 1)?, &mut *visits), out)?;
             }
         }
         out.extend(entries.iter().filter(|pair| !merge(pair)));
@@ -76,6 +78,9 @@ impl Tree {
     }
 
     pub(super) fn is_merge_key(&self, key: NodeId) -> bool {
+        if self.nodes.is_line(key.number() as usize) {
+            return false;
+        }
         let node = self.node(key);
         let plain = |style: &ScalarStyle| *style == ScalarStyle::Plain && node.tag.is_none();
         matches!(&node.content, Content::Scalar { text, style } if text == "<<" && plain(style))
@@ -116,7 +121,15 @@ impl Tree {
 
     /// Looks at all entries for the last with a string key.
     fn string_place(&self, mapping: NodeId, key: &str) -> Option<usize> {
-        self.entries(mapping)?.iter().rposition(|(k, _)| self.is_string(*k, key))
+        // A page of lines is searched as text, once, and its nodes are made only if the key is there.
+        let mut without = None;
+        self.entries(mapping)?.iter().rposition(|(k, _)| {
+            let page = Some(k.number() as usize / PAGE);
+            if without != page && self.nodes.is_line_without(k.number() as usize, key) {
+                without = page;
+            }
+            without != page && self.is_string(*k, key)
+        })
     }
 
     /// Whether a node is the string `text`.
@@ -146,16 +159,19 @@ impl Tree {
         let nodes = self.nodes.len();
         let node = self.nodes.get_mut(mapping.number() as usize);
         let Some(Node { content: Content::Mapping { entries, style }, .. }) = node else {
-            return Err(Error::usage("node", "is no mapping"));
+            return Err(Error::usage("node", "is not a mapping, so nothing can be put under a key of it"));
         };
-        if let Some(pair) = place.and_then(|place| entries.get_mut(place)) {
+        if let Some((place, pair)) = place.and_then(|place| Some((place, entries.get_mut(place)?))) {
+            self.edits.replace(mapping, place, pair.1, value);
             pair.1 = value;
         } else if let Some(key_node) = new_key {
             if entries.is_empty() {
                 *style = CollectionStyle::Block;
             }
+            let place = entries.len();
             entries.push((key_node, value));
-            self.keys.added(mapping, key, entries.len().saturating_sub(1), nodes);
+            self.edits.touch(mapping);
+            self.keys.added(mapping, key, place, nodes);
         }
         Ok(())
     }

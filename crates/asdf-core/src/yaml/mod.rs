@@ -23,8 +23,10 @@
 )]
 
 mod anchors;
+mod arena;
 mod cursor;
 mod de;
+pub(crate) mod edits;
 pub mod emit;
 mod flow;
 pub mod integer;
@@ -36,6 +38,7 @@ mod properties;
 pub mod resolve;
 mod scalar;
 mod ser;
+mod simple;
 pub mod timestamp;
 pub mod tree;
 #[cfg(feature = "serde_yaml")]

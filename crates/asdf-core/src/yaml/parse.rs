@@ -6,14 +6,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sciformats_core::{Limits, Result};
+use sciformats_core::arith::{add, sub};
+use sciformats_core::{Limits, Result, bound};
 
-use super::cursor::Cursor;
+use super::arena::{Arena, Lines, PAGE};
+use super::cursor::{Cursor, signed};
+use super::edits::Edits;
 use super::keys::Keys;
+use super::simple;
 use super::tree::{CollectionStyle, Content, Node, NodeId, ScalarStyle, Tree, is_handle};
 
 /// The longest one-line key that readers of YAML accept, in characters.
 const MAX_SIMPLE_KEY: usize = 1024;
+
+/// The place of the last node of a page.
+const LAST: usize = PAGE - 1;
 
 /// The longest prefix that a handle may stand for.
 const MAX_PREFIX: usize = 1024;
@@ -55,11 +62,12 @@ enum Key {
 
 pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> {
     let tree = Tree {
-        nodes: Vec::new(),
+        nodes: Arena::default(),
         root: NodeId(0),
         handles: Vec::new(),
         limits: *limits,
         keys: Keys::default(),
+        edits: Edits::default(),
     };
     let cursor = Cursor::new(text, base)?;
     let mut parser =
@@ -73,7 +81,10 @@ pub(super) fn document(text: &[u8], base: u64, limits: &Limits) -> Result<Tree> 
         cursor.skip_to_content(false)?;
     }
     match () {
-        () if cursor.is_end() => Ok(parser.tree),
+        () if cursor.is_end() => {
+            parser.tree.edits = Edits::none(parser.tree.nodes.len());
+            Ok(parser.tree)
+        }
         () if cursor.is_marker() => Err(cursor.error("has a second document")),
         () => Err(cursor.error("has text where the document should end")),
     }
@@ -125,14 +136,14 @@ impl<'a> Parser<'a> {
     }
 
     fn enter(&mut self) -> Result<()> {
-        self.depth = self.depth.saturating_add(1);
+        self.depth = add(self.depth, 1)?;
         self.tree.limits.depth("levels of the tree", self.depth)
     }
 
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.enter()?;
         let result = parse(self);
-        self.depth = self.depth.saturating_sub(1);
+        self.depth = sub(self.depth, 1)?;
         result
     }
 
@@ -151,7 +162,7 @@ impl<'a> Parser<'a> {
     }
 
     fn is_inside(&self, place: Place) -> bool {
-        let column = isize::try_from(self.cursor.column()).unwrap_or(isize::MAX);
+        let column = signed(self.cursor.column());
         let inside = column > place.indent
             || place.sequence && column == place.indent && self.cursor.is_indicator(b'-');
         inside && !self.cursor.is_end() && !self.cursor.is_marker()
@@ -275,7 +286,7 @@ impl<'a> Parser<'a> {
     }
 
     fn block_sequence(&mut self, id: NodeId, column: usize) -> Result<NodeId> {
-        let indent = isize::try_from(column).unwrap_or(isize::MAX);
+        let indent = signed(column);
         let mut items = Vec::new();
         loop {
             self.cursor.advance(1);
@@ -291,7 +302,7 @@ impl<'a> Parser<'a> {
     }
 
     fn block_mapping(&mut self, id: NodeId, column: usize, first: Key) -> Result<NodeId> {
-        let indent = isize::try_from(column).unwrap_or(isize::MAX);
+        let indent = signed(column);
         let place = Place { indent, inline: true, sequence: true };
         let mut entries = Vec::new();
         if let Key::Done(key) = first {
@@ -328,10 +339,47 @@ impl<'a> Parser<'a> {
             if self.cursor.column() > column {
                 return Err(self.cursor.error("has text that belongs to no entry of the mapping"));
             }
+            if self.lines(column, &mut entries)? {
+                break;
+            }
             next = if self.cursor.is_indicator(b'?') { Key::Explicit } else { self.block_key()? };
         }
         self.fill(id, Content::Mapping { entries, style: CollectionStyle::Block });
         Ok(id)
+    }
+
+    /// Takes pages of lines that are no more than a key and a value, without making their nodes; returns whether the mapping
+    /// ends with them. The cursor is at a key.
+    fn lines(&mut self, column: usize, entries: &mut Vec<(NodeId, NodeId)>) -> Result<bool> {
+        loop {
+            let cursor = &self.cursor;
+            let on_page = self.tree.nodes.len() % PAGE;
+            let blanks = cursor.slice(cursor.line_start, cursor.at);
+            if !matches!(on_page, 0 | LAST) || blanks.bytes().any(|b| b != b' ') {
+                return Ok(false);
+            }
+            let Some(end) = simple::lines(cursor.text.as_bytes(), cursor.at, column) else {
+                return Ok(false);
+            };
+            if on_page == LAST {
+                // One node that nothing refers to, so that the keys and values begin a page.
+                self.begin()?;
+            }
+            self.tree.limits.items("nodes of the tree", bound::sum(self.tree.nodes.len(), PAGE) as u64)?;
+            self.nested(|_| Ok(()))?;
+            let lines = Lines::new(self.cursor.slice(self.cursor.at, end), self.cursor.offset());
+            let first = self.tree.nodes.push_lines(lines);
+            let ids =
+                (first..self.tree.nodes.len()).filter_map(|number| u32::try_from(number).ok()).map(NodeId);
+            let (keys, values) = (ids.clone().step_by(2), ids.skip(1).step_by(2));
+            entries.extend(keys.zip(values));
+            self.cursor.advance(sub(end, self.cursor.at)?);
+            self.cursor.line_start = self.cursor.at;
+            self.cursor.skip_to_content(false)?;
+            if self.cursor.is_end() || self.cursor.is_marker() || self.cursor.column() < column {
+                return Ok(true);
+            }
+        }
     }
 
     fn block_key(&mut self) -> Result<Key> {

@@ -1,10 +1,15 @@
 //! Nodes by path: `meta/instrument/0`, which is also a JSON pointer without its first slash.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, spelling};
 
+use super::resolve::Value;
 use super::tree::{CollectionStyle, NodeId, Tree};
+
+/// Nodes that are looked at for those that somebody may have meant, from the root on.
+const LOOKED_AT: usize = 20_000;
 
 /// One step of a path as the name it stands for: `~1` is `/`, `~0` is `~`.
 fn unescaped(step: &str) -> Cow<'_, str> {
@@ -76,6 +81,63 @@ impl Tree {
         })
     }
 
+    /// The paths of nodes with those nodes, level by level from the root on, so many at most. A node that is shared has the
+    /// first of its paths; items of sequences are not gone into where they are scalars.
+    fn paths(&self, most: usize) -> Vec<(String, NodeId)> {
+        let mut found = vec![(String::new(), self.root())];
+        let mut seen = HashSet::from([self.root()]);
+        for at in 0..most {
+            let Some((path, id)) = found.get(at).cloned() else { break };
+            let items = self.items(id).unwrap_or_default().iter().enumerate();
+            let items = items.filter(|(_, item)| self.node(**item).text().is_none());
+            let items = items.map(|(index, item)| (index.to_string(), *item));
+            let entries = self.entries(id).unwrap_or_default().iter();
+            let entries = entries.filter_map(|(key, value)| Some((escaped(self.node(*key).text()?), *value)));
+            for (step, child) in items.chain(entries) {
+                if found.len() >= most {
+                    return found;
+                }
+                if seen.insert(child) {
+                    found.push((if path.is_empty() { step } else { format!("{path}/{step}") }, child));
+                }
+            }
+        }
+        found
+    }
+
+    /// A path of a node, or its number where there is none that a name could be read from.
+    pub(crate) fn path_of(&self, id: NodeId) -> String {
+        let path = self.paths(LOOKED_AT).into_iter().find(|(_, found)| *found == id);
+        path.map_or_else(|| format!("node {}", id.number()), |(path, _)| path)
+    }
+
+    /// The error of a path that leads to nothing: with those that may have been meant.
+    pub(crate) fn not_found(&self, path: &str) -> Error {
+        let paths = self.paths(LOOKED_AT);
+        let there = paths.iter().skip(1).map(|(path, _)| path.as_str());
+        Error::not_found("node", path).with_nearest(spelling::nearest(path.trim_matches('/'), there))
+    }
+
+    /// What a node is, in words.
+    pub(crate) fn told(&self, id: NodeId) -> String {
+        let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let kind = match (self.items(id), self.entries(id), self.value(id)) {
+            (Some(items), ..) => format!("a sequence of {}", many(items.len(), "item")),
+            (_, Some(entries), _) => format!("a mapping with {}", many(entries.len(), "key")),
+            (.., Ok(Some(Value::Null))) => "null".into(),
+            (.., Ok(Some(Value::Bool(_)))) => "a truth value".into(),
+            (.., Ok(Some(Value::Int(_) | Value::BigInt(_) | Value::Float(_)))) => "a number".into(),
+            (.., Ok(Some(Value::Str(_)))) => "a text".into(),
+            (.., Ok(Some(Value::Bytes(_)))) => "bytes".into(),
+            (.., Ok(Some(Value::Timestamp(_)))) => "a time".into(),
+            _ => "a scalar".into(),
+        };
+        match self.tag(id) {
+            Some(tag) => format!("{kind} and the tag {tag}"),
+            None => kind,
+        }
+    }
+
     /// Puts a node at a path. Mappings on the way are made where nothing is; the index one past the end of a sequence
     /// appends.
     ///
@@ -121,8 +183,14 @@ impl Tree {
         let node = self.nodes.get_mut(at.number() as usize);
         if let Some(super::Node { content: super::Content::Sequence { items, .. }, .. }) = node {
             match items.get_mut(index) {
-                Some(item) => *item = value,
-                None => items.push(value),
+                Some(item) => {
+                    self.edits.replace(at, index, *item, value);
+                    *item = value;
+                }
+                None => {
+                    items.push(value);
+                    self.edits.touch(at);
+                }
             }
         }
         Ok(())
@@ -142,11 +210,10 @@ impl Tree {
     /// # Errors
     /// `NotFound`.
     pub fn remove(&mut self, path: &str) -> Result<NodeId> {
-        let not_found = || Error::not_found("node", path);
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-        let parent = self.get(parent).ok_or_else(not_found)?;
+        let parent = self.get(parent).ok_or_else(|| self.not_found(path))?;
         let last = unescaped(last);
-        let node = self.step(parent, &last).ok_or_else(not_found)?;
+        let node = self.step(parent, &last).ok_or_else(|| self.not_found(path))?;
         match self.node_mut(parent).map(|node| &mut node.content) {
             Some(super::Content::Sequence { items, .. }) => {
                 if let Ok(index) = last.parse::<usize>() {
@@ -159,7 +226,7 @@ impl Tree {
                     entries.remove(place);
                 }
             }
-            _ => return Err(not_found()),
+            _ => return Err(Error::internal("an entry stands in what is no collection")),
         }
         Ok(node)
     }

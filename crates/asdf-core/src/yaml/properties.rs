@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sciformats_core::Result;
+use sciformats_core::arith::add;
 
 use super::YAML_PREFIX;
 use super::parse::{Begun, Parser};
@@ -98,7 +99,7 @@ impl<'a> Parser<'a> {
         }
         let tag: Arc<str> = self.full_tag(written)?.into();
         // A long prefix behind a short handle unfolds to much.
-        self.tag_bytes = self.tag_bytes.saturating_add(tag.len() as u64);
+        self.tag_bytes = add(self.tag_bytes, tag.len() as u64)?;
         self.tree.limits.memory("bytes of tags", self.tag_bytes)?;
         self.tags.insert(written, tag.clone());
         Ok(tag)
@@ -120,7 +121,7 @@ impl<'a> Parser<'a> {
         let tail = written.get(1..).unwrap_or_default();
         let split = tail
             .find('!')
-            .map(|i| i.saturating_add(2))
+            .and_then(|i| i.checked_add(2))
             .filter(|&end| written.get(..end).is_some_and(is_handle));
         let (handle, suffix) = written.split_at_checked(split.unwrap_or(1)).unwrap_or((written, ""));
         let declared =

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use sciformats_core::bound;
 use sciformats_core::fault::{Fault, FaultKind};
 
 use super::YAML_PREFIX;
@@ -171,7 +172,7 @@ pub(super) fn resolve<'a>(text: &'a str, plain: bool, tag: Option<&str>) -> Resu
         Some("float") => float(text).map_or_else(|| fault("is no number"), |value| Ok(Value::Float(value))),
         Some("timestamp") => match timestamp::read(text) {
             Reading::Yes(stamp) => Ok(Value::Timestamp(stamp)),
-            _ => fault("is no date or time"),
+            _ => fault("is not a date or time"),
         },
         Some("binary") => {
             decode_base64(text).map_or_else(|| fault("is not base64"), |bytes| Ok(Value::Bytes(bytes)))
@@ -408,10 +409,11 @@ pub(super) fn is_one_line(text: &str) -> bool {
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
+    let mut out = String::with_capacity(bound::product(bytes.len().div_ceil(3), 4));
     for group in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let mut padded = [0; 4];
+        padded.iter_mut().skip(1).zip(group).for_each(|(place, byte)| *place = *byte);
+        let bits = u32::from_be_bytes(padded);
         for (i, shift) in [18u32, 12, 6, 0].into_iter().enumerate() {
             let symbol = usize::try_from(bits >> shift & 63).ok().and_then(|i| BASE64.get(i).copied());
             out.push(if i > group.len() { '=' } else { char::from(symbol.unwrap_or(b'=')) });
@@ -435,7 +437,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
         }
         let missing = u32::try_from(4usize.checked_sub(group.len())?).ok()?;
         let [_, bytes @ ..] = (bits << missing.checked_mul(6)?).to_be_bytes();
-        out.extend_from_slice(bytes.get(..group.len().saturating_sub(1))?);
+        out.extend_from_slice(bytes.get(..group.len().checked_sub(1)?)?);
     }
     Some(out)
 }

@@ -1,8 +1,8 @@
 //! Scalars in their five styles.
 
-use sciformats_core::Result;
+use sciformats_core::{Result, bound};
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, signed};
 use super::parse::Parser;
 use super::tree::{Content, ScalarStyle};
 
@@ -82,10 +82,10 @@ impl Parser<'_> {
         cursor.advance(1);
         let (chomp, explicit) = block_header(cursor)?;
         // Even at the top, text on the first column ends the scalar.
-        let least = usize::try_from(parent.saturating_add(1)).unwrap_or(0).max(1);
+        let least = columns(bound::sum(parent, 1)).max(1);
         let mut pending = String::new();
         let indent = match explicit {
-            Some(more) => usize::try_from(parent.max(0)).unwrap_or(0).saturating_add(more),
+            Some(more) => bound::sum(columns(parent), more),
             None => detect_indent(cursor, least),
         };
         leading_breaks(cursor, indent, &mut pending)?;
@@ -128,8 +128,13 @@ impl Parser<'_> {
     }
 }
 
+/// The columns before an indentation; before the first there are none.
+fn columns(indentation: isize) -> usize {
+    usize::try_from(indentation).unwrap_or(0) // a bound: -1 stands for outside of all collections
+}
+
 fn starts_plain(cursor: &Cursor<'_>, flow: bool) -> bool {
-    let alone = cursor.is_blank_or_end(cursor.at.saturating_add(1));
+    let alone = cursor.is_blank_or_end(bound::sum(cursor.at, 1));
     match cursor.peek() {
         b'-' => !alone,
         b'?' | b':' => !alone && !flow,
@@ -156,7 +161,7 @@ fn plain_line<'a>(cursor: &mut Cursor<'a>, flow: bool) -> &'a str {
                 }
                 continue;
             }
-            b':' if cursor.is_blank_or_end(cursor.at.saturating_add(1)) => break,
+            b':' if cursor.is_blank_or_end(bound::sum(cursor.at, 1)) => break,
             b':' if flow && matches!(cursor.peek_at(1), b',' | b'[' | b']' | b'{' | b'}') => break,
             b',' | b'[' | b']' | b'{' | b'}' if flow => break,
             _ if cursor.is_end() || cursor.is_break() => break,
@@ -178,14 +183,14 @@ fn plain_fold(cursor: &mut Cursor<'_>, indent: Option<isize>) -> Result<Option<S
         return Ok(None);
     }
     let fold = folded_breaks(cursor);
-    let column = isize::try_from(cursor.column()).unwrap_or(isize::MAX);
+    let column = signed(cursor.column());
     let outside = indent.is_some_and(|indent| column <= indent);
     if cursor.is_end() || cursor.is_marker() || cursor.peek() == b'#' || outside {
         *cursor = before;
         return Ok(None);
     }
-    let least = indent.and_then(|indent| usize::try_from(indent.saturating_add(1)).ok()).unwrap_or(0);
-    let indentation = cursor.slice(cursor.line_start, cursor.line_start.saturating_add(least).min(cursor.at));
+    let least = indent.map_or(0, |indent| columns(bound::sum(indent, 1)));
+    let indentation = cursor.slice(cursor.line_start, bound::sum(cursor.line_start, least).min(cursor.at));
     if indentation.contains('\t') {
         return Err(cursor.error("is indented with a tab"));
     }
@@ -261,8 +266,8 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<()> {
         b'P' => Some('\u{2029}'),
         b @ (b' ' | b'"' | b'/' | b'\\') => Some(char::from(b)),
         b'x' | b'u' | b'U' => {
-            let start = cursor.at.saturating_add(1);
-            let hex = cursor.slice(start, start.saturating_add(digits));
+            let start = bound::sum(cursor.at, 1);
+            let hex = cursor.slice(start, bound::sum(start, digits));
             let plain = hex.len() == digits && hex.bytes().all(|b| b.is_ascii_hexdigit());
             plain.then(|| u32::from_str_radix(hex, 16).ok().and_then(char::from_u32)).flatten()
         }
@@ -270,7 +275,7 @@ fn escape(cursor: &mut Cursor<'_>, text: &mut String) -> Result<()> {
     };
     let Some(c) = c else { return Err(at.error("has an escape that is not defined")) };
     text.push(c);
-    cursor.advance(digits.saturating_add(1));
+    cursor.advance(bound::sum(digits, 1));
     Ok(())
 }
 
@@ -280,7 +285,7 @@ fn block_header(cursor: &mut Cursor<'_>) -> Result<(u8, Option<usize>)> {
     loop {
         match cursor.peek() {
             b @ (b'+' | b'-') if chomp == 0 => chomp = b,
-            b @ b'1'..=b'9' if indent.is_none() => indent = Some(usize::from(b.saturating_sub(b'0'))),
+            b @ b'1'..=b'9' if indent.is_none() => indent = Some(usize::from(b & 0xF)),
             _ => break,
         }
         cursor.advance(1);

@@ -6,6 +6,7 @@ use serde::ser::{self, Serialize};
 
 use super::resolve::{Value, float_text};
 use super::tree::{CollectionStyle, NodeId, Tree};
+use super::{ASDF_PREFIX, YAML_PREFIX};
 use sciformats_core::{Error, Result};
 
 /// Why a value cannot be a node, or a node a value.
@@ -48,14 +49,17 @@ impl Tree {
             .map_err(|e| Error::usage("value", e.0))
     }
 
-    /// Serializes a value and puts it at a path; see [`put`](Tree::put).
+    /// Serializes a value and puts it at a path; see [`put`](Tree::put). What was there and is of the same kind (a mapping, a
+    /// sequence, or a scalar) leaves its tag to it, and so do the values of the same keys in it: the type of a data model stays,
+    /// until [`set_tag`](Tree::set_tag) gives another one. Types of YAML itself, as `!!str`, do not stay.
     ///
     /// ```
     /// use asdf_core::Tree;
     ///
-    /// let mut tree = Tree::new();
+    /// let mut tree = Tree::parse("instrument: !<asdf://example.org/tags/camera-1.0.0> {name: WFC3, gain: 1.5}\n")?;
     /// tree.set("meta/exposure", &30.0)?;
-    /// tree.set("meta/observer", "Hubble")?;
+    /// let camera = tree.set("instrument", &std::collections::BTreeMap::from([("name", "ACS")]))?;
+    /// assert_eq!(tree.tag(camera), Some("asdf://example.org/tags/camera-1.0.0"));
     /// assert_eq!(tree.get_as::<f64>("meta/exposure")?, 30.0);
     /// # Ok::<(), asdf_core::Error>(())
     /// ```
@@ -63,9 +67,56 @@ impl Tree {
     /// # Errors
     /// As [`add_serialized`](Self::add_serialized) and [`put`](Tree::put).
     pub fn set<T: Serialize + ?Sized>(&mut self, path: &str, value: &T) -> Result<NodeId> {
+        let before = self.get(path);
         let node = self.add_serialized(value)?;
+        if let Some(before) = before {
+            self.inherit(before, node);
+        }
         self.put(path, node)?;
         Ok(node)
+    }
+
+    /// Gives a new node the tag of the one before it, and what is in it the tags of what was in that.
+    fn inherit(&mut self, before: NodeId, new: NodeId) {
+        if let Some(tag) = self.node(before).tag.clone().filter(|tag| self.may_have(tag, (before, new))) {
+            self.set_tag(new, tag);
+        }
+        if let (Some(before), Some(new)) = (self.items(before), self.items(new)) {
+            // Items of one type are that, wherever they stand; of several nobody knows which is which.
+            let is_some = |id| self.tag(id).is_some() || self.node(id).text().is_none();
+            let alike = |first| before.iter().all(|item| self.tag(*item) == self.tag(first));
+            let first = before.first().copied().filter(|&first| is_some(first) && alike(first));
+            let pairs: Vec<_> = new.iter().copied().zip(before.iter().copied()).collect();
+            let rest: Vec<_> = new.iter().skip(before.len()).copied().collect();
+            if let Some(first) = first {
+                pairs.into_iter().for_each(|(new, before)| self.inherit(before, new));
+                rest.into_iter().for_each(|new| self.inherit(first, new));
+            }
+            return;
+        }
+        let pairs = self.entries(new).unwrap_or_default().iter();
+        let pairs: Vec<_> = pairs
+            .filter_map(|(key, new)| Some((self.child(before, self.node(*key).text()?)?, *new)))
+            .collect();
+        pairs.into_iter().for_each(|(before, new)| self.inherit(before, new));
+    }
+
+    /// Whether a new node may have the tag of the one before it: both are of one kind, and what the standard says of its
+    /// own tags holds.
+    fn may_have(&self, tag: &str, (before, new): (NodeId, NodeId)) -> bool {
+        let kind = |id| (self.items(id).is_some(), self.entries(id).is_some());
+        if self.tag(new).is_some() || tag.starts_with(YAML_PREFIX) || kind(before) != kind(new) {
+            return false;
+        }
+        match tag.strip_prefix(ASDF_PREFIX) {
+            Some(array) if array.starts_with("core/ndarray-") && self.entries(new).is_some() => {
+                self.child(new, "source").or(self.child(new, "data")).is_some()
+            }
+            Some(complex) if complex.starts_with("core/complex-") => {
+                matches!(self.value(new), Ok(Some(Value::Int(_) | Value::Float(_))))
+            }
+            _ => true,
+        }
     }
 }
 

@@ -161,8 +161,8 @@ fn form(text: &str) -> Option<Timestamp> {
         let digits = scan.0.iter().take_while(|b| b.is_ascii_digit()).count();
         let (fraction, rest) = scan.0.split_at_checked(digits)?;
         let padded = fraction.iter().copied().chain(std::iter::repeat(b'0')).take(6);
-        microsecond = padded
-            .fold(0u32, |sum, b| sum.saturating_mul(10).saturating_add(u32::from(b.saturating_sub(b'0'))));
+        let digit = |sum: u32, b: u8| sum.checked_mul(10)?.checked_add(char::from(b).to_digit(10)?);
+        microsecond = padded.into_iter().try_fold(0u32, digit)?;
         scan.0 = rest;
     }
     let offset = zone(&mut scan)?;
@@ -204,7 +204,7 @@ fn is_possible(stamp: &Timestamp) -> bool {
         _ => 0,
     };
     let time = stamp.time.is_none_or(|time| {
-        let zone = time.offset.unwrap_or(0).unsigned_abs() < 24 * 60;
+        let zone = time.offset.is_none_or(|offset| offset.unsigned_abs() < 24 * 60);
         time.hour < 24 && time.minute < 60 && time.second < 60 && zone
     });
     stamp.year > 0 && (1..=days).contains(&stamp.day) && time

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use sciformats_core::{Error, Limits, Result};
+use sciformats_core::{Error, Limits, Result, bound};
 
+use super::arena::Arena;
+use super::edits::Edits;
 use super::keys::Keys;
 use super::resolve::{self, Value};
 use super::{ASDF_PREFIX, YAML_PREFIX};
@@ -164,12 +166,13 @@ impl Node {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tree {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Arena,
     pub(super) root: NodeId,
     /// The `%TAG` directives: handle and prefix.
     pub(super) handles: Vec<(String, String)>,
     pub(super) limits: Limits,
     pub(super) keys: Keys,
+    pub(super) edits: Edits,
 }
 
 impl Default for Tree {
@@ -191,11 +194,12 @@ impl Tree {
     /// ```
     pub fn new() -> Self {
         let mut tree = Self {
-            nodes: Vec::new(),
+            nodes: Arena::default(),
             root: NodeId(0),
             handles: vec![("!".into(), ASDF_PREFIX.into())],
             limits: Limits::default(),
             keys: Keys::default(),
+            edits: Edits::default(),
         };
         tree.root =
             tree.add(Node::new(Content::Mapping { entries: Vec::new(), style: CollectionStyle::Block }));
@@ -243,6 +247,7 @@ impl Tree {
 
     /// Makes another node the root.
     pub fn set_root(&mut self, root: NodeId) {
+        self.edits.lose();
         self.root = root;
     }
 
@@ -256,7 +261,7 @@ impl Tree {
     pub(crate) fn unfolding_limit(&self) -> u64 {
         const FLOOR: u64 = 1 << 20;
         const FACTOR: u64 = 16;
-        (self.nodes.len() as u64).saturating_mul(FACTOR).max(FLOOR).min(self.limits.items)
+        bound::product(self.nodes.len() as u64, FACTOR).max(FLOOR).min(self.limits.items)
     }
 
     /// The `%TAG` directives: handles and prefixes.
@@ -286,6 +291,7 @@ impl Tree {
                 "is not `!` or a word between two `!`, or its prefix is no URI",
             ));
         }
+        self.edits.lose();
         self.handles.retain(|(existing, _)| existing != handle);
         self.handles.push((handle.into(), prefix.into()));
         Ok(())
@@ -298,7 +304,7 @@ impl Tree {
 
     /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.nodes.len() == 0
     }
 
     /// The id of a number; `None` from [`len`](Self::len) on.
@@ -327,6 +333,7 @@ impl Tree {
     /// ```
     pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.keys.forget(id);
+        self.edits.touch(id);
         self.nodes.get_mut(id.0 as usize)
     }
 
@@ -343,9 +350,7 @@ impl Tree {
     /// ```
     pub fn add(&mut self, node: Node) -> NodeId {
         // Four billion nodes are 400 GB; the arena cannot get there.
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(node);
-        id
+        NodeId(u32::try_from(self.nodes.push(node)).unwrap_or(u32::MAX)) // a bound that memory ends before
     }
 
     /// Adds a string, in quotes if its text would mean something else.
@@ -469,12 +474,13 @@ impl Tree {
     /// # Errors
     /// [`Error::Usage`] if the node is no sequence.
     pub fn push(&mut self, sequence: NodeId, item: NodeId) -> Result<()> {
+        self.edits.touch(sequence);
         match self.nodes.get_mut(sequence.0 as usize).map(|node| &mut node.content) {
             Some(Content::Sequence { items, .. }) => {
                 items.push(item);
                 Ok(())
             }
-            _ => Err(Error::usage("node", "is no sequence")),
+            _ => Err(Error::usage("node", "is not a sequence, so nothing can be appended to it")),
         }
     }
 

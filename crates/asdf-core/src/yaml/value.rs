@@ -4,6 +4,7 @@
 //! becomes 31), repeated and merge keys (they are unfolded), numbers of more than 64 bits, dates and bytes (they become
 //! strings), the `%TAG` directives.
 
+use sciformats_core::arith::add;
 use sciformats_core::{Error, Result};
 use serde_yaml::value::{Tag, TaggedValue};
 
@@ -31,9 +32,10 @@ impl Tree {
 
     fn yaml_value(&self, id: NodeId, (level, visits): (usize, &mut u64)) -> Result<serde_yaml::Value> {
         self.limits().depth("levels of the tree", level)?;
-        *visits = visits.saturating_add(1);
+        *visits = add(*visits, 1)?;
         sciformats_core::limits::within("unfolded nodes", *visits, self.unfolding_limit())?;
-        let mut below = |id| self.yaml_value(id, (level.saturating_add(1), &mut *visits));
+        let level = add(level, 1)?;
+        let mut below = |id| self.yaml_value(id, (level, &mut *visits));
         let plain = if let Some(items) = self.items(id) {
             serde_yaml::Value::Sequence(items.iter().map(|&item| below(item)).collect::<Result<_>>()?)
         } else if let Some(pairs) = self.pairs(id)? {
@@ -81,7 +83,7 @@ impl Tree {
 
     fn yaml_node(&mut self, value: &serde_yaml::Value, level: usize) -> Result<NodeId> {
         self.limits().depth("levels of the tree", level)?;
-        let level = level.saturating_add(1);
+        let level = add(level, 1)?;
         Ok(match value {
             serde_yaml::Value::Null => self.add_plain("null"),
             serde_yaml::Value::Bool(value) => self.add_plain(value.to_string()),

@@ -26,6 +26,9 @@ impl Tree {
                 _ => continue,
             }
             order.push(id);
+            if self.nodes.is_line(id.number() as usize) {
+                continue;
+            }
             match &self.node(id).content {
                 Content::Scalar { .. } => {}
                 Content::Sequence { items, .. } => todo.extend(items.iter().rev()),

@@ -8,7 +8,7 @@ pub(crate) use write::{fill, position_of};
 use std::path::{Path, PathBuf};
 
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::{Conversion, Error, Result, Slab, slab::elements};
+use sciformats_core::{Conversion, Error, Result, Slab, bound, slab::elements};
 
 use crate::array_params::ArrayParams;
 use crate::model::dtype::DType;
@@ -115,7 +115,7 @@ impl Array {
         let blocksize = array.block_bytes()?;
         let chunk_params = Params { blocksize, ..array.schunk.params() };
         array.schunk.set_params(chunk_params);
-        for _ in 0..elements(&array.grid.chunks()).unwrap_or(0) {
+        for _ in 0..elements(&array.grid.chunks()).ok_or_else(unfit)? {
             array.schunk.append_special(Special::Zeros, &[], size)?;
         }
         Ok(array)
@@ -191,7 +191,7 @@ impl Array {
     /// assert_eq!(array.shape(), [10, 20]);
     ///
     /// let error = Array::from_schunk(SChunk::new(Params::new(8))).unwrap_err();
-    /// assert_eq!(error.to_string(), "frame has no metalayer b2nd: it is no array");
+    /// assert_eq!(error.to_string(), "frame has no metalayer b2nd, so it is not an array");
     /// # Ok::<(), cframe::Error>(())
     /// ```
     ///
@@ -204,7 +204,7 @@ impl Array {
             .into_iter()
             .collect();
         let b2nd = shape_of(&layers)?
-            .ok_or_else(|| Error::usage("frame", "has no metalayer b2nd: it is no array"))?;
+            .ok_or_else(|| Error::usage("frame", "has no metalayer b2nd, so it is not an array"))?;
         let rule = FaultKind::Rule("have shapes that do not fit each other");
         let fault = || Fault::new("array, chunks and blocks", rule).at("metalayer b2nd", 0);
         let grid = Grid::new(&b2nd).ok_or_else(fault)?;
@@ -264,7 +264,7 @@ impl Array {
     /// # Errors
     /// `Unsupported` if the text names no type of a fixed size.
     pub fn element(&self) -> Result<DType> {
-        let size = usize::try_from(self.typesize()).unwrap_or(usize::MAX);
+        let size = bound::addressable(self.typesize().into());
         let raw =
             DType::Scalar { kind: crate::Kind::Raw, size, order: sciformats_core::endian::ByteOrder::NATIVE };
         match &self.b2nd.dtype {
@@ -283,7 +283,7 @@ impl Array {
 
     /// Number of elements.
     pub fn len(&self) -> u64 {
-        elements(self.shape()).unwrap_or(0)
+        elements(self.shape()).unwrap_or(u64::MAX) // a bound, which no shape reaches: all were checked when the array was opened
     }
 
     /// Whether there are no elements.
@@ -351,7 +351,7 @@ impl Array {
         if slab.of() != self.shape() {
             return Err(Error::usage(
                 "selection",
-                format!("is of {:?}, the array is {:?}", slab.of(), self.shape()),
+                format!("has the shape {:?}, but the array has {:?}", slab.of(), self.shape()),
             ));
         }
         if slab.len().checked_mul(self.typesize().into()) != Some(len as u64) {
@@ -395,5 +395,5 @@ pub(crate) fn unfit() -> Error {
 }
 
 fn to_usize(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
+    bound::addressable(n)
 }

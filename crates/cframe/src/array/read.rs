@@ -1,8 +1,9 @@
 //! Reading selections.
 
+use sciformats_core::arith::{add, fit, mul, present};
 use sciformats_core::fault::{Fault, FaultKind};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Result, Slab};
+use sciformats_core::{Result, Slab, bound};
 
 use super::{Array, to_usize};
 use crate::model::chunk::State;
@@ -42,7 +43,8 @@ impl Array {
     /// # Errors
     /// `Usage` if the selection is of another shape; `LimitExceeded`; those of [`Chunk::decode`](crate::Chunk::decode).
     pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
-        let size = slab.len().saturating_mul(self.typesize().into());
+        // More than memory holds passes no limit: a bound.
+        let size = bound::product(slab.len(), self.typesize().into());
         let limits = self.schunk.limits();
         let mut out = zeroed(limits.memory("bytes of the selection", size)?)?;
         self.read_slab_bytes_into(slab, &mut out)?;
@@ -74,32 +76,32 @@ impl Array {
         let shape = slab.shape();
         let threads = self.schunk.threads();
         let (mut own, mut scratch) = (State::default(), Kept::<Scratch>::default());
-        for position in self.grid.touched_chunks(slab) {
-            let chunk = self.schunk.chunk(self.grid.chunk_number(&position))?;
+        for position in self.grid.touched_chunks(slab)? {
+            let chunk = self.schunk.chunk(self.grid.chunk_number(&position)?)?;
             if chunk.nbytes() != chunk_bytes {
                 let kind = FaultKind::Mismatch { expected: chunk_bytes as u64, found: chunk.nbytes() as u64 };
                 return Err(Fault::new("nbytes", kind).at("chunk of an array", 0));
             }
-            let touched = self.grid.touched_blocks(slab, &position);
+            let touched = self.grid.touched_blocks(slab, &position)?;
             let shared = chunk.shared(&mut own)?;
             // A few blocks at a time: they are still in the cache when elements are taken out of them.
             for some in touched.chunks(threads.batch(block_bytes)) {
-                let bytes = sized(&mut scratch.0, some.len().saturating_mul(block_bytes))?;
+                let bytes = sized(&mut scratch.0, mul(some.len(), block_bytes)?)?;
                 let decode = |state: &mut State, index: usize, block: &mut [u8]| {
                     let Some(Touched { block: number, axes }) = some.get(index) else { return Ok(()) };
-                    let wanted = span(axes, &self.grid.block);
-                    let (first, end) = (to_usize(wanted.start), to_usize(wanted.end));
-                    let first = first.saturating_mul(size);
-                    let part = block.get_mut(first..end.saturating_mul(size)).unwrap_or_default();
-                    let start = to_usize(*number).saturating_mul(block_bytes).saturating_add(first);
+                    let wanted = span(axes, &self.grid.block)?;
+                    let at = |place: u64| mul(fit(place, "place of an element")?, size);
+                    let (first, end) = (at(wanted.start)?, at(wanted.end)?);
+                    let part = present(block.get_mut(first..end), "elements of a block")?;
+                    let start = add(mul(fit(*number, "number of a block")?, block_bytes)?, first)?;
                     chunk.read_with(start, &shared, state, part)
                 };
                 threads.each_piece((bytes, block_bytes), &mut own, State::default, decode)?;
                 let blocks = scratch.0.chunks(block_bytes.max(1));
                 for (touched, block) in some.iter().zip(blocks) {
                     runs(&touched.axes, &shape, &self.grid.block, |to, from, count, step| {
-                        gather(block, (from, count, step), out, to, size);
-                    });
+                        gather(block, (from, count, step), out, to, size)
+                    })?;
                 }
             }
         }
@@ -108,21 +110,23 @@ impl Array {
 }
 
 /// Copies elements of a block that are `step` apart to where they stand together in a selection.
-fn gather(block: &[u8], (from, count, step): (u64, u64, u64), out: &mut [u8], to: u64, size: usize) {
-    let target = out.get_mut(to_usize(to).saturating_mul(size)..).unwrap_or_default();
-    let source = block.get(to_usize(from).saturating_mul(size)..).unwrap_or_default();
-    let (count, step) = (to_usize(count), to_usize(step));
+fn gather(
+    block: &[u8],
+    (from, count, step): (u64, u64, u64),
+    out: &mut [u8],
+    to: u64,
+    size: usize,
+) -> Result<()> {
+    let at = |place: u64| mul(fit(place, "place of an element")?, size);
+    let target = present(out.get_mut(at(to)?..add(at(to)?, at(count)?)?), "selected elements")?;
+    let source = present(block.get(at(from)?..), "elements of a block")?;
+    // Steps that leave the block are not taken: they are a bound of what is passed over.
+    let step = bound::addressable(step);
     if step == 1 {
-        let len = count.saturating_mul(size);
-        if let (Some(target), Some(source)) = (target.get_mut(..len), source.get(..len)) {
-            target.copy_from_slice(source);
-        }
-        return;
+        target.copy_from_slice(present(source.get(..target.len()), "elements of a block")?);
+        return Ok(());
     }
-    let elements = source.chunks(size.saturating_mul(step).max(1)).filter_map(|group| group.get(..size));
-    target
-        .chunks_exact_mut(size.max(1))
-        .take(count)
-        .zip(elements)
-        .for_each(|(to, from)| to.copy_from_slice(from));
+    let elements = source.chunks(bound::product(size, step).max(1)).filter_map(|group| group.get(..size));
+    target.chunks_exact_mut(size.max(1)).zip(elements).for_each(|(to, from)| to.copy_from_slice(from));
+    Ok(())
 }

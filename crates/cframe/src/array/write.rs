@@ -1,8 +1,9 @@
 //! Writing selections, and other shapes.
 
-use sciformats_core::{Error, Range, Result, Slab, slab::elements};
+use sciformats_core::arith::{add, div, fit, mul, present, product, rem, sub};
+use sciformats_core::{Error, Range, Result, Slab, bound, slab::elements};
 
-use super::{Array, to_usize, unfit};
+use super::{Array, unfit};
 use crate::array_params::CHUNK_BYTES;
 use crate::model::grid::{Grid, Touched, runs};
 use crate::spec::b2nd::B2nd;
@@ -25,17 +26,17 @@ impl Array {
     pub fn write_slab_bytes(&mut self, slab: &Slab, bytes: &[u8]) -> Result<()> {
         self.check(slab, bytes.len())?;
         let size = self.element_size();
-        let chunk_bytes = to_usize(self.chunk_bytes()?.into());
+        let chunk_bytes: usize = fit(self.chunk_bytes()?, "bytes of a chunk")?;
         let shape = slab.shape();
-        for position in self.grid.touched_chunks(slab) {
-            let number = self.grid.chunk_number(&position);
-            let touched = self.grid.touched_blocks(slab, &position);
-            let mut chunk = if self.covers(slab, &position, &touched) {
+        for position in self.grid.touched_chunks(slab)? {
+            let number = self.grid.chunk_number(&position)?;
+            let touched = self.grid.touched_blocks(slab, &position)?;
+            let mut chunk = if self.covers(slab, &position, &touched)? {
                 vec![0; chunk_bytes]
             } else {
                 self.schunk.chunk(number)?.decode()?
             };
-            fill((&self.grid, size), &touched, (bytes, &shape), &mut chunk);
+            fill((&self.grid, size), &touched, (bytes, &shape), &mut chunk)?;
             self.schunk.update(number, &chunk)?;
         }
         Ok(())
@@ -70,11 +71,11 @@ impl Array {
             return Err(Error::usage("shape", "grows an array whose chunks have no elements"));
         }
         let order = (0..count).map(|number| {
-            let position = position_of(number, &new);
+            let position = position_of(number, &new)?;
             let stays = position.iter().zip(&old).all(|(at, old)| at < old);
-            stays.then(|| self.grid.chunk_number(&position))
+            stays.then(|| self.grid.chunk_number(&position)).transpose()
         });
-        let order: Vec<Option<u64>> = order.collect();
+        let order: Vec<Option<u64>> = order.collect::<Result<_>>()?;
         self.schunk.rearrange(&order, size)?;
         self.schunk.set_metalayer("b2nd", &b2nd.encode()?)?;
         (self.b2nd, self.grid) = (b2nd, grid);
@@ -108,12 +109,11 @@ impl Array {
         };
         let before = *length;
         *length = 1;
-        let row = elements(&shape).unwrap_or(u64::MAX).saturating_mul(self.typesize().into());
-        let rows = (bytes.len() as u64)
-            .checked_div(row)
-            .filter(|&rows| rows.saturating_mul(row) == bytes.len() as u64);
+        let row =
+            elements(&shape).and_then(|row| row.checked_mul(self.typesize().into())).ok_or_else(unfit)?;
+        let rows = (bytes.len() as u64).checked_div(row).filter(|_| (bytes.len() as u64).is_multiple_of(row));
         let rows =
-            rows.ok_or_else(|| Error::usage("bytes", format!("are no multiple of a row of {row} bytes")))?;
+            rows.ok_or_else(|| Error::usage("bytes", format!("are not whole rows of {row} bytes each")))?;
         if let Some(length) = shape.get_mut(axis) {
             *length = before.checked_add(rows).ok_or_else(unfit)?;
         }
@@ -126,26 +126,25 @@ impl Array {
     }
 
     /// Whether a selection has every element of a chunk that lies in the array.
-    fn covers(&self, slab: &Slab, position: &[u64], touched: &[Touched]) -> bool {
-        let inside = position.iter().zip(&self.grid.chunk).zip(&self.grid.shape).fold(
-            1u64,
-            |n, ((&at, &side), &total)| {
-                let start = at.saturating_mul(side);
-                n.saturating_mul(total.saturating_sub(start).min(side))
-            },
-        );
-        let selected = touched.iter().fold(0u64, |sum, touched| {
-            sum.saturating_add(touched.axes.iter().fold(1u64, |n, axis| n.saturating_mul(axis.count)))
-        });
-        inside == selected && !slab.is_empty()
+    fn covers(&self, slab: &Slab, position: &[u64], touched: &[Touched]) -> Result<bool> {
+        let mut inside = 1u64;
+        for ((&at, &side), &total) in position.iter().zip(&self.grid.chunk).zip(&self.grid.shape) {
+            inside = mul(inside, sub(total, mul(at, side)?)?.min(side))?;
+        }
+        let mut selected = 0u64;
+        for touched in touched {
+            selected = add(selected, product(touched.axes.iter().map(|axis| axis.count))?)?;
+        }
+        Ok(inside == selected && !slab.is_empty())
     }
 
     /// Zeroes what lies beyond `shape` in chunks that stay, so that it does not come back when the array grows again.
     fn clear_beyond(&mut self, shape: &[u64]) -> Result<()> {
         let whole = self.shape().to_vec();
         for (axis, (&new, &old)) in shape.iter().zip(&whole).enumerate() {
-            let side = self.grid.chunk.get(axis).copied().unwrap_or(0).max(1);
-            let end = new.next_multiple_of(side).min(old);
+            let side = present(self.grid.chunk.get(axis), "side of a chunk")?;
+            // Where no multiple is in range, the array ends before it.
+            let end = new.checked_next_multiple_of((*side).max(1)).map_or(old, |end| end.min(old));
             if new >= end || elements(&whole) == Some(0) {
                 continue;
             }
@@ -155,9 +154,8 @@ impl Array {
                 .map(|(i, &n)| if i == axis { Range::new(new, end - new) } else { Range::all(n) })
                 .collect();
             let slab = Slab::new(&whole, ranges)?;
-            let size = to_usize(self.typesize().into());
             for piece in slab.pieces(CHUNK_BYTES) {
-                let zeros = vec![0; to_usize(piece.len()).saturating_mul(size)];
+                let zeros = vec![0; fit(mul(piece.len(), self.typesize().into())?, "bytes of the zeros")?];
                 self.write_slab_bytes(&piece, &zeros)?;
             }
         }
@@ -166,19 +164,16 @@ impl Array {
 }
 
 /// The position of a chunk in a grid of `counts`.
-pub(crate) fn position_of(number: u64, counts: &[u64]) -> Vec<u64> {
+///
+/// # Errors
+/// `Internal` for a grid without chunks, which has no places.
+pub(crate) fn position_of(number: u64, counts: &[u64]) -> Result<Vec<u64>> {
     let mut rest = number;
-    let mut position: Vec<u64> = counts
-        .iter()
-        .rev()
-        .map(|&count| {
-            let at = rest.checked_rem(count).unwrap_or(0);
-            rest = rest.checked_div(count).unwrap_or(0);
-            at
-        })
-        .collect();
-    position.reverse();
-    position
+    let mut position = vec![0; counts.len()];
+    for (at, &count) in position.iter_mut().zip(counts).rev() {
+        (*at, rest) = (rem(rest, count)?, div(rest, count)?);
+    }
+    Ok(position)
 }
 
 /// Puts the elements of a selection of so many indices into the blocks of a chunk that it touches. Elements have `size`
@@ -188,34 +183,38 @@ pub(crate) fn fill(
     touched: &[Touched],
     (bytes, shape): (&[u8], &[u64]),
     chunk: &mut [u8],
-) {
-    let block_bytes = to_usize(grid.block_elements().unwrap_or(0)).saturating_mul(size);
+) -> Result<()> {
+    let block_elements = present(grid.block_elements(), "number of elements in a block")?;
+    let block_bytes = mul(fit(block_elements, "elements of a block")?, size)?;
     for touched in touched {
-        let start = to_usize(touched.block).saturating_mul(block_bytes);
-        let block = chunk.get_mut(start..start.saturating_add(block_bytes)).unwrap_or_default();
+        let start = mul(fit(touched.block, "number of a block")?, block_bytes)?;
+        let block = present(chunk.get_mut(start..add(start, block_bytes)?), "block in its chunk")?;
         runs(&touched.axes, shape, &grid.block, |to, from, count, step| {
-            scatter(bytes, to, block, (from, count, step), size);
-        });
+            scatter(bytes, to, block, (from, count, step), size)
+        })?;
     }
+    Ok(())
 }
 
 /// The reverse of [`gather`].
-fn scatter(bytes: &[u8], to: u64, block: &mut [u8], (from, count, step): (u64, u64, u64), size: usize) {
-    let source = bytes.get(to_usize(to).saturating_mul(size)..).unwrap_or_default();
-    let target = block.get_mut(to_usize(from).saturating_mul(size)..).unwrap_or_default();
-    let (count, step) = (to_usize(count), to_usize(step));
+fn scatter(
+    bytes: &[u8],
+    to: u64,
+    block: &mut [u8],
+    (from, count, step): (u64, u64, u64),
+    size: usize,
+) -> Result<()> {
+    let at = |place: u64| mul(fit(place, "place of an element")?, size);
+    let source = present(bytes.get(at(to)?..add(at(to)?, at(count)?)?), "selected elements")?;
+    let target = present(block.get_mut(at(from)?..), "elements of a block")?;
+    // Steps that leave the block are not taken: they are a bound of what is passed over.
+    let step = bound::addressable(step);
     if step == 1 {
-        let len = count.saturating_mul(size);
-        if let (Some(target), Some(source)) = (target.get_mut(..len), source.get(..len)) {
-            target.copy_from_slice(source);
-        }
-        return;
+        present(target.get_mut(..source.len()), "elements of a block")?.copy_from_slice(source);
+        return Ok(());
     }
     let elements =
-        target.chunks_mut(size.saturating_mul(step).max(1)).filter_map(|group| group.get_mut(..size));
-    source
-        .chunks_exact(size.max(1))
-        .take(count)
-        .zip(elements)
-        .for_each(|(from, to)| to.copy_from_slice(from));
+        target.chunks_mut(bound::product(size, step).max(1)).filter_map(|group| group.get_mut(..size));
+    source.chunks_exact(size.max(1)).zip(elements).for_each(|(from, to)| to.copy_from_slice(from));
+    Ok(())
 }

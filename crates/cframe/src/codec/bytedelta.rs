@@ -57,7 +57,7 @@ fn add(a: u64, b: u64) -> u64 {
 }
 
 fn runs(block: &mut [u8], planes: usize, restart: Restart) -> impl Iterator<Item = &mut [u8]> {
-    let len = block.len().checked_div(planes).unwrap_or(0);
+    let len = block.len() / planes.max(1);
     let cut = match restart {
         Restart::Never => len,
         Restart::AfterVectors => len / VECTOR * VECTOR,

@@ -137,8 +137,8 @@ fn short_period(out: &mut [u8], at: usize, distance: usize) -> Option<()> {
     // The period alone, doubled until it fills the word.
     let mut word = before & (u64::MAX >> (64 - bits));
     word |= word << bits;
-    word |= word.checked_shl(2 * bits).unwrap_or(0);
-    word |= word.checked_shl(4 * bits).unwrap_or(0);
+    word |= word.checked_shl(2 * bits).unwrap_or(0); // a bound: what leaves the word is gone
+    word |= word.checked_shl(4 * bits).unwrap_or(0); // a bound, too
     // As many whole periods as fit eight bytes, so that each copy begins like the first.
     let step = 8 - 8 % distance;
     for begin in [at, at + step, at + 2 * step] {

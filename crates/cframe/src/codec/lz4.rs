@@ -10,6 +10,8 @@
 //!
 //! The last sequence ends with its literals, at least five; no match begins in the last twelve bytes.
 
+use sciformats_core::bound;
+
 use super::{CORRUPT, Outcome, exact, lz};
 
 /// The shortest match.
@@ -228,8 +230,8 @@ fn compress<S: Slot, const N: usize>(
     (stride, mut probe): (usize, usize),
     out: &mut [u8],
 ) -> Option<usize> {
-    let end = input.len().saturating_sub(LAST_LITERALS);
-    let last = input.len().saturating_sub(MATCH_LIMIT);
+    let end = bound::left(input.len(), LAST_LITERALS);
+    let last = bound::left(input.len(), MATCH_LIMIT);
     let mut made = Sequences { input, out, len: 0, anchor: 0 };
     let mut at = 1;
     let (mut patience, mut step) = (stride << 6, 1);

@@ -1,6 +1,8 @@
 //! A slower, stronger compressor for LZ4 blocks: chains of equal hashes, and matches that give way to longer ones which
 //! begin inside them.
 
+use sciformats_core::bound;
+
 use super::lz;
 use super::lz4::{LAST_LITERALS, MATCH_LIMIT, MIN_MATCH, Sequences, WINDOW, back};
 
@@ -33,8 +35,8 @@ impl Encoder {
             known: 0,
             attempts: 1 << (level.clamp(3, 9) - 1),
             patience: 5 + u32::from(level.clamp(3, 9)) / 3,
-            last: input.len().saturating_sub(MATCH_LIMIT),
-            end: input.len().saturating_sub(LAST_LITERALS),
+            last: bound::left(input.len(), MATCH_LIMIT),
+            end: bound::left(input.len(), LAST_LITERALS),
         };
         search.run(Sequences { input, out, len: 0, anchor: 0 })
     }
@@ -85,7 +87,7 @@ impl Search<'_> {
             let hash = lz::word(input, at).wrapping_mul(0x9E37_79B1) >> 17;
             // The masks change nothing; they tell the compiler that the indices are inside.
             let head = &mut heads[hash as usize & (HEADS - 1)];
-            let distance = (at + 1).saturating_sub(*head as usize);
+            let distance = bound::left(at + 1, *head as usize);
             links[at & WINDOW] = if *head == 0 || distance > WINDOW { 0 } else { distance as u16 };
             *head = at as u32 + 1;
         }
@@ -104,7 +106,7 @@ impl Search<'_> {
         let mut from = at;
         // A longer match reaches beyond the end of the best one so far: where to look for that, and what must be there.
         let beyond = |least: usize| {
-            let probe = (low + least).saturating_sub(at + 3);
+            let probe = bound::left(low + least, at + 3);
             (probe, lz::word(input, at + probe))
         };
         let (mut probe, mut wanted) = beyond(least);
@@ -159,11 +161,11 @@ impl Search<'_> {
         if lz::word(input, from) != lz::word(input, at) {
             return None;
         }
-        let lowest = at.saturating_sub(WINDOW);
+        let lowest = bound::left(at, WINDOW);
         let start = from - back(input, lowest, from, from + 1).min(from - lowest);
         let (left, wanted) =
             (lz::common(input, from, from + 1, self.end), lz::common(input, at, at + 1, self.end));
-        Some(Run { start, best: from - wanted.saturating_sub(left).min(from - start) })
+        Some(Run { start, best: from - bound::left(wanted, left).min(from - start) })
     }
 
     #[inline(never)]
@@ -187,7 +189,7 @@ impl Search<'_> {
                 // Of a match that gives way too much nothing remains but literals.
                 if kept >= MIN_MATCH {
                     // Lengths that fit the token cost nothing: as much of the first as does.
-                    let more = chosen.len.min(IN_TOKEN).saturating_sub(kept).min(longer.len - MIN_MATCH);
+                    let more = bound::left(chosen.len.min(IN_TOKEN), kept).min(longer.len - MIN_MATCH);
                     let Match { begin, from, len } = longer;
                     longer = Match { begin: begin + more, from: from + more, len: len - more };
                     kept += more;

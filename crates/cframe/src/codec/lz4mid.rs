@@ -1,6 +1,8 @@
 //! Between the fast compressor for LZ4 blocks and the strong one: of each position it knows where eight bytes and where
 //! four bytes like its own stood last.
 
+use sciformats_core::bound;
+
 use super::lz;
 use super::lz4::{LAST_LITERALS, MATCH_LIMIT, MIN_MATCH, Sequences, WINDOW, back};
 
@@ -36,14 +38,15 @@ impl Encoder {
         if tables.base.checked_add(len).is_none() {
             *tables = fresh();
         }
+        let next = tables.base.checked_add(len)?;
         let search = Search {
             input,
             tables,
-            last: input.len().saturating_sub(MATCH_LIMIT),
-            end: input.len().saturating_sub(LAST_LITERALS),
+            last: bound::left(input.len(), MATCH_LIMIT),
+            end: bound::left(input.len(), LAST_LITERALS),
         };
         let made = search.run(Sequences { input, out, len: 0, anchor: 0 });
-        tables.base = tables.base.saturating_add(len);
+        tables.base = next;
         made
     }
 }
@@ -70,7 +73,7 @@ impl Search<'_> {
             made.matched(found.begin - back, found.begin - found.from, found.len + back)?;
             at = made.anchor;
             // What follows is likely to be like what followed the ends of matches.
-            let ends = at.saturating_sub(3)..at;
+            let ends = bound::left(at, 3)..at;
             self.learn(ends.start, ends.end - 1, ends.start + 1);
             self.learn(ends.end - 1, ends.end - 1, ends.end);
         }

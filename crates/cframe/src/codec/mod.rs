@@ -26,7 +26,7 @@ use sciformats_core::FaultKind;
 pub(crate) type Outcome = Result<(), FaultKind>;
 
 /// A payload that the codec does not understand.
-pub(crate) const CORRUPT: FaultKind = FaultKind::Rule("does not decode");
+pub(crate) const CORRUPT: FaultKind = FaultKind::Rule("cannot be decoded");
 
 /// Checks that a codec made as many bytes as it had to.
 pub(crate) fn exact(made: usize, expected: usize) -> Outcome {

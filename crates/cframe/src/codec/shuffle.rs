@@ -6,6 +6,8 @@
 //! that rotates the bits of each byte's index by one: as often as the size has bits, it turns planes into elements;
 //! four times, elements into planes. Elements of other sizes are padded to 16 bytes, or seen as overlapping parts of 16.
 
+use sciformats_core::bound;
+
 use super::simd::{self, Part};
 
 /// Elements that a kernel takes at once; also the bytes of each that it takes.
@@ -86,20 +88,20 @@ fn join_any(planes: &[u8], size: usize, elements: &mut [u8], stride: usize, at: 
     }
     for (e, element) in elements.chunks_exact_mut(size).enumerate().skip(GROUP * groups) {
         for (k, byte) in element.iter_mut().enumerate() {
-            *byte = planes.get(k * stride + at + e).copied().unwrap_or(0);
+            *byte = planes.get(k * stride + at + e).copied().unwrap_or(0); // a bound: as many are there
         }
     }
 }
 
 /// How many groups of elements have 16 bytes from the last element's first on.
 fn groups(len: usize, size: usize) -> usize {
-    let padding = GROUP.saturating_sub(size);
-    len.saturating_sub(padding) / (GROUP * size)
+    let padding = bound::left(GROUP, size);
+    bound::left(len, padding) / (GROUP * size)
 }
 
 /// Where the parts of 16 bytes begin that make up an element; the last one may overlap the one before.
 fn columns(size: usize) -> impl Iterator<Item = usize> {
-    let last = size.saturating_sub(GROUP);
+    let last = bound::left(size, GROUP);
     (0..size.div_ceil(GROUP)).map(move |part| (part * GROUP).min(last))
 }
 
@@ -135,7 +137,7 @@ pub(crate) fn join_planes<const N: usize>(sources: &[&[u8]; N], elements: &mut [
     simd::join(sources, groups);
     let done = groups.len() * GROUP * N;
     for (k, byte) in elements.iter_mut().enumerate().skip(done) {
-        *byte = sources.get(k % N).and_then(|source| source.get(k / N)).copied().unwrap_or(0);
+        *byte = sources.get(k % N).and_then(|source| source.get(k / N)).copied().unwrap_or(0); // a bound: as many are there
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use sciformats_core::arith::add;
 use sciformats_core::fault::{Fault, FaultKind};
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::chunk::Chunk;
 use super::frame::FRAME_HEADER;
@@ -110,7 +111,7 @@ impl Frame {
         Ok(match self.offset(index)? {
             Offset::Special(kind) => ChunkPlace::Nowhere(kind),
             Offset::At(number) if self.is_sparse() => ChunkPlace::File(chunk_file(number)),
-            Offset::At(position) => ChunkPlace::At(position.saturating_add(self.header().header_len.into())),
+            Offset::At(position) => ChunkPlace::At(add(position, self.header().header_len.into())?),
         })
     }
 
@@ -194,7 +195,7 @@ impl Frame {
         let (mut total, mut known) = (0u64, true);
         for index in 0..self.chunks() {
             match self.chunk(index).and_then(|chunk| chunk.decode()) {
-                Ok(bytes) => total = total.saturating_add(bytes.len() as u64),
+                Ok(bytes) => total = bound::sum(total, bytes.len() as u64),
                 Err(error) => {
                     known = false;
                     visit(error);

@@ -110,8 +110,9 @@ pub(crate) fn compress_blocks(blocks: &[&[u8]], params: &Params, context: &Conte
     // A bound, which is no size that a chunk may have.
     let total = blocks.iter().fold(0, |sum, block| bound::sum(sum, block.len() as u64));
     let nbytes = u32::try_from(total).ok().filter(|&n| n <= MAX_NBYTES && n > 0);
-    let nbytes =
-        nbytes.ok_or_else(|| Error::usage("blocks", format!("have {total} bytes, 1 to {MAX_NBYTES}")))?;
+    let nbytes = nbytes.ok_or_else(|| {
+        Error::usage("blocks", format!("have {total} bytes, but only 1 to {MAX_NBYTES} fit into a chunk"))
+    })?;
     let count = u32::try_from(blocks.len()).map_err(|_| Error::usage("blocks", "are 2^32 or more"))?;
     let job = Job::new(&[], params, context)?;
     let header = ChunkHeader { blocksize: count, ..job.header(nbytes)? }.with_vl_blocks();
@@ -149,14 +150,20 @@ pub(crate) fn special(
     let width = match kind {
         Special::Value => value.len(),
         Special::Nan if !matches!(typesize, 4 | 8) => {
-            return Err(Error::usage("type size", format!("of NaN is {typesize}, not 4 or 8")));
+            return Err(Error::usage(
+                "type size",
+                format!("is {typesize}, but a chunk of NaN holds elements of 4 or 8 bytes"),
+            ));
         }
         Special::Zeros => 1,
         Special::Nan | Special::Uninit => typesize as usize,
     };
     let fits = usize::try_from(nbytes).is_ok_and(|n| n.checked_rem(width) == Some(0)) && nbytes <= MAX_NBYTES;
     if !fits {
-        return Err(Error::usage("size of the chunk", format!("is {nbytes}, no multiple of {width} bytes")));
+        return Err(Error::usage(
+            "size of the chunk",
+            format!("is {nbytes}, which is not a multiple of {width} bytes"),
+        ));
     }
     // Blocks of an array have their size here too: the C library looks at it when it reads a part.
     let blocksize = if blocksize == 0 { nbytes } else { nbytes.min(blocksize) };

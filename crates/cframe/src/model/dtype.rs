@@ -9,7 +9,7 @@
 //! | `float32` | the names of the plain types |
 
 use sciformats_core::endian::ByteOrder;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 /// Records inside records that are followed.
 const MAX_DEPTH: usize = 32;
@@ -134,7 +134,7 @@ impl DType {
     pub fn size(&self) -> usize {
         match self {
             Self::Scalar { size, .. } | Self::Record { size, .. } => *size,
-            Self::Array { item, shape } => shape.iter().fold(item.size(), |size, &n| size.saturating_mul(n)),
+            Self::Array { item, shape } => shape.iter().fold(item.size(), |size, &n| bound::product(size, n)),
         }
     }
 }
@@ -153,7 +153,7 @@ fn of(literal: &Literal, depth: usize) -> Option<DType> {
     if depth > MAX_DEPTH {
         return None;
     }
-    let deeper = depth.saturating_add(1);
+    let deeper = bound::sum(depth, 1);
     match literal {
         Literal::Text(text) => scalar(text),
         Literal::List(items) => match items.as_slice() {
@@ -208,6 +208,8 @@ fn shaped(item: DType, shape: &Literal) -> Option<DType> {
         Literal::List(sizes) => sizes.iter().map(number).collect::<Option<Vec<_>>>()?,
         single => vec![number(single)?],
     };
+    // What has no size is no element type.
+    shape.iter().try_fold(item.size(), |size, &n| size.checked_mul(n))?;
     Some(DType::Array { item: Box::new(item), shape })
 }
 
@@ -340,7 +342,7 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return None;
         }
-        let deeper = depth.saturating_add(1);
+        let deeper = bound::sum(depth, 1);
         self.rest = self.rest.trim_start();
         let first = self.rest.chars().next()?;
         match first {
@@ -446,6 +448,11 @@ mod tests {
         let DType::Record { fields, size } = DType::parse(text).unwrap() else { panic!() };
         assert_eq!((fields[1].offset, size), (8, 16));
         assert!(DType::parse(&"[('a', ".repeat(100)).is_err());
+        // A size that no number holds is none.
+        for shape in ["(4294967296, 4294967296)", "(18446744073709551615,)"] {
+            assert!(DType::parse(&format!("[('a', '<f4', {shape})]")).is_err(), "{shape}");
+            assert!(DType::parse(&format!("('<f4', {shape})")).is_err(), "{shape}");
+        }
     }
 
     #[test]

@@ -6,8 +6,9 @@
 
 use std::ops;
 
+use sciformats_core::arith::{add, div, increase, mul, sub};
 use sciformats_core::slab::elements;
-use sciformats_core::{Range, Slab};
+use sciformats_core::{Range, Result, Slab, bound};
 
 use crate::spec::b2nd::B2nd;
 
@@ -72,54 +73,48 @@ impl Grid {
     }
 
     /// The chunks that a selection touches, as positions in the grid of chunks, in C order.
-    pub(crate) fn touched_chunks(&self, slab: &Slab) -> Vec<Vec<u64>> {
+    pub(crate) fn touched_chunks(&self, slab: &Slab) -> Result<Vec<Vec<u64>>> {
         if slab.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let touched: Vec<Vec<u64>> =
-            slab.ranges().iter().zip(&self.chunk).map(|(range, &chunk)| boxes(range, chunk)).collect();
-        product(&touched)
+        let touched = slab.ranges().iter().zip(&self.chunk).map(|(range, &chunk)| boxes(range, chunk));
+        Ok(product(&touched.collect::<Result<Vec<_>>>()?))
     }
 
     /// The blocks of a chunk that a selection touches.
-    pub(crate) fn touched_blocks(&self, slab: &Slab, chunk: &[u64]) -> Vec<Touched> {
-        let per_dimension: Vec<Vec<(u64, Axis)>> = slab
+    pub(crate) fn touched_blocks(&self, slab: &Slab, chunk: &[u64]) -> Result<Vec<Touched>> {
+        let per_dimension = slab
             .ranges()
             .iter()
             .zip(self.dimensions())
             .zip(chunk)
             .map(|((range, (n, side, block)), &position)| {
-                let start = position.saturating_mul(side);
-                let end = start.saturating_add(side).min(n);
+                let start = mul(position, side)?;
+                let end = bound::sum(start, side).min(n);
                 let count = side.div_ceil(block.max(1));
-                (0..count)
-                    .filter_map(|b| {
-                        let low = start.saturating_add(b.saturating_mul(block));
-                        let high = low.saturating_add(block).min(end);
-                        Some((b, within(range, low, high)?))
-                    })
-                    .collect()
+                let mut touched = Vec::new();
+                for b in 0..count {
+                    // Beyond the end of the array nothing is selected.
+                    let low = bound::sum(start, bound::product(b, block));
+                    let high = bound::sum(low, block).min(end);
+                    if let Some(axis) = within(range, low, high)? {
+                        touched.push((b, axis));
+                    }
+                }
+                Ok(touched)
             })
-            .collect();
+            .collect::<Result<Vec<Vec<(u64, Axis)>>>>()?;
         let counts = self.blocks();
-        product(&per_dimension)
-            .into_iter()
-            .map(|parts| {
-                let block = parts
-                    .iter()
-                    .zip(&counts)
-                    .fold(0u64, |number, ((b, _), &count)| number.saturating_mul(count).saturating_add(*b));
-                Touched { block, axes: parts.into_iter().map(|(_, axis)| axis).collect() }
-            })
-            .collect()
+        let touched = product(&per_dimension).into_iter().map(|parts| {
+            let block = number(parts.iter().map(|(b, _)| *b), counts.iter().copied())?;
+            Ok(Touched { block, axes: parts.into_iter().map(|(_, axis)| axis).collect() })
+        });
+        touched.collect()
     }
 
     /// The number of a chunk in C order.
-    pub(crate) fn chunk_number(&self, position: &[u64]) -> u64 {
-        position
-            .iter()
-            .zip(self.chunks())
-            .fold(0, |number, (&at, count)| number.saturating_mul(count).saturating_add(at))
+    pub(crate) fn chunk_number(&self, position: &[u64]) -> Result<u64> {
+        number(position.iter().copied(), self.chunks())
     }
 
     fn dimensions(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
@@ -128,25 +123,29 @@ impl Grid {
 }
 
 /// The boxes of `side` that the indices of a range fall into.
-fn boxes(range: &Range, side: u64) -> Vec<u64> {
+fn boxes(range: &Range, side: u64) -> Result<Vec<u64>> {
     let side = side.max(1);
-    let last = range.start.saturating_add(range.step.saturating_mul(range.count.saturating_sub(1)));
-    let (first, last) = (range.start.checked_div(side).unwrap_or(0), last.checked_div(side).unwrap_or(0));
-    let touches = |b: &u64| {
-        let low = b.saturating_mul(side);
-        within(range, low, low.saturating_add(side)).is_some()
-    };
-    (first..=last).filter(touches).collect()
+    let last = add(range.start, mul(range.step, sub(range.count, 1)?)?)?;
+    let mut touched = Vec::new();
+    for b in div(range.start, side)?..=div(last, side)? {
+        let low = mul(b, side)?;
+        // The last box may end where no number is.
+        if within(range, low, bound::sum(low, side))?.is_some() {
+            touched.push(b);
+        }
+    }
+    Ok(touched)
 }
 
 /// The indices of a range that lie in `low .. high`.
-fn within(range: &Range, low: u64, high: u64) -> Option<Axis> {
+fn within(range: &Range, low: u64, high: u64) -> Result<Option<Axis>> {
     let step = range.step.max(1);
-    let first = low.saturating_sub(range.start).div_ceil(step);
-    let end = high.saturating_sub(range.start).div_ceil(step).min(range.count);
-    let count = end.checked_sub(first).filter(|&count| count > 0)?;
-    let index = range.start.saturating_add(first.saturating_mul(step));
-    (index >= low && index < high).then_some(Axis { to: first, from: index.saturating_sub(low), count, step })
+    // A box before the range leaves nothing, which is 0.
+    let first = bound::left(low, range.start).div_ceil(step);
+    let end = bound::left(high, range.start).div_ceil(step).min(range.count);
+    let Some(count) = end.checked_sub(first).filter(|&count| count > 0) else { return Ok(None) };
+    let index = add(range.start, mul(first, step)?)?;
+    Ok((index >= low && index < high).then_some(Axis { to: first, from: sub(index, low)?, count, step }))
 }
 
 /// All combinations, the last list varying fastest.
@@ -165,13 +164,12 @@ fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
 }
 
 /// The elements of a block from the first to the last that a selection holds.
-pub(crate) fn span(axes: &[Axis], block: &[u64]) -> ops::Range<u64> {
-    let number = |index: fn(&Axis) -> u64| {
-        let axes = axes.iter().zip(block);
-        axes.fold(0u64, |number, (axis, &side)| number.saturating_mul(side).saturating_add(index(axis)))
-    };
-    let last = |axis: &Axis| axis.from.saturating_add(axis.count.saturating_sub(1).saturating_mul(axis.step));
-    number(|axis| axis.from)..number(last).saturating_add(1)
+pub(crate) fn span(axes: &[Axis], block: &[u64]) -> Result<ops::Range<u64>> {
+    let last = |axis: &Axis| add(axis.from, mul(sub(axis.count, 1)?, axis.step)?);
+    let last = axes.iter().map(last).collect::<Result<Vec<_>>>()?;
+    let sides = || block.iter().copied();
+    let end = add(number(last, sides())?, 1)?;
+    Ok(number(axes.iter().map(|axis| axis.from), sides())?..end)
 }
 
 /// Calls `copy(element in the selection, element in the block, count, step in the block)` for each run of elements
@@ -180,41 +178,24 @@ pub(crate) fn runs(
     axes: &[Axis],
     selection: &[u64],
     block: &[u64],
-    mut copy: impl FnMut(u64, u64, u64, u64),
-) {
+    mut copy: impl FnMut(u64, u64, u64, u64) -> Result<()>,
+) -> Result<()> {
     let Some((last, outer)) = axes.split_last() else {
-        copy(0, 0, 1, 1);
-        return;
-    };
-    let strides = |sizes: &[u64]| -> Vec<u64> {
-        let mut strides: Vec<u64> = sizes
-            .iter()
-            .rev()
-            .scan(1u64, |stride, &size| {
-                let this = *stride;
-                *stride = stride.saturating_mul(size);
-                Some(this)
-            })
-            .collect();
-        strides.reverse();
-        strides
+        return copy(0, 0, 1, 1);
     };
     let (to_strides, from_strides) = (strides(selection), strides(block));
-    let at = |counter: &[u64], strides: &[u64], index: fn(&Axis, u64) -> u64| {
-        let outer = outer.iter().zip(counter).zip(strides);
-        outer.fold(0u64, |sum, ((axis, &k), &stride)| {
-            sum.saturating_add(index(axis, k).saturating_mul(stride))
-        })
+    let at = |counter: &[u64], strides: &[u64], index: fn(&Axis, u64) -> Result<u64>| {
+        let mut outer = outer.iter().zip(counter).zip(strides);
+        outer.try_fold(0u64, |sum, ((axis, &k), &stride)| add(sum, mul(index(axis, k)?, stride)?))
     };
     let mut counter = vec![0u64; outer.len()];
     loop {
-        let to = at(&counter, &to_strides, |axis, k| axis.to.saturating_add(k)).saturating_add(last.to);
-        let from =
-            at(&counter, &from_strides, |axis, k| axis.from.saturating_add(k.saturating_mul(axis.step)));
-        copy(to, from.saturating_add(last.from), last.count, last.step);
+        let to = at(&counter, &to_strides, |axis, k| add(axis.to, k))?;
+        let from = at(&counter, &from_strides, |axis, k| add(axis.from, mul(k, axis.step)?))?;
+        copy(add(to, last.to)?, add(from, last.from)?, last.count, last.step)?;
         let mut more = false;
         for (k, axis) in counter.iter_mut().zip(outer).rev() {
-            *k = k.saturating_add(1);
+            increase(k, 1)?;
             if *k < axis.count {
                 more = true;
                 break;
@@ -222,9 +203,27 @@ pub(crate) fn runs(
             *k = 0;
         }
         if !more {
-            return;
+            return Ok(());
         }
     }
+}
+
+/// The number of a place in a grid of these sides, in C order.
+fn number(place: impl IntoIterator<Item = u64>, sides: impl IntoIterator<Item = u64>) -> Result<u64> {
+    let mut places = place.into_iter().zip(sides);
+    places.try_fold(0u64, |number, (at, side)| add(mul(number, side)?, at))
+}
+
+/// How far apart neighbours are in each dimension, in elements.
+fn strides(sizes: &[u64]) -> Vec<u64> {
+    let mut strides = vec![1u64; sizes.len()];
+    let mut stride = 1;
+    for (this, &size) in strides.iter_mut().zip(sizes).rev() {
+        *this = stride;
+        // Beyond the first dimension no stride is used.
+        stride = bound::product(stride, size);
+    }
+    strides
 }
 
 #[cfg(test)]
@@ -234,12 +233,12 @@ mod tests {
     #[test]
     fn indices_in_a_box() {
         let range = Range { start: 3, count: 4, step: 5 }; // 3 8 13 18
-        assert_eq!(within(&range, 0, 4), Some(Axis { to: 0, from: 3, count: 1, step: 5 }));
-        assert_eq!(within(&range, 4, 8), None);
-        assert_eq!(within(&range, 5, 15), Some(Axis { to: 1, from: 3, count: 2, step: 5 }));
-        assert_eq!(within(&range, 18, 99), Some(Axis { to: 3, from: 0, count: 1, step: 5 }));
-        assert_eq!(within(&range, 19, 99), None);
-        assert_eq!(boxes(&range, 4), [0, 2, 3, 4]);
+        assert_eq!(within(&range, 0, 4).unwrap(), Some(Axis { to: 0, from: 3, count: 1, step: 5 }));
+        assert_eq!(within(&range, 4, 8).unwrap(), None);
+        assert_eq!(within(&range, 5, 15).unwrap(), Some(Axis { to: 1, from: 3, count: 2, step: 5 }));
+        assert_eq!(within(&range, 18, 99).unwrap(), Some(Axis { to: 3, from: 0, count: 1, step: 5 }));
+        assert_eq!(within(&range, 19, 99).unwrap(), None);
+        assert_eq!(boxes(&range, 4).unwrap(), [0, 2, 3, 4]);
     }
 
     #[test]
@@ -247,20 +246,27 @@ mod tests {
         let grid = Grid { shape: vec![7, 10], chunk: vec![4, 6], block: vec![3, 4] };
         let slab = Slab::new(&grid.shape, [Range { start: 1, count: 3, step: 2 }, Range::new(2, 8)]).unwrap();
         let mut seen = vec![0; 24];
-        for chunk in grid.touched_chunks(&slab) {
-            for touched in grid.touched_blocks(&slab, &chunk) {
+        for chunk in grid.touched_chunks(&slab).unwrap() {
+            for touched in grid.touched_blocks(&slab, &chunk).unwrap() {
                 runs(&touched.axes, &slab.shape(), &grid.block, |to, _, count, _| {
                     (to..to + count).for_each(|i| seen[i as usize] += 1);
-                });
+                    Ok(())
+                })
+                .unwrap();
             }
         }
         assert_eq!(seen, [1; 24]);
         let axis = |from, count, step| Axis { to: 0, from, count, step };
-        assert_eq!(span(&[axis(1, 1, 1), axis(0, 4, 1)], &grid.block), 4..8);
-        assert_eq!(span(&[axis(0, 2, 2), axis(1, 2, 2)], &grid.block), 1..12);
-        assert_eq!(span(&[], &[]), 0..1);
+        assert_eq!(span(&[axis(1, 1, 1), axis(0, 4, 1)], &grid.block).unwrap(), 4..8);
+        assert_eq!(span(&[axis(0, 2, 2), axis(1, 2, 2)], &grid.block).unwrap(), 1..12);
+        assert_eq!(span(&[], &[]).unwrap(), 0..1);
+        // Places that no array has are errors.
+        let far = [axis(u64::MAX, 2, 1), axis(0, 1, 1)];
+        assert!(span(&far, &grid.block).is_err());
+        assert!(runs(&far, &[7, 10], &grid.block, |_, _, _, _| Ok(())).is_err());
+        assert!(grid.chunk_number(&[u64::MAX, 0]).is_err());
         assert_eq!(grid.chunk_elements(), Some(6 * 8));
         assert_eq!(grid.chunks(), [2, 2]);
-        assert_eq!(grid.chunk_number(&[1, 0]), 2);
+        assert_eq!(grid.chunk_number(&[1, 0]).unwrap(), 2);
     }
 }

@@ -44,6 +44,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     pub(super) fn new(data: &'a [u8], params: &'a Params, context: &Context) -> Result<Self> {
+        params.check()?;
         let coder = Coder::writing(params.codec, params.codec_meta, params.typesize, context)?;
         if params.blosc1 {
             check_blosc1(params)?;
@@ -325,7 +326,7 @@ fn check_blosc1(params: &Params) -> Result<()> {
         return Err(Error::usage("filters", "are more than the one shuffle that Blosc 1 has"));
     }
     if params.codec.format() > 4 || params.dictionary || params.typesize > 255 {
-        return Err(Error::usage("codec, dictionary or type size", "is none that Blosc 1 has"));
+        return Err(Error::usage("codec, dictionary or type size", "is not one that Blosc 1 knows"));
     }
     Ok(())
 }

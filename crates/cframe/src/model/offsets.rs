@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
+use sciformats_core::arith::{div, fit, mul, present, rem};
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::{Limits, Result};
+use sciformats_core::{Limits, Result, bound};
 
 use super::chunk::Chunk;
 use crate::spec::offset::Offset;
@@ -14,6 +15,8 @@ const NAME: &str = "offsets chunk";
 #[derive(Clone)]
 pub(crate) struct Offsets {
     chunk: Option<Chunk<'static>>,
+    /// Where the first chunks were found, if there is no index.
+    walked: Vec<u64>,
     count: u64,
     /// Blocks that have been decoded; empty if entries are not kept.
     blocks: Box<[OnceLock<Vec<u8>>]>,
@@ -22,7 +25,12 @@ pub(crate) struct Offsets {
 impl Offsets {
     /// The offsets of a frame without chunks.
     pub(crate) fn none() -> Self {
-        Self { chunk: None, count: 0, blocks: Box::default() }
+        Self { chunk: None, walked: Vec::new(), count: 0, blocks: Box::default() }
+    }
+
+    /// Of `count` chunks, the first of which begin at these offsets; the others are not there.
+    pub(crate) fn walked(at: Vec<u64>, count: u64) -> Self {
+        Self { walked: at, count, ..Self::none() }
     }
 
     /// The entries of `chunk`, which stands at `at`; `expected` of them, if that is known.
@@ -34,17 +42,22 @@ impl Offsets {
     ) -> Result<Self> {
         let size = u64::from(Offset::SIZE);
         let nbytes = chunk.nbytes() as u64;
-        let count = nbytes.checked_div(size).unwrap_or(0);
+        let count = div(nbytes, size)?;
         let wrong = if nbytes.is_multiple_of(size) { expected.filter(|&n| n != count) } else { Some(count) };
         if let Some(expected) = wrong {
-            let kind = FaultKind::Mismatch { expected: expected.saturating_mul(size), found: nbytes };
-            return Err(Fault::new("nbytes", kind).at(NAME, at.saturating_add(4)));
+            let kind = FaultKind::Mismatch { expected: bound::product(expected, size), found: nbytes };
+            return Err(Fault::new("nbytes", kind).at(NAME, bound::sum(at, 4)));
         }
         limits.items("chunks", count)?;
         // Blocks that hold whole entries are kept; the rest, and what is nothing but a value, is decoded each time.
         let keeps = chunk.blocksize().is_some_and(|size| size.is_multiple_of(8)) && chunk.special().is_none();
         let kept = if keeps { chunk.blocks() } else { 0 };
-        Ok(Self { chunk: Some(chunk), count, blocks: (0..kept).map(|_| OnceLock::new()).collect() })
+        Ok(Self {
+            chunk: Some(chunk),
+            walked: Vec::new(),
+            count,
+            blocks: (0..kept).map(|_| OnceLock::new()).collect(),
+        })
     }
 
     /// The number of chunks.
@@ -54,11 +67,14 @@ impl Offsets {
 
     /// The place of a chunk; `None` past the last.
     pub(crate) fn get(&self, index: u64) -> Result<Option<Offset>> {
+        if let Some(&at) = usize::try_from(index).ok().and_then(|index| self.walked.get(index)) {
+            return Ok(Some(Offset::At(at)));
+        }
         let Some(chunk) = self.chunk.as_ref().filter(|_| index < self.count) else { return Ok(None) };
-        let at = usize::try_from(index.saturating_mul(Offset::SIZE.into())).unwrap_or(usize::MAX);
+        let at = fit(mul(index, Offset::SIZE.into())?, "position of a chunk's offset")?;
         let mut entry = [0; Offset::SIZE as usize];
         let size = chunk.blocksize().unwrap_or(1).max(1);
-        let (block, skip) = (at.checked_div(size).unwrap_or(0), at.checked_rem(size).unwrap_or(0));
+        let (block, skip) = (div(at, size)?, rem(at, size)?);
         match self.blocks.get(block) {
             None => chunk.read_into(at, &mut entry)?,
             Some(kept) => {
@@ -69,9 +85,8 @@ impl Offsets {
                         kept.get_or_init(|| bytes)
                     }
                 };
-                if let Some(stored) = bytes.get(skip..).and_then(<[u8]>::first_chunk) {
-                    entry = *stored;
-                }
+                let stored = bytes.get(skip..).and_then(<[u8]>::first_chunk);
+                entry = *present(stored, "offset of a chunk")?;
             }
         }
         locate(NAME, at as u64, &entry, Offset::parse).map(Some)

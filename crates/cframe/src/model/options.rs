@@ -34,6 +34,9 @@ pub struct OpenOptions {
     /// How files are reached. Default: with the system's calls. Whoever knows that nobody changes the files can have them
     /// [mapped](Access::mapped) into memory; stored bytes need not be copied then.
     pub access: Access,
+    /// Whether a frame is opened of which only the beginning is left. Default: no, that is an error. With it, what is missing is
+    /// an error of reading it, and [`Frame::rescued`](crate::Frame::rescued) says what there is.
+    pub rescue: bool,
 }
 
 impl OpenOptions {
@@ -69,6 +72,12 @@ impl OpenOptions {
     #[must_use]
     pub fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
+    }
+
+    /// The same for frames of which only the beginning may be left, or not.
+    #[must_use]
+    pub fn with_rescue(self, rescue: bool) -> Self {
+        Self { rescue, ..self }
     }
 
     pub(crate) fn context(&self) -> Context {

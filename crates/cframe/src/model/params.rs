@@ -1,9 +1,12 @@
 //! How data is compressed, and the block sizes that suit it.
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use crate::spec::chunk_header::MAX_BLOCKSIZE;
 use crate::spec::pipeline::{Codec, Filter, Pipeline, SLOTS};
+
+/// The highest level.
+const MAX_LEVEL: u8 = 9;
 
 /// Whether blocks are cut into one stream for each byte of an element.
 ///
@@ -119,10 +122,28 @@ impl Params {
         Self { codec_meta, ..self }
     }
 
-    /// The level, 0 (stored raw) to 9 (smallest); larger numbers count as 9.
+    /// The level, 0 (stored raw) to 9 (smallest). What compresses or writes with a larger number fails with `Usage`.
+    ///
+    /// ```
+    /// use cframe::{Error, Params};
+    ///
+    /// let error = cframe::compress(&[21; 4000], &Params::new(4).with_level(10)).unwrap_err();
+    /// assert!(matches!(error, Error::Usage { argument: "level", .. }));
+    /// ```
     #[must_use]
     pub fn with_level(self, level: u8) -> Self {
-        Self { level: level.min(9), ..self }
+        Self { level, ..self }
+    }
+
+    /// Refuses what no chunk and no frame can say.
+    ///
+    /// # Errors
+    /// `Usage`.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.level {
+            0..=MAX_LEVEL => Ok(()),
+            level => Err(Error::usage("level", format!("is {level}, but there are only 0 to {MAX_LEVEL}"))),
+        }
     }
 
     /// Other filters, at most six, in the order in which they are applied. They take the last slots.
@@ -143,8 +164,9 @@ impl Params {
     pub fn with_filters(self, filters: &[Filter]) -> Result<Self> {
         let mut slots = [Filter::NONE; SLOTS];
         let free = SLOTS.checked_sub(filters.len());
-        let free =
-            free.ok_or_else(|| Error::usage("filters", format!("are {}, at most 6", filters.len())))?;
+        let free = free.ok_or_else(|| {
+            Error::usage("filters", format!("are {}, but a chunk has room for 6", filters.len()))
+        })?;
         slots.iter_mut().skip(free).zip(filters).for_each(|(slot, filter)| *slot = *filter);
         Ok(self.with_pipeline(Pipeline(slots)))
     }
@@ -207,7 +229,7 @@ impl Params {
     /// Whether whole blocks of `blocksize` bytes are split.
     pub(crate) fn splits(&self, blocksize: u32) -> bool {
         let typesize = u32::from(self.stored_typesize());
-        let stream = blocksize.checked_div(typesize).unwrap_or(0);
+        let Some(stream) = blocksize.checked_div(typesize) else { return false };
         if self.blosc1 && (typesize > 16 || stream < 128) {
             return false;
         }
@@ -233,7 +255,7 @@ impl Params {
         let typesize = u32::from(self.stored_typesize());
         let wanted = if self.blocksize > 0 { self.blocksize } else { self.automatic(nbytes, typesize) };
         let size = wanted.min(nbytes).min(MAX_BLOCKSIZE);
-        let whole = size.saturating_sub(size.checked_rem(typesize).unwrap_or(0));
+        let whole = size.checked_rem(typesize).map_or(size, |rest| bound::left(size, rest));
         if whole == 0 { size.max(1) } else { whole }
     }
 
@@ -265,7 +287,7 @@ impl Params {
             8 => 256 << 10,
             _ => 512 << 10,
         };
-        stream.saturating_mul(typesize).clamp(BASE, LARGEST)
+        bound::product(stream, typesize).clamp(BASE, LARGEST)
     }
 }
 

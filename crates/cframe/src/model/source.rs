@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use sciformats_core::arith::add;
 use sciformats_core::storage::check_range;
-use sciformats_core::{ReadAt, Result};
+use sciformats_core::{ReadAt, Result, bound};
 
 /// A range of a storage.
 #[derive(Clone)]
@@ -29,7 +30,7 @@ impl<'a> Source<'a> {
 
     /// `len` bytes of `storage` from `base` on, or all that it has of them.
     pub(crate) fn range(storage: &'a dyn ReadAt, base: u64, len: u64) -> Self {
-        let len = storage.len().saturating_sub(base).min(len);
+        let len = bound::left(storage.len(), base).min(len);
         match storage.as_slice().and_then(|all| part(all, base, len)) {
             // Bytes in memory need no further calls.
             Some(bytes) => Self { storage: Holder::Bytes(bytes), base, len },
@@ -39,7 +40,7 @@ impl<'a> Source<'a> {
 
     /// As [`range`](Self::range), for a storage that others keep too.
     pub(crate) fn shared(storage: Arc<dyn ReadAt>, base: u64, len: u64) -> Self {
-        let len = storage.len().saturating_sub(base).min(len);
+        let len = bound::left(storage.len(), base).min(len);
         Self { storage: Holder::Shared(storage), base, len }
     }
 
@@ -59,7 +60,7 @@ impl<'a> Source<'a> {
 
     /// `len` bytes from `at` on, counted from the start of the range.
     pub(crate) fn read(&self, at: u64, len: u64) -> Result<Cow<'_, [u8]>> {
-        let size = usize::try_from(len).unwrap_or(usize::MAX);
+        let size = bound::addressable(len);
         match &self.storage {
             Holder::Bytes(bytes) => {
                 let bytes: &[u8] = bytes;
@@ -71,11 +72,11 @@ impl<'a> Source<'a> {
             }
             Holder::Storage(storage) => {
                 check_range(self.len, at, len).map_err(|_| self.beyond(at, len))?;
-                storage.read_at(self.base.saturating_add(at), size)
+                storage.read_at(add(self.base, at)?, size)
             }
             Holder::Shared(storage) => {
                 check_range(self.len, at, len).map_err(|_| self.beyond(at, len))?;
-                storage.read_at(self.base.saturating_add(at), size)
+                storage.read_at(add(self.base, at)?, size)
             }
         }
     }
@@ -83,7 +84,7 @@ impl<'a> Source<'a> {
     /// All of them.
     pub(crate) fn into_bytes(self) -> Result<Cow<'a, [u8]>> {
         let (base, len) = (self.base, self.len);
-        let size = usize::try_from(len).unwrap_or(usize::MAX);
+        let size = bound::addressable(len);
         match self.storage.clone() {
             Holder::Bytes(bytes) => part(bytes, 0, len).map(Cow::Borrowed).ok_or_else(|| self.beyond(0, len)),
             Holder::Storage(storage) => storage.read_at(base, size),
@@ -101,8 +102,8 @@ impl<'a> Source<'a> {
     }
 
     fn beyond(&self, at: u64, len: u64) -> sciformats_core::Error {
-        let end = self.base.saturating_add(self.len);
-        match check_range(end, self.base.saturating_add(at), len) {
+        let end = bound::sum(self.base, self.len);
+        match check_range(end, bound::sum(self.base, at), len) {
             Err(error) => error,
             Ok(_) => sciformats_core::Fault::from(sciformats_core::FaultKind::Truncated).at("file", end),
         }

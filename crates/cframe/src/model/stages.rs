@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sciformats_core::arith::sub;
 use sciformats_core::{Error, Result};
 
 use super::chunk::Context;
@@ -94,7 +95,7 @@ impl Stages {
                 stage.decode_moving(input, sized(to, out.len())?)?;
                 std::mem::swap(&mut from, &mut to);
             }
-            left = left.saturating_sub(1);
+            left = sub(left, 1)?;
         }
         Ok(())
     }
@@ -170,6 +171,10 @@ impl Stage {
     }
 
     fn decode_moving(&self, input: &[u8], out: &mut [u8]) -> Result<()> {
+        // The kernels build upon it.
+        if input.len() != out.len() {
+            return Err(Error::internal("a block changes its size between two filters"));
+        }
         let done = match self {
             Self::Shuffle { group } => {
                 shuffle::unshuffle(input, *group, out);
@@ -250,7 +255,7 @@ impl Stage {
 
 /// Blosc1 left blocks alone whose number of elements is no multiple of eight.
 fn stored_plain(len: usize, size: usize, only_whole_octets: bool) -> bool {
-    only_whole_octets && !len.checked_div(size).unwrap_or(0).is_multiple_of(8)
+    only_whole_octets && len.checked_div(size).is_some_and(|count| !count.is_multiple_of(8))
 }
 
 fn unknown(filter: Filter) -> Error {

@@ -1,7 +1,8 @@
 //! Items in chunks of another size.
 
+use sciformats_core::arith::{add, div, fit, mul, present, sub};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::job::Job;
 use crate::model::frame::StoredChunk;
@@ -21,8 +22,9 @@ impl Job<'_> {
             }
         }
         let (size, nbytes) = (self.from.typesize(), self.from.nbytes());
-        let bytes = bytes.checked_div(size).unwrap_or(0).max(1).saturating_mul(size).min(MAX_NBYTES);
-        let bytes = u32::try_from(nbytes).unwrap_or(u32::MAX).min(bytes).max(1);
+        let bytes = bound::product(div(bytes, size.max(1))?.max(1), size).min(MAX_NBYTES);
+        // Where there are more bytes than 32 bits count, the chunk's size is the smaller one: a bound.
+        let bytes = u32::try_from(nbytes).map_or(bytes, |nbytes| nbytes.min(bytes)).max(1);
         let limits = self.from.limits();
         let count = nbytes.div_ceil(bytes.into());
         limits.items("chunks", count)?;
@@ -30,20 +32,20 @@ impl Job<'_> {
         let params = self.params()?;
         let params = if params.blocksize > bytes { Params { blocksize: 0, ..params } } else { params };
         let mut out = self.begin(self.cut_header(&params, (bytes, nbytes)), count)?;
-        let together = GROUP.checked_div(bytes.into()).unwrap_or(1).max(1);
+        let together = div(GROUP, bytes.into())?.max(1);
         let mut data = Vec::new();
         let mut first = 0;
         while first < count {
             self.go_on()?;
-            let end = first.saturating_add(together).min(count);
-            let start = first.saturating_mul(bytes.into());
-            let len = end.saturating_mul(bytes.into()).min(nbytes).saturating_sub(start);
+            let end = bound::sum(first, together).min(count);
+            let start = mul(first, bytes.into())?;
+            let len = sub(bound::product(end, bytes.into()).min(nbytes), start)?;
             let mut read = false;
             for index in first..end {
-                let at = index.saturating_mul(bytes.into());
-                let stop = at.saturating_add(bytes.into()).min(nbytes);
-                let chunks = self.from.chunk_at(at)?..=self.from.chunk_at(stop.saturating_sub(1))?;
-                let len_here = u32::try_from(stop.saturating_sub(at)).unwrap_or(bytes);
+                let at = mul(index, bytes.into())?;
+                let stop = bound::sum(at, bytes.into()).min(nbytes);
+                let chunks = self.from.chunk_at(at)?..=self.from.chunk_at(sub(stop, 1)?)?;
+                let len_here: u32 = fit(sub(stop, at)?, "bytes of a chunk")?;
                 if let Some(kind) = self.uniform(chunks)?.filter(|_| len_here.is_multiple_of(size)) {
                     self.alike(&mut out, index, &kind, len_here)?;
                     continue;
@@ -56,9 +58,9 @@ impl Job<'_> {
                     self.from.read_bytes(start, &mut data)?;
                     read = true;
                 }
-                let skip = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
-                let until = skip.saturating_add(usize::try_from(len_here).unwrap_or(usize::MAX));
-                let items = data.get(skip..until).unwrap_or_default();
+                let skip: usize = fit(sub(at, start)?, "place in the bytes")?;
+                let until = add(skip, fit(len_here, "bytes of a chunk")?)?;
+                let items = present(data.get(skip..until), "items of a chunk")?;
                 self.compressed(&mut out, index, items, (&params, self.from.context()))?;
             }
             first = end;

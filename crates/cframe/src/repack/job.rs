@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, arith, bound};
 
 use super::Repack;
 use crate::array::Array;
@@ -38,10 +38,16 @@ impl<'a> Job<'a> {
     pub(super) fn new(options: &'a Repack, from: &'a Frame, to: &'a Path) -> Result<Self> {
         let is_array = from.metalayer("b2nd").or_else(|| from.metalayer("caterva")).is_some();
         if is_array && options.chunk_bytes.is_some() {
-            return Err(Error::usage("chunk size", "is that of an array: give it the shape of a chunk"));
+            return Err(Error::usage(
+                "chunk size",
+                "is that of an array, whose chunks are chosen by their shape",
+            ));
         }
         if !is_array && (options.chunks.is_some() || options.blocks.is_some()) {
-            return Err(Error::usage("chunk or block shape", "is for arrays, and the frame is none"));
+            return Err(Error::usage(
+                "chunk or block shape",
+                "is for arrays only, and the frame does not hold an array",
+            ));
         }
         Ok(Self { options, from, to, is_array })
     }
@@ -86,7 +92,7 @@ impl<'a> Job<'a> {
             let place = if self.recodes() && header.special().is_none() && header.nbytes > 0 {
                 self.recoded(&mut out, index)?
             } else {
-                stored = stored.saturating_add(source.len());
+                arith::increase(&mut stored, source.len())?;
                 self.from.check_stored(stored)?;
                 out.chunk(index, &source, &|| self.go_on())?
             };
@@ -185,7 +191,7 @@ impl<'a> Job<'a> {
     }
 
     pub(super) fn begin(&self, header: FrameHeader, chunks: u64) -> Result<Stream> {
-        let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
+        let chunks = bound::addressable(chunks);
         let sparse = self.options.sparse.unwrap_or(self.from.is_sparse());
         // A fingerprint would be that of the old bytes.
         let trailer = Trailer { layers: self.from.trailer().layers.clone(), ..Trailer::default() };
@@ -237,12 +243,17 @@ impl<'a> Job<'a> {
             Some(params) => Params { typesize: kept.typesize, ..params },
             None => Params { level: self.options.level.unwrap_or(kept.level), ..self.other_codec(kept) },
         };
+        params.check()?;
         Ok(params)
     }
 
     fn params_of_chunk(&self, chunk: &Chunk<'_>) -> Result<Params> {
         let params = self.params()?;
-        let blocksize = chunk.blocksize().and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
+        // Blocks that vary in length have no size.
+        let blocksize = match chunk.blocksize() {
+            Some(size) => arith::fit(size, "bytes of a block")?,
+            None => 0,
+        };
         if self.options.params.is_some() {
             // The blocks stay those of the array, whatever size the parameters say.
             return Ok(if self.is_array { Params { blocksize, ..params } } else { params });

@@ -98,10 +98,10 @@ impl Repack {
         Self { codec: Some(codec), ..self }
     }
 
-    /// Another level, 0 (stored raw) to 9; codec, filters, and sizes of blocks stay those of each chunk.
+    /// Another level, 0 (stored raw) to 9, or [`run`](Self::run) fails with `Usage`; codec, filters, and sizes of blocks stay those of each chunk.
     #[must_use]
     pub fn with_level(self, level: u8) -> Self {
-        Self { level: Some(level.min(9)), ..self }
+        Self { level: Some(level), ..self }
     }
 
     /// Another size of the chunks, in bytes, for frames that are no arrays; rounded down to whole items.

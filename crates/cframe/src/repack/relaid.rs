@@ -1,8 +1,8 @@
 //! Arrays in chunks and blocks of another shape.
 
-use sciformats_core::arith::mul;
+use sciformats_core::arith::{add, fit, mul, product, sub};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Range, Result, Slab, slab::elements};
+use sciformats_core::{Range, Result, Slab, bound, slab::elements};
 
 use super::job::Job;
 use crate::array::{Array, fill, position_of, unfit};
@@ -63,12 +63,14 @@ impl Job<'_> {
         let context = Context { block_shape: b2nd.blocks.clone(), ..self.from.context().clone() };
         let chunk = zeroed(limits.memory("bytes of a chunk", chunk_bytes.into())?)?;
         let mut laying = Laying { job: self, array, new, params, context, out, chunk, data: Vec::new() };
-        for number in 0..elements(&groups).filter(|_| count > 0).unwrap_or(0) {
-            let place = position_of(number, &groups);
-            let corner: Vec<u64> =
-                place.iter().zip(&sides).map(|(at, side)| at.saturating_mul(*side)).collect();
-            let left = counts.iter().zip(&corner).map(|(count, at)| count.saturating_sub(*at));
-            let extent: Vec<u64> = left.zip(&sides).map(|(left, side)| left.min(*side)).collect();
+        let groups_count = if count > 0 { product(groups.iter().copied())? } else { 0 };
+        for number in 0..groups_count {
+            let place = position_of(number, &groups)?;
+            let corner =
+                place.iter().zip(&sides).map(|(&at, &side)| mul(at, side)).collect::<Result<Vec<u64>>>()?;
+            let left = counts.iter().zip(&corner).map(|(&count, &at)| sub(count, at));
+            let extent =
+                left.zip(&sides).map(|(left, &side)| Ok(left?.min(side))).collect::<Result<Vec<u64>>>()?;
             laying.group(&corner, &extent)?;
         }
         laying.out.finish()
@@ -77,10 +79,11 @@ impl Job<'_> {
     /// What the elements of a new chunk are, if the old chunks that hold them are all of one kind.
     fn kind_at(&self, array: &Array, new: &Grid, position: &[u64]) -> Result<Option<(Special, Vec<u8>)>> {
         let single = vec![1; position.len()];
-        let slab = Slab::new(&new.shape, ranges(new, position, &single))?;
+        let slab = Slab::new(&new.shape, ranges(new, position, &single)?)?;
         let grid = array.grid();
-        let chunks = grid.touched_chunks(&slab);
-        self.uniform(chunks.iter().map(|position| grid.chunk_number(position)))
+        let chunks = grid.touched_chunks(&slab)?;
+        let numbers = chunks.iter().map(|position| grid.chunk_number(position));
+        self.uniform(numbers.collect::<Result<Vec<_>>>()?.into_iter())
     }
 
     /// How many new chunks along each dimension are made from what is read at once: as many as have elements in one old
@@ -89,13 +92,13 @@ impl Job<'_> {
         let size = u64::from(self.from.typesize());
         let most = GROUP.min(self.from.limits().memory);
         let cut = |(&side, &n): (&u64, &u64)| side.min(n).max(1);
-        let one = new.chunk.iter().zip(&new.shape).map(cut).fold(size, u64::saturating_mul);
+        let one = new.chunk.iter().zip(&new.shape).map(cut).fold(size, bound::product); // a bound of memory
         let mut bytes = one.max(1);
         let mut sides = Vec::new();
         for ((&old, &new), &count) in old.chunk.iter().zip(&new.chunk).zip(&new.chunks()).rev() {
             let wanted = old.div_ceil(new.max(1)).clamp(1, count.max(1));
-            let side = wanted.min(most.checked_div(bytes).unwrap_or(1)).max(1);
-            bytes = bytes.saturating_mul(side);
+            let side = wanted.min(most.checked_div(bytes.max(1)).map_or(1, |side| side.max(1))).max(1);
+            bytes = bound::product(bytes, side); // a bound of memory
             sides.push(side);
         }
         sides.reverse();
@@ -120,16 +123,16 @@ struct Laying<'a> {
 impl Laying<'_> {
     /// Makes `extent` chunks from that at `corner` on.
     fn group(&mut self, corner: &[u64], extent: &[u64]) -> Result<()> {
-        let slab = Slab::new(&self.new.shape, ranges(&self.new, corner, extent))?;
+        let slab = Slab::new(&self.new.shape, ranges(&self.new, corner, extent)?)?;
         let mut read = false;
-        for inner in 0..elements(extent).unwrap_or(0) {
+        for inner in 0..product(extent.iter().copied())? {
             self.job.go_on()?;
-            let place = position_of(inner, extent);
-            let position: Vec<u64> =
-                place.iter().zip(corner).map(|(inner, corner)| inner.saturating_add(*corner)).collect();
-            let index = self.new.chunk_number(&position);
+            let place = position_of(inner, extent)?;
+            let position = place.iter().zip(corner).map(|(&inner, &corner)| add(inner, corner));
+            let position = position.collect::<Result<Vec<u64>>>()?;
+            let index = self.new.chunk_number(&position)?;
             if let Some(kind) = self.job.kind_at(self.array, &self.new, &position)? {
-                let nbytes = u32::try_from(self.chunk.len()).unwrap_or(u32::MAX);
+                let nbytes = fit(self.chunk.len(), "bytes of a chunk")?;
                 self.job.alike(&mut self.out, index, &kind, nbytes)?;
                 continue;
             }
@@ -138,16 +141,16 @@ impl Laying<'_> {
                 read = true;
             }
             self.chunk.fill(0);
-            let touched = self.new.touched_blocks(&slab, &position);
-            let size = usize::try_from(self.array.typesize()).unwrap_or(usize::MAX);
-            fill((&self.new, size), &touched, (&self.data, &slab.shape()), &mut self.chunk);
+            let touched = self.new.touched_blocks(&slab, &position)?;
+            let size = fit(self.array.typesize(), "bytes of an element")?;
+            fill((&self.new, size), &touched, (&self.data, &slab.shape()), &mut self.chunk)?;
             self.job.compressed(&mut self.out, index, &self.chunk, (&self.params, &self.context))?;
         }
         Ok(())
     }
 
     fn read(&mut self, slab: &Slab) -> Result<()> {
-        let len = slab.len().saturating_mul(self.array.typesize().into());
+        let len = mul(slab.len(), self.array.typesize().into())?;
         let len = self.job.from.limits().memory("bytes of the chunks", len)?;
         if self.data.len() != len {
             drop(std::mem::take(&mut self.data));
@@ -158,13 +161,13 @@ impl Laying<'_> {
 }
 
 /// The indices of the elements in `extent` chunks from the chunk at `corner` on.
-fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Vec<Range> {
+fn ranges(grid: &Grid, corner: &[u64], extent: &[u64]) -> Result<Vec<Range>> {
     let sides = grid.shape.iter().zip(&grid.chunk);
     let boxes = sides.zip(corner.iter().zip(extent));
     boxes
         .map(|((&n, &side), (&at, &count))| {
-            let start = at.saturating_mul(side);
-            Range::new(start, count.saturating_mul(side).min(n.saturating_sub(start)))
+            let start = mul(at, side)?;
+            Ok(Range::new(start, bound::product(count, side).min(sub(n, start)?)))
         })
         .collect()
 }

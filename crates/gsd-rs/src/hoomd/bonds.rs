@@ -31,7 +31,23 @@ pub struct Bonds<const M: usize> {
 const ZERO: Shape = Shape { columns: 1, default: &[0.0] };
 
 fn columns(m: usize) -> Shape {
-    Shape { columns: u32::try_from(m).unwrap_or(0), default: &[0.0] }
+    Shape { columns: u32::try_from(m).unwrap_or(u32::MAX), default: &[0.0] } // a bound: groups have few members
+}
+
+/// What a property of numbers is when it is stored nowhere.
+pub(crate) fn shape(group: &str, property: &str) -> Option<Shape> {
+    let members = match group {
+        "bonds" | "pairs" | "constraints" => 2,
+        "angles" => 3,
+        "dihedrals" | "impropers" => 4,
+        _ => return None,
+    };
+    match property {
+        "group" => Some(columns(members)),
+        "typeid" if group != "constraints" => Some(ZERO),
+        "value" if group == "constraints" => Some(ZERO),
+        _ => None,
+    }
 }
 
 fn size(group: &str, groups: usize) -> Result<u32> {

@@ -1,5 +1,6 @@
 //! `configuration/…`: the step and the box.
 
+use sciformats_core::arith::present;
 use sciformats_core::{ReadAt, Result, WriteAt};
 
 use super::source::{Shape, Sink, Source};
@@ -30,6 +31,16 @@ const BOX: Shape = Shape { columns: 6, default: &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0] 
 const STEP: Shape = Shape { columns: 1, default: &[0.0] };
 const DIMENSIONS: Shape = Shape { columns: 1, default: &[3.0] };
 
+/// What a value is when it is stored nowhere.
+pub(crate) fn shape(value: &str) -> Option<Shape> {
+    match value {
+        "step" => Some(STEP),
+        "dimensions" => Some(DIMENSIONS),
+        "box" => Some(BOX),
+        _ => None,
+    }
+}
+
 impl Default for Configuration {
     fn default() -> Self {
         Self { step: 0, dimensions: 3, periodic_box: vec![1.0f32, 1.0, 1.0, 0.0, 0.0, 0.0].into() }
@@ -41,7 +52,7 @@ impl Configuration {
         let dimensions: List<u8> = source.fixed("configuration/dimensions", DIMENSIONS)?;
         Ok(Self {
             step: step(source)?,
-            dimensions: dimensions.first().copied().unwrap_or(3),
+            dimensions: present(dimensions.first().copied(), "number of dimensions")?,
             periodic_box: source.fixed("configuration/box", BOX)?,
         })
     }
@@ -55,5 +66,6 @@ impl Configuration {
 
 /// The time step of a frame.
 pub(crate) fn step(source: &Source<'_>) -> Result<u64> {
-    Ok(source.fixed::<List<u64>>("configuration/step", STEP)?.first().copied().unwrap_or(0))
+    let step = source.fixed::<List<u64>>("configuration/step", STEP)?;
+    present(step.first().copied(), "value of the step")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
 
 use super::source::{Budget, Initial, Sink, Source};
 use crate::{Chunk, Element, ElementType, Reader, Writer};
@@ -177,13 +177,14 @@ impl Quantity {
         if len.checked_rem(columns.into()) == Some(0) {
             Ok(Self { columns, data })
         } else {
-            Err(Error::usage("values", format!("are {len}, which is no whole number of rows of {columns}")))
+            Err(Error::usage("values", format!("are {len}, which do not fill whole rows of {columns}")))
         }
     }
 
     /// The number of rows; of a text, its bytes.
     pub fn rows(&self) -> u64 {
-        (self.data.len() as u64).checked_div(self.columns.into()).unwrap_or(0)
+        // Without columns there are no rows.
+        (self.data.len() as u64).checked_div(self.columns.into()).map_or(0, |rows| rows)
     }
 
     /// The number of columns.
@@ -364,13 +365,13 @@ impl Column {
         let frames = reader.options().limits.items("frames", reader.frames())?;
         let initial = reader.find(0, name)?.map(|chunk| Quantity::read(reader, &chunk)).transpose()?;
         let inherited = initial.as_ref().map_or(0, |quantity| quantity.data.bits().len());
-        let each = (inherited as u64).saturating_add(size_of::<Option<Quantity>>() as u64);
-        budget.spend("bytes of a logged quantity", each.saturating_mul(frames as u64))?;
+        let each = bound::sum(inherited as u64, size_of::<Option<Quantity>>() as u64);
+        budget.spend("bytes of a logged quantity", bound::product(each, frames as u64))?;
 
         let mut values: Vec<Option<Quantity>> = Vec::with_capacity(frames);
         for chunk in reader.history(name) {
             let chunk = chunk?;
-            let frame = usize::try_from(chunk.frame).unwrap_or(usize::MAX).min(frames);
+            let frame = bound::addressable(chunk.frame).min(frames);
             while values.len() < frame {
                 values.push(initial.clone());
             }

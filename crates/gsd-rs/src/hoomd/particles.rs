@@ -1,6 +1,6 @@
 //! `particles/…`: the particles and their properties.
 
-use sciformats_core::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
 
 use super::source::{Shape, Sink, Source};
 use super::values::Values;
@@ -58,6 +58,19 @@ const VECTOR: Shape = Shape { columns: 3, default: &[0.0] };
 const QUATERNION: Shape = Shape { columns: 4, default: &[0.0] };
 const UNIT_QUATERNION: Shape = Shape { columns: 4, default: &[1.0, 0.0, 0.0, 0.0] };
 
+/// What a property of numbers is when it is stored nowhere.
+pub(crate) fn shape(property: &str) -> Option<Shape> {
+    Some(match property {
+        "mass" | "diameter" => ONE,
+        "typeid" | "charge" => ZERO,
+        "body" => MINUS_ONE,
+        "moment_inertia" | "position" | "velocity" | "image" => VECTOR,
+        "orientation" => UNIT_QUATERNION,
+        "angmom" => QUATERNION,
+        _ => return None,
+    })
+}
+
 impl Default for Particles {
     fn default() -> Self {
         Self::new(0)
@@ -75,7 +88,7 @@ impl Particles {
     /// assert_eq!(particles.body[..], [-1, -1]);
     /// ```
     pub fn new(n: u32) -> Self {
-        let rows = usize::try_from(n).unwrap_or(0);
+        let rows = bound::addressable(n.into());
         let zeros = |columns| Reals::filled(&[0.0].repeat(columns), rows);
         Self {
             n,
@@ -91,7 +104,7 @@ impl Particles {
             orientation: Reals::filled(UNIT_QUATERNION.default, rows),
             velocity: zeros(3),
             angmom: zeros(4),
-            image: vec![0; rows.saturating_mul(3)].into(),
+            image: vec![0; bound::product(rows, 3)].into(),
         }
     }
 
@@ -137,7 +150,9 @@ impl Particles {
     pub(crate) fn validate(&self) -> Result<()> {
         check_types("particles", &self.types, &self.typeid)?;
         match self.type_shapes.iter().find(|text| !(text.starts_with('{') && text.ends_with('}'))) {
-            Some(text) => Err(Error::usage("type_shapes", format!("has {text:?}, which is no JSON object"))),
+            Some(text) => {
+                Err(Error::usage("type_shapes", format!("has {text:?}, which is not a JSON object")))
+            }
             None => Ok(()),
         }
     }

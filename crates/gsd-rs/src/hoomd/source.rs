@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, limits};
+use sciformats_core::arith::{mul, present};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, bound, limits};
 
 use super::List;
 use super::values::{Values, read_texts, write_texts};
@@ -20,8 +21,9 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn row(&self) -> Vec<f64> {
-        self.default.iter().copied().cycle().take(usize::try_from(self.columns).unwrap_or(0)).collect()
+    pub(crate) fn row(&self) -> Vec<f64> {
+        let columns = bound::addressable(self.columns.into());
+        self.default.iter().copied().cycle().take(columns).collect()
     }
 }
 
@@ -34,18 +36,19 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(reader: &Reader) -> Self {
-        let limit = reader.options().limits.memory.saturating_add(reader.file_size());
+        let limit = reader.options().limits.memory;
+        let limit = bound::sum(limit, reader.file_size());
         Self { limit, spent: Cell::new(0) }
     }
 
     pub(crate) fn spend(&self, what: &'static str, bytes: u64) -> Result<()> {
-        self.spent.set(self.spent.get().saturating_add(bytes));
+        self.spent.set(bound::sum(self.spent.get(), bytes));
         limits::within(what, self.spent.get(), self.limit).map(drop)
     }
 
     /// Counts a chunk, if its size is known; if not, reading it will tell.
     pub(crate) fn spend_chunk(&self, chunk: &Chunk<'_>) -> Result<()> {
-        self.spend("bytes of chunks", chunk.size().unwrap_or(0).min(self.limit))
+        self.spend("bytes of chunks", chunk.size().map_or(self.limit, |size| size.min(self.limit)))
     }
 }
 
@@ -105,9 +108,9 @@ impl<'a> Source<'a> {
         let value = match self.reader.find(0, name)?.filter(|chunk| chunk.n == u64::from(n)) {
             Some(chunk) => self.stored(&chunk, shape, n)?,
             None => {
-                let bytes = u64::from(n).saturating_mul(u64::from(shape.columns)).saturating_mul(V::SIZE);
+                let bytes = bound::product(bound::product(u64::from(n), u64::from(shape.columns)), V::SIZE);
                 self.budget.spend("bytes of default values", bytes)?;
-                V::filled(&shape.row(), usize::try_from(n).unwrap_or(0))
+                V::filled(&shape.row(), bound::addressable(n.into()))
             }
         };
         if let Some(cache) = self.cache {
@@ -136,7 +139,7 @@ impl<'a> Source<'a> {
         match self.chunk(name)? {
             Some(chunk) => {
                 // Each text is a value of its own, however short.
-                let overhead = chunk.n.saturating_mul(size_of::<String>() as u64);
+                let overhead = bound::product(chunk.n, size_of::<String>() as u64);
                 self.budget.spend("bytes of texts", overhead)?;
                 self.budget.spend_chunk(&chunk)?;
                 read_texts(self.reader, &chunk)
@@ -147,16 +150,20 @@ impl<'a> Source<'a> {
 
     /// The number of particles or bonds.
     pub(crate) fn count(&self, name: &str) -> Result<u32> {
-        Ok(self.fixed::<List<u32>>(name, COUNT)?.first().copied().unwrap_or(0))
+        present(self.fixed::<List<u32>>(name, COUNT)?.first().copied(), "value of a count")
     }
 }
 
 const COUNT: Shape = Shape { columns: 1, default: &[0.0] };
 
-fn expect(chunk: &Chunk<'_>, n: u64, m: u32) -> Result<()> {
+/// A chunk must have so many rows and columns.
+///
+/// # Errors
+/// `Malformed` in its index entry.
+pub(crate) fn expect(chunk: &Chunk<'_>, n: u64, m: u32) -> Result<()> {
     let fault = |field, expected, found, offset| {
         let kind = FaultKind::Mismatch { expected, found };
-        Err(Fault::new(field, kind).at("index entry", chunk.entry.saturating_add(offset)))
+        Err(Fault::new(field, kind).at("index entry", bound::sum(chunk.entry, offset)))
     };
     match (chunk.n == n, chunk.m == m) {
         (true, true) => Ok(()),
@@ -190,14 +197,14 @@ impl<S: ReadAt + WriteAt> Sink<'_, S> {
 
     /// Stores a list with one row for each of `n`, unless it is inherited.
     pub(crate) fn rows<V: Values>(&mut self, name: &str, shape: Shape, n: u32, values: &V) -> Result<()> {
-        let expected = u64::from(n).saturating_mul(shape.columns.into());
+        let expected = mul(u64::from(n), shape.columns.into())?;
         if values.count() as u64 != expected {
             let problem = format!("of {name} are {}, expected {n} rows of {}", values.count(), shape.columns);
             return Err(Error::usage("values", problem));
         }
         let inherited = match self.source() {
             Some(source) => source.rows::<V>(name, shape, n)?,
-            None => V::filled(&shape.row(), usize::try_from(n).unwrap_or(0)),
+            None => V::filled(&shape.row(), bound::addressable(n.into())),
         };
         self.store(values.same(&inherited), |writer| values.write(writer, name, shape.columns))
     }
@@ -236,7 +243,7 @@ impl<S: ReadAt + WriteAt> Sink<'_, S> {
     ) -> Result<()> {
         if !inherited {
             write(self.writer)?;
-            self.stored = self.stored.saturating_add(1);
+            self.stored = bound::sum(self.stored, 1);
         }
         Ok(())
     }

@@ -143,7 +143,7 @@ impl Trajectory {
         self.reader.refresh()
     }
 
-    fn source(&self, frame: u64) -> Result<Source<'_>> {
+    pub(super) fn source(&self, frame: u64) -> Result<Source<'_>> {
         if frame < self.len() {
             Ok(Source { cache: Some(&self.cache), ..Source::new(&self.reader, frame) })
         } else {

@@ -1,6 +1,7 @@
 //! The kinds of values that chunks of the schema hold: how each is read, compared, filled with a default and written.
 
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt};
+use sciformats_core::arith::{add, fit};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, WriteAt, bound};
 
 use super::{List, Reals};
 use crate::{Chunk, Element, ElementType, Reader, Writer};
@@ -24,7 +25,7 @@ pub(crate) trait Values: Clone + Send + Sync + 'static {
 /// The error for a chunk of a type that the schema does not allow here.
 fn wrong_type(chunk: &Chunk<'_>) -> Error {
     let kind = FaultKind::Undefined { found: chunk.element.code().into() };
-    Fault::new("type", kind).at("index entry", chunk.entry.saturating_add(30))
+    Fault::new("type", kind).at("index entry", bound::sum(chunk.entry, 30))
 }
 
 fn read_as<T: Element>(reader: &Reader, chunk: &Chunk<'_>) -> Result<List<T>> {
@@ -120,7 +121,7 @@ impl<const M: usize> Values for List<[u32; M]> {
     }
 
     fn count(&self) -> usize {
-        self.len().saturating_mul(M)
+        bound::product(self.len(), M) // memory holds them all
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -132,13 +133,14 @@ impl<const M: usize> Values for List<[u32; M]> {
     }
 }
 
-/// Reads a list of texts, one a row, each ended or filled up by zeros.
+/// Reads a list of texts, one a row, each ended or filled up by zeros. The schema demands UTF-8: where a text is not, the file
+/// is malformed at the first byte that is not.
 pub(crate) fn read_texts(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<String>> {
     if !matches!(chunk.element, ElementType::I8 | ElementType::U8 | ElementType::Character) {
         return Err(wrong_type(chunk));
     }
     let bytes = reader.read_bytes(chunk, 0..chunk.n)?;
-    let width = usize::try_from(chunk.m).unwrap_or(usize::MAX);
+    let width: usize = fit(chunk.m, "bytes of a text")?;
     if width == 0 {
         let kind = FaultKind::Rule("is 0, which leaves no room for the texts");
         return if chunk.n == 0 {
@@ -147,12 +149,16 @@ pub(crate) fn read_texts(reader: &Reader, chunk: &Chunk<'_>) -> Result<Vec<Strin
             Err(Fault::new("M", kind).at("index entry", chunk.entry))
         };
     }
-    let text = |row: &[u8]| {
-        let text = row.split(|&byte| byte == 0).next().unwrap_or_default();
-        let encoding = || Fault::new("text", FaultKind::Encoding).at("data chunk", chunk.location);
-        std::str::from_utf8(text).map(str::to_owned).map_err(|_| encoding())
+    let text = |(row, bytes): (usize, &[u8])| {
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        let text = bytes.get(..end).unwrap_or(bytes);
+        std::str::from_utf8(text).map(str::to_owned).map_err(|error| {
+            let within = bound::sum(bound::product(row, width), error.valid_up_to()) as u64;
+            let at = bound::sum(chunk.location, within); // a position in a message
+            Fault::new("text", FaultKind::Encoding).at("data chunk", at)
+        })
     };
-    bytes.chunks(width).map(text).collect()
+    bytes.chunks(width).enumerate().map(text).collect()
 }
 
 /// Writes a list of texts as rows that are one byte longer than the longest.
@@ -164,11 +170,11 @@ pub(crate) fn write_texts<S: ReadAt + WriteAt>(
     if let Some(text) = texts.iter().find(|text| text.contains('\0')) {
         return Err(Error::usage("text", format!("{text:?} of {name} has a NUL in it")));
     }
-    let width = texts.iter().map(String::len).max().unwrap_or(0).saturating_add(1);
+    let width = add(texts.iter().map(String::len).max().unwrap_or_default(), 1)?;
     let columns = u32::try_from(width).map_err(|_| Error::usage("text", format!("of {name} is too long")))?;
     let mut bytes = Vec::new();
     for text in texts {
-        let end = bytes.len().saturating_add(width);
+        let end = add(bytes.len(), width)?;
         bytes.extend(text.as_bytes());
         bytes.resize(end, 0);
     }

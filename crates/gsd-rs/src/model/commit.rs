@@ -79,8 +79,8 @@ impl State {
     /// leave it, the block counts as full.
     pub(crate) fn new(opened: &Opened, storage: &dyn ReadAt) -> Result<Self> {
         let Opened { header, index, frames, .. } = opened;
-        let end = index.offset(header.index.allocated);
-        let clean = is_zero(storage, index.offset(index.used), end)?;
+        let end = index.offset(header.index.allocated)?;
+        let clean = is_zero(storage, index.offset(index.used)?, end)?;
         let capacity = if clean { header.index.allocated } else { index.used };
         Ok(Self { header: header.clone(), index: *index, capacity, frames: *frames, uncertain: false })
     }
@@ -93,17 +93,17 @@ impl State {
 
     /// What a commit builds upon: the header, and the place of the next entry. Other writers change one of them, or the
     /// length of the file.
-    pub(crate) fn generation(&self) -> [(u64, u64); 2] {
+    pub(crate) fn generation(&self) -> Result<[(u64, u64); 2]> {
         let next = if self.index.used < self.capacity { SIZE } else { 0 };
-        [(0, Header::SIZE as u64), (self.index.offset(self.index.used), next)]
+        Ok([(0, Header::SIZE as u64), (self.index.offset(self.index.used)?, next)])
     }
 
     /// The block that declares what is in use and nothing else.
-    fn sealed(&self) -> Block {
-        match (self.index.used, self.capacity.checked_sub(1)) {
-            (0, Some(last)) => Block { location: self.index.offset(last), allocated: 1 },
+    fn sealed(&self) -> Result<Block> {
+        Ok(match (self.index.used, self.capacity.checked_sub(1)) {
+            (0, Some(last)) => Block { location: self.index.offset(last)?, allocated: 1 },
             (used, _) => Block { location: self.index.location, allocated: used },
-        }
+        })
     }
 
     /// The block that declares all that is allocated.
@@ -140,9 +140,9 @@ impl State {
         if entries.is_empty() {
             // The index stays as it is.
         } else if capacity == self.capacity {
-            let at = self.index.offset(self.index.used);
-            let is_sealed = !self.uncertain && self.header.index == self.sealed();
-            declared.index = if is_sealed { declared.index } else { self.sealed() };
+            let at = self.index.offset(self.index.used)?;
+            let is_sealed = !self.uncertain && self.header.index == self.sealed()?;
+            declared.index = if is_sealed { declared.index } else { self.sealed()? };
             let seal = Write::new(0, encode(&declared)?);
             if is_sealed {
                 fresh.push(Write::new(at, entries));
@@ -164,7 +164,7 @@ impl State {
             return Err(Error::usage("file", "would be longer than 2^63 bytes"));
         }
 
-        next.header.index = if last { next.whole() } else { next.sealed() };
+        next.header.index = if last { next.whole() } else { next.sealed()? };
         let header = Write::new(0, encode(&next.header)?);
         match in_one_sector {
             Some(entries) => plans.push(plan_in(storage, fresh, Decisive::Sectors(vec![entries, header]))?),

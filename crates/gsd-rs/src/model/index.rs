@@ -10,8 +10,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use sciformats_core::arith::{add, fit, mul, present, sub};
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result};
+use sciformats_core::{Error, Fault, FaultKind, ReadAt, Result, bound};
 
 use crate::spec::{Header, IndexEntry};
 
@@ -47,7 +48,7 @@ impl Index {
         }
         let mut index = Self { location: block.location, used: block.allocated, order: header.order() };
         index.used = bisect(0..block.allocated, |position| {
-            let at = index.offset(position);
+            let at = index.offset(position)?;
             let bytes = storage.read_at(at, IndexEntry::SIZE)?;
             Ok(locate("index entry", at, &bytes, IndexEntry::parse_location)? != 0)
         })?;
@@ -55,21 +56,23 @@ impl Index {
     }
 
     /// The byte offset of an entry of the block.
-    pub(crate) fn offset(&self, position: u64) -> u64 {
-        // The block lies inside the storage, so this does not saturate for its entries.
-        self.location.saturating_add(position.saturating_mul(SIZE))
+    ///
+    /// # Errors
+    /// `Internal` for a position outside of the block, which was found to lie inside the storage.
+    pub(crate) fn offset(&self, position: u64) -> Result<u64> {
+        add(self.location, mul(position, SIZE)?)
     }
 
     /// The entry at `position`, which is less than `used`.
     pub(crate) fn entry(&self, storage: &dyn ReadAt, position: u64) -> Result<IndexEntry> {
-        let at = self.offset(position);
+        let at = self.offset(position)?;
         locate("index entry", at, &storage.read_at(at, IndexEntry::SIZE)?, IndexEntry::parse)
     }
 
     /// The number of frames: one more than the last entry's.
     pub(crate) fn frames(&self, storage: &dyn ReadAt) -> Result<u64> {
         let Some(last) = self.used.checked_sub(1) else { return Ok(0) };
-        let at = self.offset(last).saturating_add(IndexEntry::FRAME_OFFSET);
+        let at = add(self.offset(last)?, IndexEntry::FRAME_OFFSET)?;
         let overflow = || Fault::new("frame", FaultKind::Overflow).at("index entry", at);
         self.entry(storage, last)?.frame.checked_add(1).ok_or_else(overflow)
     }
@@ -81,8 +84,8 @@ impl Index {
         let block = self.block(storage);
         let (mut low, mut high) = (None, None);
         search(self.used, near, |position| {
-            let at = self.offset(position);
-            let within = usize::try_from(position.saturating_mul(SIZE)).unwrap_or(usize::MAX);
+            let at = self.offset(position)?;
+            let within: usize = fit(mul(position, SIZE)?, "place in the index block")?;
             let bytes = match block.and_then(|block| block.get(within..)) {
                 Some(bytes) => Cow::Borrowed(bytes),
                 None => storage.read_at(at, IndexEntry::SIZE)?,
@@ -104,7 +107,7 @@ impl Index {
     /// The entries in use, if the storage has them in memory.
     fn block<'a>(&self, storage: &'a dyn ReadAt) -> Option<&'a [u8]> {
         let start = usize::try_from(self.location).ok()?;
-        let end = usize::try_from(self.offset(self.used)).ok()?;
+        let end = usize::try_from(self.offset(self.used).ok()?).ok()?;
         storage.as_slice()?.get(start..end)
     }
 
@@ -165,18 +168,19 @@ impl Index {
             true => ("id", IndexEntry::ID_OFFSET),
             false => ("frame", IndexEntry::FRAME_OFFSET),
         };
-        Fault::new(field, FaultKind::Order).at("index entry", self.offset(position).saturating_add(offset))
+        let entry = bound::sum(self.location, bound::product(position, SIZE)); // a position in a message
+        Fault::new(field, FaultKind::Order).at("index entry", bound::sum(entry, offset))
     }
 }
 
 /// As [`bisect`] in all positions below `end`, beginning at `near`: steps that grow lead to both sides of the place.
 fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> Result<u64> {
     let (mut low, mut high, mut step) = (0, end, 16u64);
-    let start = near.min(end.saturating_sub(1));
+    let start = near.min(bound::left(end, 1));
     if start < end && before(start)? {
-        low = start.saturating_add(1);
+        low = add(start, 1)?;
         loop {
-            let next = low.saturating_add(step);
+            let next = bound::sum(low, step);
             if next >= high {
                 break;
             }
@@ -184,16 +188,16 @@ fn search(end: u64, near: u64, mut before: impl FnMut(u64) -> Result<bool>) -> R
                 high = next;
                 break;
             }
-            (low, step) = (next.saturating_add(1), step.saturating_mul(8));
+            (low, step) = (add(next, 1)?, bound::product(step, 8));
         }
     } else {
         high = start;
         while let Some(next) = high.checked_sub(step) {
             if before(next)? {
-                low = next.saturating_add(1);
+                low = add(next, 1)?;
                 break;
             }
-            (high, step) = (next, step.saturating_mul(8));
+            (high, step) = (next, bound::product(step, 8));
         }
     }
     bisect(low..high, before)
@@ -205,7 +209,7 @@ fn bisect(positions: Range<u64>, mut before: impl FnMut(u64) -> Result<bool>) ->
     while low < high {
         let middle = low.midpoint(high);
         if before(middle)? {
-            low = middle.saturating_add(1);
+            low = add(middle, 1)?;
         } else {
             high = middle;
         }
@@ -228,15 +232,16 @@ const PAGE: u64 = 128;
 
 impl Entries<'_> {
     fn at(&mut self, position: u64) -> Result<IndexEntry> {
-        let at = self.index.offset(position);
-        let within = usize::try_from(position.checked_rem(PAGE).unwrap_or(0)).unwrap_or(0);
+        let at = self.index.offset(position)?;
+        let within = position % PAGE;
         if self.block.is_empty() || within == 0 {
-            let page_start = position.saturating_sub(within as u64);
-            let count = self.index.used.saturating_sub(page_start).min(PAGE);
-            let size = usize::try_from(count.saturating_mul(SIZE)).unwrap_or(0);
-            self.block = self.storage.read_at(self.index.offset(page_start), size)?;
+            let page_start = sub(position, within)?;
+            let count = sub(self.index.used, page_start)?.min(PAGE);
+            let size = fit(mul(count, SIZE)?, "bytes of a page of entries")?;
+            self.block = self.storage.read_at(self.index.offset(page_start)?, size)?;
         }
-        let bytes = self.block.get(within.saturating_mul(IndexEntry::SIZE)..).unwrap_or_default();
+        let within: usize = fit(mul(within, SIZE)?, "place in a page of entries")?;
+        let bytes = present(self.block.get(within..), "entry of a page")?;
         let entry = locate("index entry", at, bytes, IndexEntry::parse)?;
         let key = self.index.key(entry.frame, entry.id);
         if let Some(previous) = self.previous.replace(key).filter(|&previous| key < previous) {

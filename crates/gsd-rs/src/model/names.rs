@@ -52,11 +52,7 @@ impl Names {
             ends: Vec::with_capacity(list.len()),
             sorted: (0..=u16::MAX).take(list.len()).collect(),
             stored: list.len(),
-            soiled: stored
-                .iter()
-                .rposition(|&byte| byte != 0)
-                .map_or(0, |last| last as u64)
-                .saturating_add(1), // a bound
+            soiled: stored.iter().rposition(|&byte| byte != 0).map_or(1, |last| bound::sum(last as u64, 1)),
         };
         for name in list {
             names.bytes.extend(name);

@@ -3,7 +3,7 @@
 use std::io;
 
 use sciformats_core::fault::locate;
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use super::index::Index;
 use super::is_readable;
@@ -22,9 +22,10 @@ pub(crate) struct Opened {
 impl Opened {
     /// About where the entries of a frame are: exact if all frames have the same number of chunks.
     pub(crate) fn near(&self, frame: u64) -> u64 {
-        let product = u128::from(self.index.used).saturating_mul(frame.into());
-        let near = product.checked_div(self.frames.into()).unwrap_or(0);
-        u64::try_from(near).unwrap_or(u64::MAX)
+        // A guess where a search begins: every number is one, and a bound is as good as another.
+        let product = bound::product(u128::from(self.index.used), frame.into());
+        let near = product.checked_div(self.frames.into()).and_then(|near| u64::try_from(near).ok());
+        near.unwrap_or_default() // a bound
     }
 }
 

@@ -198,7 +198,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
 }
 
 fn no_whole_rows(values: usize, columns: u32) -> Error {
-    Error::usage("values", format!("are {values}, which is no whole number of rows of {columns}"))
+    Error::usage("values", format!("are {values}, which do not fill whole rows of {columns}"))
 }
 
 fn too_long() -> Error {

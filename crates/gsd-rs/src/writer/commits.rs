@@ -149,7 +149,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
     }
 
     fn watch(&mut self) -> Result<()> {
-        self.state.generation().into_iter().try_for_each(|(offset, len)| self.session.watch(offset, len))
+        self.state.generation()?.into_iter().try_for_each(|(offset, len)| self.session.watch(offset, len))
     }
 
     fn fail(&mut self) {

@@ -230,7 +230,7 @@ impl<S: ReadAt + WriteAt> Writer<S> {
         let opened = open(session.storage())?;
         let state = State::new(&opened, session.storage())?;
         let Opened { names, frames, .. } = opened;
-        for (offset, len) in state.generation() {
+        for (offset, len) in state.generation()? {
             session.watch(offset, len)?;
         }
         Ok(Self {

@@ -122,7 +122,7 @@ fn what_a_frame_cannot_hold_is_refused() {
     let mut refused =
         |name: &str, columns, values: &[u8]| writer.write(name, columns, values).unwrap_err().to_string();
     assert_eq!(refused("a", 0, &[]), "columns must not be 0");
-    assert_eq!(refused("a", 2, &[1]), "values are 1, which is no whole number of rows of 2");
+    assert_eq!(refused("a", 2, &[1]), "values are 1, which do not fill whole rows of 2");
     assert_eq!(refused("", 1, &[1]), "chunk name is empty");
     assert_eq!(refused("a\0b", 1, &[1]), r#"chunk name "a\0b" has a NUL in it"#);
     writer.write("a", 1, &[1u8]).unwrap();

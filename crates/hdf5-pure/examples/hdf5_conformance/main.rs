@@ -1,13 +1,16 @@
 //! Our side of the conformance run: `hdf5_conformance check DIR` reads the files that h5py wrote, `write DIR` writes files
-//! for it, `edit FILE` and `edit-again FILE` change files that it made, `edit-empty FILE` takes everything out of one.
+//! for it, `edit FILE` and `edit-again FILE` change files that it made, `edit-empty FILE` takes everything out of one,
+//! `edit-many FILE SCRIPT` makes the small edits that a script says, and `chunk-edits FILE` does to datasets what its input says.
 //!
 //! Contents: element k of a numeric array is (k * 31 + 7) % 251, as an integer, or a quarter of it as a float. Every array
 //! is read whole, by rows, and by a slab with steps; the manifests compare everything else. An array `X_as_T` has what the C
 //! library reads array `X` as in memory of type `T`.
 
+mod chunks;
 mod conversions;
 mod data;
 mod edit;
+mod many;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -30,7 +33,9 @@ fn main() -> ExitCode {
         }
         ["edit", file] => ended(edit::edit(Path::new(file))),
         ["edit-again", file] => ended(edit::edit_again(Path::new(file))),
+        ["edit-many", file, script] => ended(many::run(Path::new(file), Path::new(script))),
         ["edit-empty", file] => ended(edit::empty(Path::new(file))),
+        ["chunk-edits", file] => ended(chunks::edit(Path::new(file))),
         ["check", folder] => match files(Path::new(folder)) {
             Ok(files) => {
                 files.iter().for_each(|path| check(path));

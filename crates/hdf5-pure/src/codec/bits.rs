@@ -1,6 +1,6 @@
 //! Bits, the most significant of a byte first.
 
-use sciformats_core::Fault;
+use sciformats_core::{Fault, bound};
 
 /// Reads bits one after another.
 pub(crate) struct Bits<'a> {
@@ -49,7 +49,7 @@ impl<'a> Bits<'a> {
                 self.count = width - 1;
                 return Ok(zeros);
             }
-            zeros = zeros.saturating_add(self.count);
+            zeros = bound::sum(zeros, self.count);
             self.count = 0;
             let byte = *self.bytes.get(self.next).ok_or_else(|| super::truncated("packed bits"))?;
             self.next += 1;

@@ -1,13 +1,13 @@
 //! Bitshuffle (filter 32008): the first bits of all elements of a block, then their second ones, and so on; each block may
 //! be compressed.
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 use super::big_endian;
 
 /// Decodes at most `max` bytes.
 pub(crate) fn decode(values: &[u32], input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
-    let value = |at: usize| values.get(at).map_or(0, |&value| usize::try_from(value).unwrap_or(usize::MAX));
+    let value = |at: usize| values.get(at).map_or(0, |&value| bound::addressable(value.into()));
     let size = value(2);
     if size == 0 {
         return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
@@ -56,7 +56,7 @@ fn compressed(
     while (total - out.len()) / size >= 8 {
         let n = elements.min((total - out.len()) / size / 8 * 8);
         let (len, after) = big_endian("compressed size", rest, 4)?;
-        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let len = bound::addressable(len);
         let (data, after) = after.split_at_checked(len).ok_or_else(|| super::truncated("block"))?;
         let block = decompress(codec, data, n * size)?;
         transpose(&block, size, &mut out);
@@ -120,7 +120,7 @@ fn transpose8(mut x: u64) -> u64 {
 
 /// Encodes what the client values say.
 pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
-    let value = |at: usize| values.get(at).map_or(0, |&value| usize::try_from(value).unwrap_or(usize::MAX));
+    let value = |at: usize| values.get(at).map_or(0, |&value| bound::addressable(value.into()));
     let size = value(2);
     if size == 0 {
         return Err(Fault::new("element size", FaultKind::Undefined { found: 0 }));
@@ -133,7 +133,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::with_capacity(input.len());
     if value(4) != 0 {
         out.extend((input.len() as u64).to_be_bytes());
-        out.extend(u32::try_from(block).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend(super::length("block size", block)?.to_be_bytes());
     }
     let whole = input.len() / size / 8 * 8 * size;
     let (blocks, tail) = input.split_at(whole);
@@ -144,7 +144,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Vec<u8>, Fault> {
             continue;
         }
         let encoded = compress(values, &shuffled)?;
-        out.extend(u32::try_from(encoded.len()).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend(super::length("block", encoded.len())?.to_be_bytes());
         out.extend(encoded);
     }
     out.extend_from_slice(tail);

@@ -2,12 +2,12 @@
 
 use std::io::{Read, Write};
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 /// Decodes a stream of at most `max` bytes.
 pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
-    let limit = (max as u64).saturating_add(1);
+    let limit = bound::sum(max as u64, 1);
     let read = ::bzip2::read::BzDecoder::new(input).take(limit).read_to_end(&mut out);
     match read {
         Ok(_) if out.len() > max => Err(super::too_long(max)),

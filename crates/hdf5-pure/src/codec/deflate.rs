@@ -6,7 +6,7 @@ mod huffman;
 mod matches;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 pub(crate) use compress::compress as encode;
 
@@ -16,7 +16,7 @@ pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8
     out.clear();
     out.reserve(expected.min(max));
     loop {
-        let read = usize::try_from(stream.total_in()).unwrap_or(usize::MAX);
+        let read = bound::addressable(stream.total_in());
         let before = (stream.total_in(), stream.total_out());
         let input = input.get(read..).unwrap_or_default();
         match stream.decompress_vec(input, out, FlushDecompress::Finish) {

@@ -1,6 +1,6 @@
 //! LZ4 (filter 32004): total size (8, big-endian), block size (4), then per block its compressed size (4) and bytes.
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 use super::big_endian;
 
@@ -10,7 +10,7 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     let (block, mut rest) = big_endian("block size", rest, 4)?;
     let total =
         usize::try_from(total).ok().filter(|&total| total <= max).ok_or_else(|| super::too_long(max))?;
-    let block = usize::try_from(block).unwrap_or(usize::MAX);
+    let block = bound::addressable(block);
     if block == 0 && total > 0 {
         return Err(Fault::new("block size", FaultKind::Undefined { found: 0 }));
     }
@@ -18,7 +18,7 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     while out.len() < total {
         let len = block.min(total - out.len());
         let (size, after) = big_endian("compressed size", rest, 4)?;
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let size = bound::addressable(size);
         let (data, after) = after.split_at_checked(size).ok_or_else(|| super::truncated("block"))?;
         if size == len {
             out.extend_from_slice(data);
@@ -41,19 +41,19 @@ pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
 }
 
 /// Encodes in blocks of `block` bytes, or in one block if that is 0.
-pub(crate) fn encode(block: usize, input: &[u8]) -> Vec<u8> {
+pub(crate) fn encode(block: usize, input: &[u8]) -> Result<Vec<u8>, Fault> {
     let block = if block == 0 { 1 << 30 } else { block }.min(input.len()).max(1);
     let mut out = Vec::with_capacity(input.len());
     out.extend((input.len() as u64).to_be_bytes());
-    out.extend(u32::try_from(block).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend(super::length("block size", block)?.to_be_bytes());
     for part in input.chunks(block) {
         let encoded = encode_block(part);
         // As long as the block means that it is stored as it is.
         let stored = if encoded.len() < part.len() { &encoded } else { part };
-        out.extend(u32::try_from(stored.len()).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend(super::length("block", stored.len())?.to_be_bytes());
         out.extend_from_slice(stored);
     }
-    out
+    Ok(out)
 }
 
 /// Encodes a block without a frame.

@@ -19,7 +19,7 @@ pub(crate) mod szip;
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 pub(crate) mod zstd;
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 /// The fault of a stream that ends early.
 pub(crate) fn truncated(field: &'static str) -> Fault {
@@ -31,8 +31,14 @@ pub(crate) fn too_long(max: usize) -> Fault {
     let max = max as u64;
     Fault::new(
         "decoded length",
-        FaultKind::OutOfBounds { found: max.saturating_add(1), end: max.saturating_add(1) },
+        FaultKind::OutOfBounds { found: bound::sum(max, 1), end: bound::sum(max, 1) },
     )
+}
+
+/// A length of an encoded stream, which has four bytes for it.
+pub(crate) fn length(field: &'static str, len: usize) -> Result<u32, Fault> {
+    u32::try_from(len)
+        .map_err(|_| Fault::new(field, FaultKind::OutOfBounds { found: len as u64, end: u32::MAX.into() }))
 }
 
 /// A big-endian number at the start of `bytes`, and what follows.

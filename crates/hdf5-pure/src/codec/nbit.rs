@@ -3,7 +3,7 @@
 //! The client values describe the type: 1 a number (size, order, precision, offset), 2 an array (size, base), 3 a compound
 //! (size, members: offset and node), 4 bytes as they are (size).
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 use super::bits::{BitWriter, Bits};
 
@@ -83,10 +83,10 @@ fn parse(rest: &mut &[u32], depth: u32) -> Result<Node, Fault> {
         1 => {
             let big = next(rest)? == 1;
             let (precision, offset) = (next(rest)?, next(rest)?);
-            if size > 64 || precision == 0 || precision.saturating_add(offset) > size * 8 {
+            if size > 64 || precision == 0 || bound::sum(precision, offset) > size * 8 {
                 return Err(wrong(precision));
             }
-            let bits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            let bits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX); // a bound: at most 512, as was seen
             Ok(Node::Atomic(Atomic { size, big, precision: bits(precision), offset: bits(offset) }))
         }
         2 => {
@@ -98,7 +98,7 @@ fn parse(rest: &mut &[u32], depth: u32) -> Result<Node, Fault> {
             for _ in 0..next(rest)? {
                 let offset = next(rest)?;
                 let node = parse(rest, depth + 1)?;
-                if offset.saturating_add(node.size()) > size {
+                if bound::sum(offset, node.size()) > size {
                     return Err(wrong(offset));
                 }
                 members.push((offset, node));
@@ -131,7 +131,7 @@ fn number(bits: &mut Bits<'_>, out: &mut [u8], atomic: Atomic) -> Result<(), Fau
     let Atomic { size, big, precision, offset } = atomic;
     let top = offset + precision; // one above the highest significant bit
     for byte in (0..size).rev() {
-        let low = u32::try_from(byte * 8).unwrap_or(u32::MAX);
+        let low = u32::try_from(byte * 8).unwrap_or(u32::MAX); // a bound: an element has at most 64 bytes
         let (from, to) = (low.max(offset), (low + 8).min(top));
         if from >= to {
             continue;
@@ -175,7 +175,7 @@ fn put_number(bits: &mut BitWriter, element: &[u8], atomic: Atomic) {
     let Atomic { size, big, precision, offset } = atomic;
     let top = offset + precision;
     for byte in (0..size).rev() {
-        let low = u32::try_from(byte * 8).unwrap_or(u32::MAX);
+        let low = u32::try_from(byte * 8).unwrap_or(u32::MAX); // a bound: an element has at most 64 bytes
         let (from, to) = (low.max(offset), (low + 8).min(top));
         if from >= to {
             continue;

@@ -2,7 +2,7 @@
 //!
 //! A chunk is the number of bits (4), the size of the minimum (1), the minimum (8), 8 zeros, then the packed values.
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 use super::bits::{BitWriter, Bits};
 
@@ -33,7 +33,7 @@ fn parameters(values: &[u32]) -> Result<Parameters, Fault> {
         0 => None,
         _ => Some(u64::from(value(8)?) | u64::from(values.get(9).copied().unwrap_or(0)) << 32),
     };
-    let elements = usize::try_from(value(2)?).unwrap_or(usize::MAX);
+    let elements = bound::addressable(value(2)?.into());
     let size = usize::try_from(size).unwrap_or(8);
     Ok(Parameters { float_scale, elements, size, big: value(6)? == 1, fill })
 }
@@ -140,7 +140,7 @@ struct Coded {
 
 /// Bits for values below `span`, and one more value for the fill value where there is one.
 fn bits_for(span: u64, filled: bool) -> u32 {
-    let last = if filled { span } else { span.saturating_sub(1) };
+    let last = if filled { span } else { bound::left(span, 1) };
     64 - last.leading_zeros()
 }
 
@@ -155,7 +155,7 @@ fn integers(elements: &[u64], parameters: &Parameters, signed: bool, factor: u32
     let most = used().max_by_key(|&value| key(value)).unwrap_or(0);
     let difference = |value: u64| value.wrapping_sub(least) << shift >> shift;
     let span = difference(most);
-    if span > (u64::MAX >> shift).saturating_sub(2) {
+    if span > bound::left(u64::MAX >> shift, 2) {
         return None;
     }
     let bits = if factor > 0 { factor } else { bits_for(span + 1, fill.is_some()) };

@@ -3,7 +3,7 @@
 //! Client values: options mask, samples per block, bits per sample, samples per scan line. A chunk is its decoded length
 //! (4, little-endian) and the bit stream.
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 use super::bits::{BitWriter, Bits};
 
@@ -64,7 +64,7 @@ impl Parameters {
 }
 
 fn size(n: u32) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
+    bound::addressable(n.into())
 }
 
 /// Decodes at most `max` bytes.
@@ -166,7 +166,7 @@ impl Coder {
 
     /// Blocks of zeros that the value `f` at block `number` of the interval stands for.
     fn zero_run(&self, f: u32, number: usize) -> usize {
-        let f = usize::try_from(f).unwrap_or(usize::MAX);
+        let f = bound::addressable(f.into());
         match f {
             0..=3 => f + 1,
             4 => (self.interval - number.min(self.interval)).min(64 - number % 64).max(1),
@@ -254,7 +254,7 @@ pub(crate) fn encode(values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fa
         return Ok(None);
     }
     let mut out = Vec::with_capacity(stream.len() + 4);
-    out.extend(u32::try_from(input.len()).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend(super::length("chunk", input.len())?.to_le_bytes());
     out.extend(stream);
     Ok(Some(out))
 }

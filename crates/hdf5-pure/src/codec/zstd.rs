@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use sciformats_core::{Fault, FaultKind};
+use sciformats_core::{Fault, FaultKind, bound};
 
 /// Decodes a frame of at most `max` bytes.
 #[cfg(feature = "zstd")]
@@ -23,7 +23,7 @@ pub(crate) fn in_rust(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
 
 fn all(decoder: impl Read, max: usize) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
-    decoder.take((max as u64).saturating_add(1)).read_to_end(&mut out).map_err(|_| wrong())?;
+    decoder.take(bound::sum(max as u64, 1)).read_to_end(&mut out).map_err(|_| wrong())?;
     if out.len() > max { Err(super::too_long(max)) } else { Ok(out) }
 }
 

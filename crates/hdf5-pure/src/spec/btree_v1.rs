@@ -26,6 +26,9 @@ pub(crate) struct Prefix {
     pub(crate) level: u8,
     /// Children.
     pub(crate) entries: u16,
+    /// The neighbours of the same level.
+    pub(crate) left: Option<Address>,
+    pub(crate) right: Option<Address>,
 }
 
 impl Prefix {
@@ -38,9 +41,9 @@ impl Prefix {
         let (i, _) = constant("node type", byte, kind)(i)?;
         let (i, level) = field("node level", byte)(i)?;
         let (i, entries) = field("entries used", le_u16)(i)?;
-        let (i, _) = field("address of left sibling", address(sizes))(i)?;
-        let (i, _) = field("address of right sibling", address(sizes))(i)?;
-        Ok((i, Self { level, entries }))
+        let (i, left) = field("address of left sibling", address(sizes))(i)?;
+        let (i, right) = field("address of right sibling", address(sizes))(i)?;
+        Ok((i, Self { level, entries, left, right }))
     }
 }
 
@@ -67,7 +70,7 @@ impl GroupNode {
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
-        let (i, Prefix { level, entries }) = Self::prefix(i, sizes)?;
+        let (i, Prefix { level, entries, .. }) = Self::prefix(i, sizes)?;
         let (i, first) = field("key", length(sizes))(i)?;
         let pair = (field("child", defined(sizes)), field("key", length(sizes)));
         let (i, pairs) = count(pair, usize::from(entries)).parse(i)?;
@@ -85,6 +88,8 @@ pub(crate) struct ChunkKey {
     pub(crate) filter_mask: u32,
     /// Coordinates of the first element, without the last one for the element's bytes.
     pub(crate) offsets: Vec<u64>,
+    /// That last one: 0, but behind the last chunk of a tree, where the C library counts one on in every coordinate.
+    pub(crate) byte: u64,
 }
 
 impl ChunkKey {
@@ -92,8 +97,8 @@ impl ChunkKey {
         let (i, size) = field("size of chunk", le_u32)(i)?;
         let (i, filter_mask) = field("filter mask", le_u32)(i)?;
         let (i, offsets) = field("chunk offset", count(le_u64, rank)).parse(i)?;
-        let (i, _) = field("chunk offset", le_u64)(i)?;
-        Ok((i, Self { size, filter_mask, offsets }))
+        let (i, byte) = field("chunk offset", le_u64)(i)?;
+        Ok((i, Self { size, filter_mask, offsets, byte }))
     }
 }
 
@@ -121,7 +126,13 @@ impl ChunkNode {
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes, rank: usize) -> Parsed<'_, Self> {
-        let (i, Prefix { level, entries }) = Self::prefix(i, sizes)?;
+        let (i, (node, _)) = Self::parse_placed(i, sizes, rank)?;
+        Ok((i, node))
+    }
+
+    /// The node and its place.
+    pub(crate) fn parse_placed(i: &[u8], sizes: Sizes, rank: usize) -> Parsed<'_, (Self, Place)> {
+        let (i, Prefix { level, entries, left, right }) = Self::prefix(i, sizes)?;
         let (i, first) = ChunkKey::parse(i, rank)?;
         let pair = (field("child", address(sizes)), |i| ChunkKey::parse(i, rank));
         let (i, pairs) = count(pair, usize::from(entries)).parse(i)?;
@@ -131,7 +142,7 @@ impl ChunkNode {
             children.push(child);
             keys.push(key);
         }
-        Ok((i, Self { level, keys, children }))
+        Ok((i, (Self { level, keys, children }, Place { level, left, right })))
     }
 }
 
@@ -191,6 +202,17 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The place of a node of a group's tree, or of one of chunks.
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, ()) = signature(b"TREE")(i)?;
+        let (i, _) = field("node type", byte)(i)?;
+        let (i, level) = field("node level", byte)(i)?;
+        let (i, _) = field("entries used", le_u16)(i)?;
+        let (i, left) = field("address of left sibling", address(sizes))(i)?;
+        let (i, right) = field("address of right sibling", address(sizes))(i)?;
+        Ok((i, Self { level, left, right }))
+    }
+
     fn encode(self, out: &mut Vec<u8>, sizes: Sizes, kind: u8, entries: usize) -> Result<()> {
         out.extend(b"TREE");
         out.extend([kind, self.level]);
@@ -231,7 +253,7 @@ impl ChunkKey {
         out.extend(self.size.to_le_bytes());
         out.extend(self.filter_mask.to_le_bytes());
         self.offsets.iter().for_each(|offset| out.extend(offset.to_le_bytes()));
-        out.extend([0; 8]);
+        out.extend(self.byte.to_le_bytes());
         Ok(())
     }
 }
@@ -276,11 +298,11 @@ mod tests {
         let (rest, node) = ChunkNode::parse(&bytes, SIZES, 1).unwrap();
         assert!(rest.is_empty());
         assert_eq!(node.children, [Some(Address(0x1000))]);
-        assert_eq!((node.keys[0].size, node.keys[1].offsets[0]), (80, 20));
+        assert_eq!((node.keys[0].size, node.keys[1].offsets[0], node.keys[1].byte), (80, 20, 4));
         assert!(GroupNode::parse(&bytes, SIZES).is_err());
         let mut encoded = Vec::new();
         node.encode(&mut encoded, SIZES, 1, 1, ROOT).unwrap();
-        assert!(encoded.starts_with(&bytes[..48]));
+        assert!(encoded.starts_with(&bytes));
         assert_eq!(encoded.len(), ChunkNode::size(SIZES, 2, 1).unwrap());
         assert_eq!(ChunkNode::parse(&encoded, SIZES, 1).unwrap().1.children, node.children);
     }

@@ -2,6 +2,7 @@
 //!
 //! Header `FSHD` and list of sections `FSSE`. In the list, sections stand in groups of equal size.
 
+use nom::bytes::complete::take;
 use nom::number::complete::{le_u16, u8 as byte};
 use sciformats_core::arith::present;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
@@ -104,6 +105,31 @@ pub struct Section {
 
 /// Parses the list of the file's manager `header`.
 pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Parsed<'a, Vec<Section>> {
+    list(i, header, sizes, |_| Some(0))
+}
+
+/// Parses the list of the manager `header` of a fractal heap: the sections inside of direct blocks. Those that stand for
+/// blocks that are not there yet are left out: they have the offset of their indirect block, a row, a column and a number.
+pub(crate) fn heap_sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Parsed<'a, Vec<Section>> {
+    const SINGLE: u8 = 0;
+    const FIRST_ROW: u8 = 1;
+    let place = usize::from(header.address_bits).div_ceil(8);
+    let (rest, mut found) = list(i, header, sizes, |class| match class {
+        SINGLE => Some(0),
+        FIRST_ROW => Some(bound::sum(place, 6)),
+        _ => None,
+    })?;
+    found.retain(|section| section.class == SINGLE);
+    Ok((rest, found))
+}
+
+/// Parses a list whose sections of a class have so many bytes more behind their class.
+fn list<'a>(
+    i: &'a [u8],
+    header: &FreeSpace,
+    sizes: Sizes,
+    more: impl Fn(u8) -> Option<usize>,
+) -> Parsed<'a, Vec<Section>> {
     sealed(|i| {
         let (i, ()) = signature(b"FSSE")(i)?;
         let (i, _) = version(0)(i)?;
@@ -120,7 +146,12 @@ pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Par
             let (mut rest, size) = field("size of sections", uint(width_for(header.max_section)))(rest)?;
             for _ in 0..count {
                 let (after, offset) = field("offset of section", uint(offset_width))(rest)?;
-                let (after, class) = field("type of section", byte)(after)?;
+                let (at, class) = field("type of section", byte)(after)?;
+                let Some(more) = more(class) else {
+                    let kind = FaultKind::Undefined { found: class.into() };
+                    return field("type of section", |i| fail(i, kind))(after);
+                };
+                let (after, _) = field("section", take(more))(at)?;
                 sections.push(Section { offset, size, class });
                 rest = after;
             }
@@ -132,10 +163,14 @@ pub(crate) fn sections<'a>(i: &'a [u8], header: &FreeSpace, sizes: Sizes) -> Par
 }
 
 impl FreeSpace {
-    /// Appends the header of a manager of the file.
+    /// What the manager of a fractal heap says of its client.
+    pub(crate) const HEAP: u8 = 0;
+
+    /// Appends the header of a manager.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
-        /// Simple, small and large sections.
-        const CLASSES: u16 = 3;
+        // Simple, small and large sections of a file; of a heap, sections of a block, of a row that is the first of an indirect
+        // section, of others, and indirect ones.
+        let classes: u16 = if self.client == Self::HEAP { 4 } else { 3 };
         const SHRINK_AND_EXPAND: [u16; 2] = [80, 120];
         let start = out.len();
         out.extend(b"FSHD\0");
@@ -143,7 +178,7 @@ impl FreeSpace {
         for value in [self.total, self.sections, self.serialized, 0] {
             put_length(out, value, sizes)?;
         }
-        out.extend(CLASSES.to_le_bytes());
+        out.extend(classes.to_le_bytes());
         out.extend(SHRINK_AND_EXPAND.into_iter().flat_map(u16::to_le_bytes));
         out.extend(self.address_bits.to_le_bytes());
         put_length(out, self.max_section, sizes)?;
@@ -183,8 +218,29 @@ pub(crate) fn encode_sections(
 
 #[cfg(test)]
 mod tests {
-    use super::super::test::SIZES;
+    use super::super::test::{SIZES, hex, seal};
     use super::*;
+
+    #[test]
+    fn the_sections_of_a_heap() {
+        // Two parts of direct blocks of 32 bytes, and a row of blocks that are not there.
+        let list = seal(hex("46535345 00 6400000000000000 \
+             02 200000 15000000 00 10030000 00  01 000200 00040000 01 00000000 0200 0000 0400"));
+        let header = FreeSpace {
+            client: FreeSpace::HEAP,
+            total: 576,
+            sections: 3,
+            serialized: 3,
+            address_bits: 32,
+            max_section: 65_536,
+            list: Some(Address(200)),
+            list_size: list.len() as u64,
+            list_allocated: list.len() as u64,
+        };
+        let section = |offset, size| Section { offset, size, class: 0 };
+        assert_eq!(heap_sections(&list, &header, SIZES).unwrap().1, [section(0x15, 32), section(0x310, 32)]);
+        assert!(sections(&list, &header, SIZES).is_err());
+    }
 
     #[test]
     fn a_manager_and_its_list() {

@@ -1,6 +1,7 @@
 //! Local heaps (III.D): the names of an old-style group.
 //!
-//! `HEAP`, version 0, 3 reserved, size of the data segment (L), head of the free list (L), address of the data (O).
+//! `HEAP`, version 0, 3 reserved, size of the data segment (L), head of the free list (L), address of the data (O). In the data,
+//! a free block begins with the offset of the next one (L) and its size (L).
 
 use nom::bytes::complete::take;
 use sciformats_core::Result;
@@ -17,6 +18,36 @@ pub(crate) struct LocalHeap {
     pub(crate) free_list: u64,
     /// The data segment.
     pub(crate) data: Address,
+}
+
+/// What a free block of the data begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FreeBlock {
+    /// Offset of the next one, [`NONE`](Self::NONE) in the last.
+    pub(crate) next: u64,
+    /// Its bytes, these fields counted.
+    pub(crate) size: u64,
+}
+
+impl FreeBlock {
+    /// The offset that stands for no block.
+    pub(crate) const NONE: u64 = 1;
+
+    /// Bytes of the fields, and so of the smallest free block.
+    pub(crate) fn size_of(sizes: Sizes) -> usize {
+        sizes.bytes(0, 2, 0)
+    }
+
+    pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        let (i, next) = field("offset of next free block", length(sizes))(i)?;
+        let (i, size) = field("size of free block", length(sizes))(i)?;
+        Ok((i, Self { next, size }))
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        put_length(out, self.next, sizes)?;
+        put_length(out, self.size, sizes)
+    }
 }
 
 impl LocalHeap {

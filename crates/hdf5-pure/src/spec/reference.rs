@@ -151,6 +151,12 @@ fn put_token(out: &mut Vec<u8>, object: Address) -> Result<()> {
     Ok(())
 }
 
+/// What stands before the heap ID in an element that leads into another file; the blob has `len` bytes.
+pub(crate) fn external_prefix(kind: u8, len: usize) -> Result<[u8; 6]> {
+    let [a, b, c, d] = fit::<u32, _>(len, "size of a blob")?.to_le_bytes();
+    Ok([kind, 1, a, b, c, d])
+}
+
 /// What stands before the heap ID in an element that leads to a part of an object; the blob has `len` bytes.
 pub(crate) fn blob_prefix(part: &Part, len: usize) -> Result<[u8; 6]> {
     let kind = match part {

@@ -33,7 +33,7 @@ fn integer(i: &[u8], width: usize) -> Result<(&[u8], u128), ParseError> {
         let group = u128::from(byte & 0x7F);
         let shift = n * 7;
         // All bits of the group must lie inside the integer.
-        let room = bits.saturating_sub(shift);
+        let room = sciformats_core::bound::left(bits, shift);
         if room == 0 || room < 7 && group >> room != 0 {
             return Err(fault(FaultKind::Overflow));
         }

@@ -23,7 +23,7 @@ pub(crate) fn decompress(block: &[u8], out: &mut [u8]) -> Result<Result<(), Pars
         Err(lz4_flex::block::DecompressError::OutputTooSmall { .. }) => {
             FaultKind::Rule("holds more than the dimensions say").into()
         }
-        Err(_) => FaultKind::Rule("is no valid LZ4 block").into(),
+        Err(_) => FaultKind::Rule("is not a valid LZ4 block").into(),
     };
     Ok(Err(ParseError { remaining: block.len(), fault }))
 }
@@ -70,7 +70,7 @@ mod tests {
             |bytes: &[u8], len| decompress(bytes, &mut vec![0; len]).unwrap().unwrap_err().fault.to_string();
         assert_eq!(fault(&block, 11), "it holds more than the dimensions say");
         assert_eq!(fault(&block, 13), "its decompressed size is 12, expected 13");
-        assert_eq!(fault(&block[..5], 12), "it is no valid LZ4 block");
+        assert_eq!(fault(&block[..5], 12), "it is not a valid LZ4 block");
     }
 
     proptest! {

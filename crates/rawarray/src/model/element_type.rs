@@ -100,8 +100,11 @@ impl ElementType {
                 _ => return rule("is not 8, the size of a word of bits"),
             },
             _ if header.flags.contains(Flags::BITS) => {
-                return Err(Fault::new("eltype", FaultKind::Rule("is not 5, the one of single bits"))
-                    .at("header", crate::spec::header::ELTYPE_AT));
+                return Err(Fault::new(
+                    "eltype",
+                    FaultKind::Rule("is not 5, although the flag for single bits is set"),
+                )
+                .at("header", crate::spec::header::ELTYPE_AT));
             }
             ElementKind::Brain if elbyte == 1 => Self::Bool,
             ElementKind::Brain if elbyte == 2 => Self::BFloat16,
@@ -165,7 +168,7 @@ mod tests {
         );
         assert_eq!(
             message(4, 2, 8),
-            "malformed header at offset 0x10: eltype is not 5, the one of single bits"
+            "malformed header at offset 0x10: eltype is not 5, although the flag for single bits is set"
         );
     }
 

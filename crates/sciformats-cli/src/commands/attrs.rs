@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use sciformats::{Attribute, Decoder, Object};
+use sciformats::{Attribute, AttributeValue, Decoder, ElementType, Object};
+use sciformats_conventions::type_name;
 
 use super::json::JsonObject;
 use crate::args;
 use crate::failure::{Answer, Failure, Outcome};
-use crate::look::{self, Align, Cell, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
+use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
 use crate::session::Session;
 
 /// Characters of a value on one line.
@@ -59,13 +60,28 @@ pub(super) fn row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> V
     let Ok(value) = &attribute.value else {
         return vec![name, Cell::default(), Cell::default(), text];
     };
-    let element = look::clipped(&value.element.to_string(), 32);
+    let element = look::clipped(&type_name(&value.element), 32);
     vec![
         name,
         Cell::new(TYPE, look::safe(&element)),
         Cell::new(SHAPE, look::shape(value.shape.as_deref())),
         text,
     ]
+}
+
+/// Name and value of an attribute, then its type, unless it is a text.
+pub(super) fn short_row(attribute: &Attribute, lead: &str, meaning: Option<&str>) -> Vec<Cell> {
+    let mut row = row(attribute, lead, meaning);
+    let value = row.pop().unwrap_or_default();
+    let text = matches!(&attribute.value, Ok(value) if value.element == ElementType::Text && value.shape == Some(Vec::new()));
+    let Ok(AttributeValue { element, shape, .. }) = &attribute.value else {
+        return row.into_iter().take(1).chain([value]).collect();
+    };
+    let scalar = shape.as_ref().is_some_and(Vec::is_empty);
+    let sides = if scalar { String::new() } else { format!(" {}", look::shape(shape.as_deref())) };
+    let kind = format!("  {}{sides}", look::clipped(&type_name(element), 24));
+    let kind = if text { String::new() } else { look::safe(&kind).into_owned() };
+    row.into_iter().take(1).chain([value.and(FAINT, kind)]).collect()
 }
 
 /// The value of an attribute in a line, or why it cannot be told.
@@ -108,7 +124,7 @@ pub(super) fn describe(object: &mut JsonObject, attribute: &Attribute, meaning: 
             return;
         }
     };
-    object.raw("type", &value.element.to_json().to_string()).list("shape", value.shape.as_deref());
+    object.raw("type", &value.element.to_json()).list("shape", value.shape.as_deref());
     let scalar = value.shape.as_ref().is_some_and(Vec::is_empty);
     let json = match &value.data {
         Ok(bytes) => elements(Decoder::new(&value.element, bytes), scalar).map_err(|error| error.to_string()),

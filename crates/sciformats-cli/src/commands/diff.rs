@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sciformats::compare::{Difference, Elements, Options, Side, Summary, What, compare};
-use sciformats::convert::{self, Plan};
 use sciformats::{File, Format};
+use sciformats_conventions::type_name;
+use sciformats_convert::compare::{Difference, Elements, Options, Side, Summary, What, compare};
+use sciformats_convert::convert::{self, Plan};
+use sciformats_core::bound;
 
 use super::json::JsonObject;
 use crate::args::Diff;
@@ -70,10 +72,10 @@ pub(super) fn reason(out: &mut impl Write, what: &What) -> io::Result<()> {
         What::Only(side, kind) => writeln!(out, "{kind} only in {side}"),
         What::Kind(a, b) => sides(out, "", (a, b)),
         What::Target(a, b) => sides(out, "leads to ", (a, b)),
-        What::Type(a, b) => sides(out, "type ", (&a.to_string(), &b.to_string())),
+        What::Type(a, b) => sides(out, "type ", (&type_name(a), &type_name(b))),
         What::Shape(a, b) => sides(out, "shape ", (&look::shape(a.as_deref()), &look::shape(b.as_deref()))),
         What::Value(a, b) => sides(out, "value ", (a, b)),
-        What::Incomparable(a, b) => sides(out, "cannot be compared: ", (&a.to_string(), &b.to_string())),
+        What::Incomparable(a, b) => sides(out, "cannot be compared: ", (&type_name(a), &type_name(b))),
         What::Unreadable(side, error) => {
             let error = error.to_string();
             writeln!(out, "cannot be read in {side}: {WRONG}{}{WRONG:#}", look::safe(&error))
@@ -107,7 +109,7 @@ fn print_elements(out: &mut impl Write, elements: &Elements) -> io::Result<()> {
         write!(out, "  {FAINT}[{index}]{FAINT:#}  ")?;
         sides(out, "", (&a, &b))?;
     }
-    let hidden = elements.different.saturating_sub(elements.first.len() as u64);
+    let hidden = bound::left(elements.different, elements.first.len() as u64);
     if hidden > 0 && !elements.first.is_empty() {
         writeln!(out, "  {FAINT}… {} more{FAINT:#}", look::grouped(hidden))?;
     }
@@ -118,7 +120,7 @@ fn print_elements(out: &mut impl Write, elements: &Elements) -> io::Result<()> {
 fn brief(value: f64) -> String {
     if value == 0.0 || (1e-3..1e6).contains(&value) {
         // Rounded to six digits, without zeros behind them.
-        let digits = 5i32.saturating_sub(value.abs().max(1e-3).log10().floor() as i32).clamp(0, 9) as usize;
+        let digits = bound::left(5i32, value.abs().max(1e-3).log10().floor() as i32).clamp(0, 9) as usize;
         let text = format!("{value:.digits$}");
         match text.contains('.') {
             true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -157,7 +159,7 @@ pub(super) fn json(difference: &Difference) -> String {
             object.value("a", a.as_str()).value("b", b.as_str());
         }
         What::Type(a, b) | What::Incomparable(a, b) => {
-            object.raw("a", &a.to_json().to_string()).raw("b", &b.to_json().to_string());
+            object.raw("a", &a.to_json()).raw("b", &b.to_json());
         }
         What::Shape(a, b) => {
             object.list("a", a.as_deref()).list("b", b.as_deref());

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use sciformats::source::Structure;
+use sciformats_core::bound;
 
 use super::json::JsonObject;
 use crate::args::Inspect;
@@ -53,7 +54,8 @@ fn holds(structure: &Structure, at: u64) -> bool {
 
 fn text(out: &mut impl Write, structure: &Structure) -> std::io::Result<()> {
     let indent = 2 * structure.depth;
-    let end = structure.offset.saturating_add(structure.size);
+    // What a damaged file says may end beyond all files.
+    let end = bound::sum(structure.offset, structure.size);
     let name = look::safe(&structure.name);
     writeln!(
         out,
@@ -62,7 +64,7 @@ fn text(out: &mut impl Write, structure: &Structure) -> std::io::Result<()> {
         structure.offset,
         look::count(structure.size, "byte")
     )?;
-    let width = structure.fields.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0);
+    let width = structure.fields.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0); // a bound of widths
     for (key, value) in &structure.fields {
         let value = value.to_string();
         writeln!(out, "{:indent$}  {FAINT}{key:width$}{FAINT:#}  {}", "", look::safe(&value))?;

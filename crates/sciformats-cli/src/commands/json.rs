@@ -35,7 +35,7 @@ impl JsonObject {
 
     /// Type, shape, chunks, filters and sizes of an array, as far as they are known.
     pub(super) fn array(&mut self, info: &ArrayInfo) -> &mut Self {
-        self.raw("type", &info.element.to_json().to_string());
+        self.raw("type", &info.element.to_json());
         self.list("shape", info.shape.as_deref());
         if info.chunks.is_some() {
             self.list("chunks", info.chunks.as_deref());

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use sciformats::{Error, manifest};
+use sciformats::Error;
+use sciformats_convert::manifest;
 
 use crate::args::Files;
 use crate::failure::{Answer, Failure, Outcome};

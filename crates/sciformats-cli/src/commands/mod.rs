@@ -6,6 +6,8 @@ pub(crate) mod convert;
 mod diff;
 pub(crate) mod edit;
 mod explode;
+mod find;
+mod index;
 mod info;
 mod inspect;
 mod json;
@@ -13,10 +15,12 @@ mod ls;
 mod manifest;
 pub(crate) mod plot;
 mod shell;
+mod stats;
 mod verify;
 mod view;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sciformats::{File, Format};
 
@@ -30,10 +34,13 @@ pub(crate) fn run(command: &Command, session: &Session) -> Outcome {
         Command::Info(args) => info::run(args, session),
         Command::Ls(args) => ls::run(args, session),
         Command::Cat(args) => cat::run(args, session),
+        Command::Stats(args) => stats::run(args, session),
+        Command::Find(args) => find::run(args, session),
         Command::Attrs(args) => attrs::run(args, session),
         Command::Manifest(args) => manifest::run(args, session),
         Command::Diff(args) => diff::run(args, session),
         Command::Verify(args) => verify::run(args, session),
+        Command::Index(args) => index::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Explode(args) => explode::explode(args, session),
         Command::Implode(args) => explode::implode(args, session),
@@ -81,13 +88,13 @@ fn expanded(paths: &[PathBuf]) -> Vec<PathBuf> {
 fn for_each_file(
     files: &[PathBuf],
     session: &Session,
-    mut one: impl FnMut(&Path, &File) -> Outcome,
+    mut one: impl FnMut(&Path, &Arc<File>) -> Outcome,
 ) -> Outcome {
     let mut answer = Answer::Yes;
     let mut unreadable = false;
     for path in files {
         match session.try_open(path) {
-            Ok(file) => match one(path, &file) {
+            Ok(file) => match one(path, &Arc::new(file)) {
                 Ok(Answer::Yes) => {}
                 Ok(Answer::No) => answer = Answer::No,
                 Err(failure @ (Failure::Input(_) | Failure::Usage(_))) => {

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sciformats::source::Finding;
-use sciformats::{Blame, Error, File, verify};
+use sciformats::{Blame, Error, File};
+use sciformats_convert::verify;
 
 use super::json::JsonObject;
 use crate::args::Files;

@@ -11,6 +11,7 @@
 //! | [`raster`], [`svg`] | the two canvases: pixels, and shapes |
 
 pub(crate) mod canvas;
+pub(crate) mod dates;
 pub(crate) mod palette;
 pub(crate) mod paper;
 pub(crate) mod raster;
@@ -21,6 +22,7 @@ pub(crate) mod terminal;
 pub(crate) mod ticks;
 
 use sample::{Bars, Grid, Line};
+use sciformats_conventions::time::Calendar;
 
 /// What an axis says: the numbers at its ends, and their meaning.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,9 +30,16 @@ pub(crate) struct Axis {
     pub(crate) label: String,
     pub(crate) low: f64,
     pub(crate) high: f64,
+    /// The calendar, if its numbers are moments: seconds since the start of 1970.
+    pub(crate) dates: Option<Calendar>,
 }
 
 impl Axis {
+    /// An axis of numbers.
+    pub(crate) fn new(label: impl Into<String>, low: f64, high: f64) -> Self {
+        Self { label: label.into(), low, high, dates: None }
+    }
+
     /// Where a value lies: 0 at the low end, 1 at the high one.
     pub(crate) fn position(&self, value: f64) -> f64 {
         // Halves, as the difference of two large numbers may be infinite.
@@ -40,13 +49,13 @@ impl Axis {
 
     /// The same axis, with a span where both ends were one.
     pub(crate) fn widened(self) -> Self {
-        let Self { label, low, high } = self;
+        let Self { label, low, high, dates } = self;
         match (low.is_finite() && high.is_finite(), low < high) {
-            (false, _) => Self { label, low: 0.0, high: 1.0 },
-            (true, true) => Self { label, low, high },
+            (false, _) => Self { label, low: 0.0, high: 1.0, dates },
+            (true, true) => Self { label, low, high, dates },
             (true, false) => {
                 let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
-                Self { label, low: low - room, high: low + room }
+                Self { label, low: low - room, high: low + room, dates }
             }
         }
     }

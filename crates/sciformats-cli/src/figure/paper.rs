@@ -170,7 +170,7 @@ impl Paper<'_> {
 
     /// Which line is which.
     fn names(&self, canvas: &mut dyn Canvas, lines: &[Line]) {
-        let widest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
+        let widest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0); // a bound of widths
         let x = self.area.x + self.area.width - (widest as f64 + 3.0) * TEXT;
         for (i, line) in lines.iter().enumerate() {
             let y = self.area.y + (i as f64 + 1.0) * TEXT * 1.25;
@@ -200,7 +200,7 @@ mod tests {
     use crate::figure::svg::Svg;
 
     fn figures() -> Vec<Figure> {
-        let axis = |label: &str, low, high| Axis { label: label.into(), low, high };
+        let axis = |label: &str, low, high| Axis::new(label, low, high);
         let mut line = Line::new("a", (0.0, 99.0), 50);
         (0..100).map(f64::from).for_each(|x| line.add(x, if x == 70.0 { f64::NAN } else { x.sin() }));
         let mut mean = Mean::new((2, 2), (9, 9));
@@ -227,12 +227,12 @@ mod tests {
             for size in [Size { width: 200, height: 200 }, Size { width: 900, height: 600 }] {
                 let mut svg = Svg::new(size);
                 draw(&figure, size, &mut svg);
-                let svg = String::from_utf8(svg.finish()).unwrap();
+                let svg = String::from_utf8(svg.finish().unwrap()).unwrap();
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
                 assert!(svg.contains(">time (s)</text>"), "{svg}");
                 let mut raster = Raster::new(size);
                 draw(&figure, size, &mut raster);
-                assert!(raster.finish().starts_with(b"\x89PNG\r\n\x1a\n"));
+                assert!(raster.finish().unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
             }
         }
     }
@@ -243,7 +243,7 @@ mod tests {
         let figure = figures().swap_remove(0);
         let mut svg = Svg::new(size);
         draw(&figure, size, &mut svg);
-        let svg = String::from_utf8(svg.finish()).unwrap();
+        let svg = String::from_utf8(svg.finish().unwrap()).unwrap();
         // Two lines of two parts each, and their names beside.
         assert_eq!(svg.matches("stroke-width=\"1.5\"").count(), 4);
         assert_eq!(svg.matches("stroke-width=\"3\"").count(), 2);

@@ -2,6 +2,8 @@
 //! picture looks the same on every machine.
 
 use font8x8::{BASIC_FONTS, GREEK_FONTS, LATIN_FONTS, MISC_FONTS, UnicodeFonts};
+use sciformats::{Error, Result};
+use sciformats_core::arith::fit;
 
 use super::canvas::{Anchor, Area, Canvas, Pixels, Point, Size, TEXT};
 use super::palette::{BLACK, Colour, WHITE};
@@ -23,7 +25,10 @@ impl Raster {
     }
 
     /// The file.
-    pub(crate) fn finish(self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// As [`png`].
+    pub(crate) fn finish(self) -> Result<Vec<u8>> {
         png(&self.pixels)
     }
 
@@ -136,21 +141,21 @@ fn dots(character: char) -> [u8; 8] {
 }
 
 /// Pixels as a PNG file.
-pub(crate) fn png(pixels: &Pixels) -> Vec<u8> {
-    let side = |length: usize| u32::try_from(length).unwrap_or(0);
+///
+/// # Errors
+/// `Internal` for a picture without pixels, or one that is larger than PNG can say.
+pub(crate) fn png(pixels: &Pixels) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, side(pixels.width), side(pixels.height()));
+    let width = fit(pixels.width, "width of a picture")?;
+    let mut encoder = png::Encoder::new(&mut out, width, fit(pixels.height(), "height of a picture")?);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    // Only a picture without pixels, and writing into memory that there is none of, fail.
     let written = encoder.write_header().and_then(|mut writer| {
         writer.write_image_data(pixels.colours.as_flattened())?;
         writer.finish()
     });
-    if written.is_err() {
-        out.clear();
-    }
-    out
+    written.map_err(|error| Error::internal(format!("a picture cannot be encoded: {error}")))?;
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -184,11 +189,13 @@ mod tests {
     #[test]
     fn a_png_holds_the_pixels() {
         let pixels = Pixels { width: 2, colours: vec![[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]] };
-        let mut reader = png::Decoder::new(std::io::Cursor::new(png(&pixels))).read_info().unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png(&pixels).unwrap())).read_info().unwrap();
         let mut back = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut back).unwrap();
         assert_eq!((info.width, info.height), (2, 2));
         assert_eq!(back, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        let none = Pixels { width: 0, colours: Vec::new() };
+        assert!(matches!(png(&none), Err(Error::Internal { .. })));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Of a line, each place along x keeps the first, last, lowest and highest value, so that no peak is missed; of an image,
 //! each place keeps the mean. Values that are not finite are counted and left out.
 
+use sciformats_core::bound;
+
 /// What stands at one place of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bin {
@@ -70,7 +72,7 @@ impl Line {
 /// The place of a part of 1 among `count` places.
 fn place(part: f64, count: usize) -> usize {
     let place = (part * count as f64).floor().max(0.0) as usize;
-    place.min(count.saturating_sub(1))
+    place.min(bound::left(count, 1))
 }
 
 /// Means over the fields of a grid; NaN where there is no value.
@@ -88,6 +90,14 @@ impl Grid {
         range(&self.values)
     }
 
+    /// The same with its rows from the last to the first.
+    #[must_use]
+    pub(crate) fn turned(self) -> Self {
+        let rows = self.values.chunks(self.columns.max(1)).rev();
+        Self { values: rows.flatten().copied().collect(), ..self }
+    }
+
+    /// The value of a field.
     /// The value of a field.
     pub(crate) fn at(&self, row: usize, column: usize) -> f64 {
         self.values.get(row * self.columns + column).copied().unwrap_or(f64::NAN)
@@ -115,7 +125,7 @@ pub(crate) struct Mean {
 impl Mean {
     /// An image of that many rows and columns, of which the picture has room for `most`.
     pub(crate) fn new((rows, columns): (u64, u64), most: (usize, usize)) -> Self {
-        let fit = |count: u64, most: usize| usize::try_from(count).unwrap_or(usize::MAX).min(most).max(1);
+        let fit = |count: u64, most: usize| bound::addressable(count).min(most).max(1);
         let grid = (fit(rows, most.0), fit(columns, most.1));
         Self { of: (rows, columns), grid, sums: vec![(0.0, 0); grid.0 * grid.1], next: 0, left_out: 0 }
     }
@@ -125,7 +135,7 @@ impl Mean {
         let mut rest = values;
         while !rest.is_empty() && columns > 0 && rows > 0 {
             let (row, start) = (self.next / columns, self.next % columns);
-            let count = usize::try_from(columns - start).unwrap_or(usize::MAX).min(rest.len());
+            let count = bound::addressable(columns - start).min(rest.len());
             let (now, after) = rest.split_at(count);
             let line = field(row, rows, self.grid.0) * self.grid.1;
             let line = self.sums.get_mut(line..line + self.grid.1).unwrap_or_default();
@@ -155,9 +165,9 @@ impl Mean {
 /// The field of a grid of `fields` that index `index` of `count` falls into.
 fn field(index: u64, count: u64, fields: usize) -> usize {
     if count == fields as u64 {
-        return usize::try_from(index).unwrap_or(usize::MAX);
+        return bound::addressable(index);
     }
-    usize::try_from(u128::from(index) * fields as u128 / u128::from(count.max(1))).unwrap_or(usize::MAX)
+    usize::try_from(u128::from(index) * fields as u128 / u128::from(count.max(1))).unwrap_or(usize::MAX) // a bound
 }
 
 /// How often there are values.
@@ -189,7 +199,7 @@ impl Bars {
     }
 
     pub(crate) fn most(&self) -> u64 {
-        self.counts.iter().copied().max().unwrap_or(0)
+        self.counts.iter().copied().max().unwrap_or(0) // a bound of all counts
     }
 }
 
@@ -236,6 +246,73 @@ impl Statistics {
     /// The standard deviation of the values themselves, not that of a population they stand for.
     pub(crate) fn deviation(&self) -> f64 {
         if self.count == 0 { f64::NAN } else { (self.squares / self.count as f64).sqrt() }
+    }
+}
+
+/// Numbers that are kept as they are to find quantiles exactly.
+const KEPT: usize = 1 << 21;
+/// Parts of the range of more numbers than these.
+const PLACES: usize = 1 << 16;
+
+/// Values below which given parts of all numbers lie, in bounded memory.
+#[derive(Debug)]
+pub(crate) enum Quantiles {
+    /// All numbers.
+    Exact(Vec<f64>),
+    /// How many lie in each part of the range.
+    Counted(Bars),
+}
+
+impl Quantiles {
+    /// For numbers of which these statistics are known.
+    pub(crate) fn new(statistics: &Statistics) -> Self {
+        if usize::try_from(statistics.count).is_ok_and(|count| count <= KEPT) {
+            return Self::Exact(Vec::new());
+        }
+        Self::Counted(Bars::new((statistics.low, statistics.high), PLACES))
+    }
+
+    pub(crate) fn add(&mut self, value: f64) {
+        match self {
+            Self::Exact(values) => values.extend(value.is_finite().then_some(value)),
+            Self::Counted(bars) => bars.add(value),
+        }
+    }
+
+    /// The quantiles for some parts, as NumPy has them where all numbers are known, and how far they may be off.
+    pub(crate) fn finish(self, parts: &[f64]) -> (Vec<f64>, f64) {
+        match self {
+            Self::Exact(mut values) => {
+                values.sort_unstable_by(f64::total_cmp);
+                (parts.iter().map(|&part| between(&values, part)).collect(), 0.0)
+            }
+            Self::Counted(bars) => {
+                let width = (bars.high / 2.0 - bars.low / 2.0) / bars.counts.len() as f64 * 2.0;
+                let all: u64 = bars.counts.iter().sum();
+                let find = |part: &f64| {
+                    let wanted = part * all as f64;
+                    let mut below = 0u64;
+                    for (at, count) in bars.counts.iter().enumerate() {
+                        below += count;
+                        if below as f64 >= wanted {
+                            return bars.low + (at as f64 + 0.5) * width;
+                        }
+                    }
+                    bars.high
+                };
+                (parts.iter().map(find).collect(), width)
+            }
+        }
+    }
+}
+
+/// The quantile of sorted values, between two of them by distance.
+fn between(values: &[f64], part: f64) -> f64 {
+    let at = part * bound::left(values.len(), 1) as f64;
+    let (low, high) = (at.floor() as usize, at.ceil() as usize);
+    match (values.get(low), values.get(high)) {
+        (Some(low), Some(high)) => low + (high - low) * at.fract(),
+        _ => f64::NAN,
     }
 }
 
@@ -291,6 +368,24 @@ mod tests {
         let mut none = Mean::new((0, 5), (3, 3));
         none.add_all(&[1.0]);
         assert!(none.finish().at(0, 0).is_nan());
+    }
+
+    #[test]
+    fn quantiles_exact_and_counted() {
+        let mut statistics = Statistics::default();
+        let values: Vec<f64> = (0..=100u8).rev().map(f64::from).collect();
+        values.iter().for_each(|&value| statistics.add(value));
+        let mut quantiles = Quantiles::new(&statistics);
+        values.iter().chain(&[f64::NAN]).for_each(|&value| quantiles.add(value));
+        assert_eq!(quantiles.finish(&[0.0, 0.255, 0.5, 1.0]), (vec![0.0, 25.5, 50.0, 100.0], 0.0));
+        // More than are kept.
+        let many = Statistics { count: KEPT as u64 + 1, ..statistics };
+        let mut quantiles = Quantiles::new(&many);
+        values.iter().for_each(|&value| quantiles.add(value));
+        let (found, off) = quantiles.finish(&[0.25, 0.5]);
+        assert!(off > 0.0 && off < 0.002, "{off}");
+        assert!((found[0] - 25.0).abs() <= off && (found[1] - 50.0).abs() <= off, "{found:?}");
+        assert!(Quantiles::new(&Statistics::default()).finish(&[0.5]).0[0].is_nan());
     }
 
     #[test]

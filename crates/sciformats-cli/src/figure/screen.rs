@@ -94,7 +94,7 @@ impl Screen {
     /// Writes text from a place on, as far as the row goes. Returns the column after it.
     pub(crate) fn text(&mut self, (mut x, y): (usize, usize), text: &str, look: Look) -> usize {
         for character in text.chars() {
-            let width = character.width().unwrap_or(0);
+            let width = character.width().unwrap_or(0); // a bound: control characters take no room
             if width == 0 || x + width > self.width {
                 continue;
             }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use sciformats::{Error, Result};
+
 use super::canvas::{Anchor, Area, Canvas, Pixels, Point, Size, TEXT};
 use super::palette::Colour;
 use super::raster;
@@ -10,12 +12,14 @@ use super::raster;
 #[derive(Debug)]
 pub(crate) struct Svg {
     text: String,
+    /// Why some picture in it could not be encoded.
+    failed: Option<Error>,
 }
 
 impl Svg {
     /// A white picture of that size.
     pub(crate) fn new(Size { width, height }: Size) -> Self {
-        let mut svg = Self { text: String::new() };
+        let mut svg = Self { text: String::new(), failed: None };
         svg.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" \
              width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -26,9 +30,12 @@ impl Svg {
     }
 
     /// The whole file.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// As [`raster::png`].
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
         self.text.push_str("</svg>\n");
-        self.text.into_bytes()
+        self.failed.map_or(Ok(self.text.into_bytes()), Err)
     }
 
     fn put(&mut self, shape: std::fmt::Arguments<'_>) {
@@ -75,7 +82,16 @@ impl Canvas for Svg {
     fn image(&mut self, area: Area, pixels: &Pixels) {
         let Area { x, y, width, height } = area;
         let (x, y, width, height) = (short(x), short(y), short(width), short(height));
-        let data = base64(&raster::png(pixels));
+        if pixels.colours.is_empty() {
+            return;
+        }
+        let data = match raster::png(pixels) {
+            Ok(data) => base64(&data),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                return;
+            }
+        };
         self.put(format_args!(
             "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
              style=\"image-rendering:pixelated\" xlink:href=\"data:image/png;base64,{data}\"/>\n"
@@ -141,7 +157,7 @@ mod tests {
         svg.fill(Area { x: 1.0, y: 2.005, width: 3.5, height: 4.0 }, [255, 0, 16]);
         svg.line(&[(0.0, 0.0), (1.0 / 3.0, 2.0)], 1.5, [0, 0, 0]);
         svg.text((5.0, 6.0), "a<b & \u{1}", Anchor::Upwards);
-        let text = String::from_utf8(svg.finish()).unwrap();
+        let text = String::from_utf8(svg.finish().unwrap()).unwrap();
         assert!(
             text.contains("<rect x=\"1\" y=\"2\" width=\"3.5\" height=\"4\" fill=\"#ff0010\"/>"),
             "{text}"

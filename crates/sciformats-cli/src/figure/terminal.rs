@@ -1,5 +1,6 @@
 //! A picture on a terminal: lines of braille dots, images of half blocks, bars of eighth blocks.
 
+use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
 use super::palette::{self, Colour};
@@ -14,7 +15,7 @@ const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 
 /// The characters that the inside of a picture gets on a screen of that size: what is to be taken up for it.
 pub(crate) fn room(width: usize, height: usize) -> (usize, usize) {
-    (width.saturating_sub(MARGIN).max(2), height.saturating_sub(FRAME).max(2))
+    (bound::left(width, MARGIN).max(2), bound::left(height, FRAME).max(2))
 }
 
 /// Columns left of a picture: marks of the vertical axis.
@@ -26,31 +27,38 @@ const FRAME: usize = 5;
 pub(crate) fn draw(figure: &Figure, (width, height): (usize, usize), depth: Depth) -> Screen {
     let (inner, rows) = room(width, height);
     let mut screen = Screen::new(width, height);
-    let frame = Frame { left: width.saturating_sub(inner), top: 1, width: inner, height: rows };
+    let frame = Frame { left: bound::left(width, inner), top: 1, width: inner, height: rows };
     let after = screen.text((0, 0), &figure.title, Look::Bold);
     // What stands upwards, unless the title says it already.
+    let mut after = after;
     if !figure.title.ends_with(&figure.y.label) {
-        screen.text((after + 2, 0), &figure.y.label, Look::Plain);
+        after = screen.text((after + 2, 0), &figure.y.label, Look::Plain);
     }
+    let named;
     let mut foot = frame.top + frame.height + 2;
     match &figure.body {
         Body::Lines(lines) => {
-            frame.axes(&mut screen, figure, true);
+            named = frame.axes(&mut screen, figure, true);
             lines.iter().enumerate().for_each(|(i, line)| frame.line(&mut screen, figure, (line, i)));
         }
         Body::Image { grid, values } => {
             let (columns, rows) = fitted(grid, (frame.width, frame.height), depth);
             let frame = Frame { width: columns, height: rows, ..frame };
-            frame.axes(&mut screen, figure, false);
+            named = frame.axes(&mut screen, figure, false);
             frame.image(&mut screen, (grid, values), depth);
             foot = frame.top + frame.height + 2;
             frame.colours(&mut screen, (values, foot), depth);
             foot += 1;
         }
         Body::Bars(bars) => {
-            frame.axes(&mut screen, figure, true);
+            named = frame.axes(&mut screen, figure, true);
             frame.bars(&mut screen, (bars, figure.y.high));
         }
+    }
+    // What there is no room for below stands above.
+    let across = format!("→ {}", figure.x.label);
+    if !named && after + 2 + across.width() <= width {
+        screen.text((after + 2, 0), &across, Look::Plain);
     }
     let mut at = frame.left;
     if let Body::Lines(lines) = &figure.body
@@ -94,8 +102,8 @@ struct Frame {
 
 impl Frame {
     /// The axes with marks and labels; `upwards` if low values stand at the bottom.
-    fn axes(&self, screen: &mut Screen, figure: &Figure, upwards: bool) {
-        let (edge, bottom) = (self.left.saturating_sub(1), self.top + self.height);
+    fn axes(&self, screen: &mut Screen, figure: &Figure, upwards: bool) -> bool {
+        let (edge, bottom) = (bound::left(self.left, 1), self.top + self.height);
         let stroke = |character| Glyph { character, ink: None, ground: None, look: Look::Faint };
         (self.top..bottom).for_each(|y| screen.put((edge, y), stroke('│')));
         (0..self.width).for_each(|x| screen.put((self.left + x, bottom), stroke('─')));
@@ -105,14 +113,17 @@ impl Frame {
             let part = if upwards { 1.0 - part } else { part };
             let y = self.top + cell(part, self.height, upwards);
             screen.put((edge, y), stroke('┤'));
+            // A day that does not fit is told without its year.
+            let day = text.split_once('-').filter(|_| figure.y.dates.is_some() && text.width() > edge);
+            let text = day.map_or(text.as_str(), |(_, day)| day);
             let text: String = text.chars().take(edge).collect();
-            screen.text((edge.saturating_sub(text.width()), y), &text, Look::Faint);
+            screen.text((bound::left(edge, text.width()), y), &text, Look::Faint);
         }
         let mut free = 0;
         for Tick { value, text } in ticks(&figure.x, (self.width / 10).clamp(2, 10)) {
             let x = self.left + cell(figure.x.position(value), self.width, upwards);
             screen.put((x, bottom), stroke('┬'));
-            let start = x.saturating_sub(text.width() / 2);
+            let start = bound::left(x, text.width() / 2);
             if start >= free && start + text.width() <= self.left + self.width + 1 {
                 free = screen.text((start, bottom + 1), &text, Look::Faint) + 1;
             }
@@ -120,10 +131,12 @@ impl Frame {
         // The label stands after the last mark, or not at all where there is no room.
         let label = &figure.x.label;
         let end = self.left + self.width;
-        let start = end.saturating_sub(label.width()).max(free + 1);
-        if start + label.width() <= end || (free == 0 && !label.is_empty()) {
+        let start = bound::left(end, label.width()).max(free + 1);
+        let room = start + label.width() <= end || (free == 0 && !label.is_empty());
+        if room {
             screen.text((start, bottom + 1), label, Look::Plain);
         }
+        room || label.is_empty()
     }
 
     fn line(&self, screen: &mut Screen, figure: &Figure, (line, number): (&Line, usize)) {
@@ -200,12 +213,12 @@ impl Frame {
     fn bars(&self, screen: &mut Screen, (bars, top): (&Bars, f64)) {
         for x in 0..self.width {
             let bar = (x * bars.counts.len() / self.width).min(bars.counts.len() - 1);
-            let count = bars.counts.get(bar).copied().unwrap_or(0);
+            let count = bars.counts.get(bar).copied().unwrap_or(0); // a position without a bar has no height
             let eighths = (count as f64 / top.max(1.0) * (self.height * 8) as f64).round() as usize;
             // A single value shows.
             let eighths = if count > 0 { eighths.max(1) } else { 0 };
             for y in 0..self.height {
-                let here = eighths.saturating_sub(y * 8).min(8);
+                let here = bound::left(eighths, y * 8).min(8);
                 if let Some(&character) = here.checked_sub(1).and_then(|i| EIGHTHS.get(i)) {
                     let at = (self.left + x, self.top + self.height - 1 - y);
                     screen.put(at, block(character, palette::line(0)));
@@ -231,7 +244,7 @@ fn shade(position: f64) -> char {
 /// The character that a part of 1 falls into. The ends of a line are the middles of its first and last one; an image
 /// has fields with a width of their own.
 fn cell(part: f64, count: usize, ends: bool) -> usize {
-    let last = count.saturating_sub(1);
+    let last = bound::left(count, 1);
     let at = if ends { (part * last as f64).round() } else { (part * count as f64).floor() };
     (at.max(0.0) as usize).min(last)
 }
@@ -251,7 +264,7 @@ mod tests {
     use crate::figure::sample::Mean;
 
     fn axis(label: &str, low: f64, high: f64) -> Axis {
-        Axis { label: label.into(), low, high }
+        Axis::new(label, low, high)
     }
 
     fn shown(figure: &Figure, size: (usize, usize), depth: Depth) -> String {

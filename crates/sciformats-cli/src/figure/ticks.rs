@@ -1,6 +1,6 @@
 //! Where an axis has marks, and what is written there.
 
-use super::Axis;
+use super::{Axis, dates};
 
 /// A mark: its value and its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,9 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     let span = high - low;
     if !(span > 0.0 && span.is_finite()) || most == 0 {
         return Vec::new();
+    }
+    if let Some(calendar) = axis.dates {
+        return dates::ticks(calendar, (low, high), most);
     }
     let mut step = rounded_up(span / most as f64);
     // Rounding may leave one mark too many at the ends; numbers that are hardly any have no marks between them.
@@ -102,7 +105,7 @@ mod tests {
     use super::*;
 
     fn texts(low: f64, high: f64, most: usize) -> String {
-        let axis = Axis { label: String::new(), low, high };
+        let axis = Axis::new("", low, high);
         let ticks = ticks(&axis, most);
         assert!(ticks.len() <= most);
         assert!(ticks.iter().all(|tick| (-1e-9..=1.0 + 1e-9).contains(&axis.position(tick.value))));
@@ -143,7 +146,7 @@ mod tests {
         for low in numbers.iter().flat_map(|&number| [number, -number]) {
             for high in numbers.iter().flat_map(|&number| [number, -number]) {
                 for most in [1, 2, 7] {
-                    let found = ticks(&Axis { label: String::new(), low, high }, most);
+                    let found = ticks(&Axis::new("", low, high), most);
                     assert!(found.len() <= most && found.iter().all(|tick| tick.value.is_finite()));
                 }
             }

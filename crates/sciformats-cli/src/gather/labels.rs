@@ -1,47 +1,29 @@
-//! What the numbers of an array are called: by attributes that stand for that by convention, and by scales of its
-//! dimensions.
-//!
-//! | found | means |
-//! |---|---|
-//! | attributes `long_name`, `standard_name`, `units` | the name of the values and their unit |
-//! | HDF5's `DIMENSION_LIST`, `DIMENSION_LABELS` | arrays with the coordinates of each dimension, and its name |
-//! | a scalar `unit` beside an array named `value`, in ASDF | the unit of a quantity |
+//! What the numbers of an array are called, by what its convention says of it: names, units, coordinates along its dimensions.
 
-use sciformats::{Array, AttributeValue, Datum, Decoder, File, Object, SelectedAxis, Slab, Value};
+use sciformats::{Object, Range, SelectedAxis, Value};
+use sciformats_conventions::time::{Calendar, DateTime};
 
-/// Coordinates of more indices than these are not read: the indices stand for them.
-const COORDINATES: u64 = 4 << 20;
+use crate::figure::dates;
+use crate::meaning::Thing;
+use crate::meaning::along::{self, Places};
 
-/// The first text in an attribute of an object.
-fn text(file: &File, id: sciformats::ObjectId, name: &str) -> Option<String> {
-    let value = attribute(file, id, name)?;
-    let bytes = value.data.ok()?;
-    match Decoder::new(&value.element, &bytes).next()?.ok()? {
-        Datum::Text(text) if !text.is_empty() => Some(String::from_utf8_lossy(text).into_owned()),
-        _ => None,
-    }
-}
-
-fn attribute(file: &File, id: sciformats::ObjectId, name: &str) -> Option<AttributeValue> {
-    let mut attributes = file.source().attributes(id).ok()?;
-    let found =
-        attributes.find_map(|attribute| attribute.ok().filter(|one| one.name.as_bytes() == name.as_bytes()));
-    found?.value.ok()
-}
+/// How far coordinates of an image may be from evenly spread ones, in steps: less than anybody sees.
+const UNEVEN: f64 = 0.25;
 
 /// The name and unit of the values of an array.
-pub(crate) fn of_values(file: &File, path: &str, array: &Array<'_>) -> String {
-    let id = array.id();
-    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-    let name = text(file, id, "long_name").or_else(|| text(file, id, "standard_name"));
-    let unit = text(file, id, "units").or_else(|| text(file, id, "unit")).or_else(|| {
-        match file.object(&format!("{parent}/unit")) {
-            Ok(Object::Value(Value::Text(unit))) if last == "value" => Some(unit),
-            _ => None,
-        }
+pub(crate) fn of_values(thing: &Thing) -> String {
+    let (parent, last) = thing.path().rsplit_once('/').unwrap_or(("", thing.path()));
+    let variable = thing.variable();
+    let name =
+        variable.and_then(|variable| variable.long_name.clone().or_else(|| variable.standard_name.clone()));
+    let units = variable.and_then(|variable| variable.units.clone());
+    // The unit of a quantity of ASDF stands beside its value.
+    let units = units.or_else(|| match thing.file().object(&format!("{parent}/unit")) {
+        Ok(Object::Value(Value::Text(unit))) if last == "value" => Some(unit),
+        _ => None,
     });
     let last = if last == "value" { parent.rsplit('/').next().unwrap_or(last) } else { last };
-    with_unit(name.unwrap_or_else(|| last.to_owned()), unit)
+    with_unit(name.unwrap_or_else(|| last.to_owned()), units)
 }
 
 fn with_unit(name: String, unit: Option<String>) -> String {
@@ -57,68 +39,46 @@ fn with_unit(name: String, unit: Option<String>) -> String {
 pub(crate) struct Dimension {
     pub(crate) label: String,
     pub(crate) coordinates: Option<Vec<f64>>,
+    /// The calendar, if coordinates are seconds since the start of 1970.
+    pub(crate) dates: Option<Calendar>,
+    /// Whether it points to the north, or upwards on a map.
+    pub(crate) north: bool,
 }
 
 /// What is known of a dimension of an array.
-pub(crate) fn of_dimension(file: &File, array: &Array<'_>, axis: &SelectedAxis) -> Dimension {
-    let named = label(file, array, axis.dimension);
-    let path = scale(file, array, axis.dimension);
-    let Some((path, scale)) = path.as_deref().and_then(|path| Some((path, file.array(path).ok()?))) else {
-        return Dimension { label: named.unwrap_or_default(), coordinates: None };
-    };
-    let coordinates = coordinates(&scale, axis);
-    let label = match (named, &coordinates) {
-        (Some(name), None) => name,
-        (None, None) => path.rsplit('/').next().unwrap_or_default().to_owned(),
-        (name, Some(_)) => {
-            let unit = text(file, scale.id(), "units");
-            name.map_or_else(|| of_values(file, path, &scale), |name| with_unit(name, unit))
+pub(crate) fn of_dimension(thing: &Thing, axis: &SelectedAxis) -> Dimension {
+    let Some(variable) = thing.variable() else { return Dimension::default() };
+    let name = variable.dimensions.get(axis.dimension).and_then(|dimension| dimension.name.clone());
+    let unknown = Dimension { label: name.unwrap_or_default(), ..Dimension::default() };
+    let Some(range) = range(axis) else { return unknown };
+    let Ok(Some(along)) = along::along(thing.data(), variable, axis.dimension, range) else { return unknown };
+    let (mut values, dates) = match along.places {
+        Places::Numbers(numbers) => (numbers, None),
+        Places::Times(times, calendar) => {
+            let seconds = |time: DateTime| time.nanoseconds(calendar) as f64 / 1e9;
+            (times.into_iter().map(|time| time.map_or(f64::NAN, seconds)).collect(), Some(calendar))
         }
+        Places::Texts(_) => return unknown,
     };
-    Dimension { label, coordinates }
-}
-
-fn label(file: &File, array: &Array<'_>, dimension: usize) -> Option<String> {
-    let value = attribute(file, array.id(), "DIMENSION_LABELS")?;
-    let bytes = value.data.ok()?;
-    match Decoder::new(&value.element, &bytes).nth(dimension)?.ok()? {
-        Datum::Text(text) if !text.is_empty() => Some(String::from_utf8_lossy(text).into_owned()),
-        _ => None,
-    }
-}
-
-/// The path of the array that has the coordinates of a dimension.
-fn scale(file: &File, array: &Array<'_>, dimension: usize) -> Option<String> {
-    let value = attribute(file, array.id(), "DIMENSION_LIST")?;
-    let bytes = value.data.ok()?;
-    match Decoder::new(&value.element, &bytes).nth(dimension)?.ok()? {
-        Datum::List(scales) => match scales.first()? {
-            Datum::Text(path) => String::from_utf8(path.to_vec()).ok(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Coordinates that rise or fall all the way; others say nothing of a place along an axis.
-fn coordinates(scale: &Array<'_>, axis: &SelectedAxis) -> Option<Vec<f64>> {
-    let &[length] = scale.shape()? else { return None };
-    if axis.count > COORDINATES || axis.count == 0 {
-        return None;
-    }
-    let step = axis.step.unsigned_abs().max(1);
-    let across = (axis.count - 1).checked_mul(step)?;
-    let start = if axis.step < 0 { axis.first.checked_sub(across)? } else { axis.first };
-    let range = sciformats::Range::new(start, axis.count).by(step);
-    let bytes = scale.bytes(&Slab::new(&[length], [range]).ok()?).ok()?;
-    let mut values = Vec::new();
-    super::Numbers::new(scale.element(), None).ok()?.append(&bytes, &mut values).ok()?;
     if axis.step < 0 {
         values.reverse();
     }
+    // Coordinates that neither rise nor fall all the way say nothing of a place along an axis.
     let rises = values.windows(2).all(|pair| matches!(pair, [a, b] if a < b));
     let falls = values.windows(2).all(|pair| matches!(pair, [a, b] if a > b));
-    ((rises || falls) && values.iter().all(|value| value.is_finite())).then_some(values)
+    if !(rises || falls) || !values.iter().all(|value| value.is_finite()) {
+        return unknown;
+    }
+    let label = with_unit(along.label, along.units);
+    Dimension { label, coordinates: Some(values), dates, north: along.north }
+}
+
+/// The indices of a selected dimension, in rising order.
+fn range(axis: &SelectedAxis) -> Option<Range> {
+    let step = axis.step.unsigned_abs().max(1);
+    let across = axis.count.checked_sub(1)?.checked_mul(step)?;
+    let start = if axis.step < 0 { axis.first.checked_sub(across)? } else { axis.first };
+    Some(Range::new(start, axis.count).by(if axis.count == 1 { 1 } else { step }))
 }
 
 impl Dimension {
@@ -128,6 +88,12 @@ impl Dimension {
         known.copied().unwrap_or(axis.first as f64 + axis.step as f64 * index as f64)
     }
 
+    /// As [`at`](Self::at), as people read it.
+    pub(crate) fn shown(&self, axis: &SelectedAxis, index: u64) -> String {
+        let at = self.at(axis, index);
+        self.dates.and_then(|calendar| dates::shown(calendar, at)).unwrap_or_else(|| at.to_string())
+    }
+
     /// The coordinates, if they are evenly spread; an image has no others.
     pub(crate) fn evenly(mut self) -> Self {
         if let Some(values) = &self.coordinates
@@ -135,9 +101,9 @@ impl Dimension {
         {
             let step = (last - first) / (values.len().max(2) - 1) as f64;
             let even =
-                |(i, value): (usize, &f64)| (value - (first + step * i as f64)).abs() <= step.abs() * 1e-3;
+                |(i, value): (usize, &f64)| (value - (first + step * i as f64)).abs() <= step.abs() * UNEVEN;
             if !values.iter().enumerate().all(even) {
-                self.coordinates = None;
+                (self.coordinates, self.dates) = (None, None);
             }
         }
         self
@@ -146,11 +112,12 @@ impl Dimension {
 
 #[cfg(test)]
 mod tests {
-    use sciformats::Format;
     use sciformats::memory::{Memory, MemoryArray, array, texts};
-    use sciformats::{ArrayInfo, ElementType, Selection};
+    use sciformats::{ArrayInfo, ElementType, File, Format, Selection};
+    use sciformats_conventions::Dataset;
 
     use super::*;
+    use crate::meaning::View;
 
     fn list(paths: &[&str]) -> MemoryArray {
         let mut bytes = Vec::new();
@@ -163,6 +130,13 @@ mod tests {
         MemoryArray { info: ArrayInfo::new(element, [paths.len() as u64]), bytes }
     }
 
+    fn scale(memory: &mut Memory, name: &str, array: MemoryArray, units: &str) {
+        let array = memory.array(memory.root(), name, array);
+        memory.attribute(array, "CLASS", texts(&[], &["DIMENSION_SCALE"]));
+        memory.attribute(array, "NAME", texts(&[], &[name]));
+        memory.attribute(array, "units", texts(&[], &[units]));
+    }
+
     fn sample() -> File {
         let mut memory = Memory::new(Format::Hdf5);
         let root = memory.root();
@@ -170,9 +144,14 @@ mod tests {
         memory.attribute(u, "units", texts(&[], &["m/s"]));
         memory.attribute(u, "long_name", texts(&[], &["speed"]));
         memory.attribute(u, "DIMENSION_LIST", list(&["/t", "/x"]));
-        let t = memory.array(root, "t", array::<f64>(&[3], &[0.0, 0.5, 2.0]));
-        memory.attribute(t, "units", texts(&[], &["s"]));
-        memory.array(root, "x", array::<i32>(&[4], &[1, 3, 2, 4]));
+        scale(&mut memory, "t", array::<f64>(&[3], &[0.0, 0.5, 2.0]), "s");
+        scale(&mut memory, "x", array::<i32>(&[4], &[1, 3, 2, 4]), "");
+        memory.attribute(u, "DIMENSION_LABELS", texts(&[2], &["t", "x"]));
+        let v = memory.array(root, "v", array::<f32>(&[2, 2], &[0.0; 4]));
+        memory.attribute(v, "DIMENSION_LABELS", texts(&[2], &["day", "lat"]));
+        scale(&mut memory, "day", array::<i32>(&[2], &[1, 2]), "days since 1970-01-01");
+        scale(&mut memory, "lat", array::<i32>(&[2], &[50, 40]), "degrees_north");
+        memory.attribute(v, "DIMENSION_LIST", list(&["/day", "/lat"]));
         let flux = memory.group(root, "flux");
         memory.array(flux, "value", array::<f32>(&[1], &[1.0]));
         memory.value(flux, "unit", "Jy");
@@ -181,19 +160,31 @@ mod tests {
 
     #[test]
     fn names_units_and_coordinates() {
-        let file = sample();
-        let u = file.array("/u").unwrap();
-        assert_eq!(of_values(&file, "/u", &u), "speed (m/s)");
-        assert_eq!(of_values(&file, "/flux/value", &file.array("/flux/value").unwrap()), "flux (Jy)");
+        let data = Dataset::new(sample());
+        let find = |path: &str| Thing::find(&data, path, View::Values).unwrap();
+        let u = find("/u");
+        assert_eq!(of_values(&u), "speed (m/s)");
+        assert_eq!(of_values(&find("/flux/value")), "flux (Jy)");
         let axes = Selection::parse("::-2", &[3, 4]).unwrap().axes();
-        let t = of_dimension(&file, &u, &axes[0]);
-        assert_eq!(t, Dimension { label: "t (s)".into(), coordinates: Some(vec![2.0, 0.0]) });
+        let t = of_dimension(&u, &axes[0]);
+        assert_eq!((t.label.as_str(), t.coordinates.as_deref()), ("t (s)", Some(&[2.0, 0.0][..])));
         assert_eq!((t.at(&axes[0], 1), t.evenly().coordinates.is_some()), (0.0, true));
         // What goes up and down is no coordinate.
-        let x = of_dimension(&file, &u, &axes[1]);
-        assert_eq!(x, Dimension { label: "x".into(), coordinates: None });
+        let x = of_dimension(&u, &axes[1]);
+        assert_eq!(x, Dimension { label: "x".into(), ..Dimension::default() });
         assert_eq!(x.at(&axes[1], 3), 3.0);
         let all = Selection::all(&[3, 4]).unwrap().axes();
-        assert_eq!(of_dimension(&file, &u, &all[0]).evenly().coordinates, None);
+        assert_eq!(of_dimension(&u, &all[0]).evenly().coordinates, None);
+    }
+
+    #[test]
+    fn dates_and_the_north() {
+        let data = Dataset::new(sample());
+        let v = Thing::find(&data, "/v", View::Values).unwrap();
+        let axes = Selection::all(&[2, 2]).unwrap().axes();
+        let day = of_dimension(&v, &axes[0]);
+        assert_eq!((day.coordinates, day.dates), (Some(vec![86_400.0, 172_800.0]), Some(Calendar::Standard)));
+        assert_eq!(day.label, "day");
+        assert!(of_dimension(&v, &axes[1]).north);
     }
 }

@@ -6,7 +6,8 @@ mod numbers;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sciformats::{Array, Error, File, Result, SelectedAxis, Selection};
+use sciformats::{Array, Error, Result, SelectedAxis, Selection};
+use sciformats_core::bound;
 
 pub(crate) use numbers::{Numbers, is_number};
 
@@ -15,6 +16,7 @@ use crate::figure::palette;
 use crate::figure::sample::{Bars, Line, Mean, Statistics};
 use crate::figure::{Axis, Body, Figure};
 use crate::look;
+use crate::meaning::{Thing, selection};
 
 /// Lines that can be told apart in one picture.
 const LINES: u64 = 7;
@@ -44,8 +46,7 @@ pub(crate) struct Room {
 /// A part of an array that is to be drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
-    pub(crate) file: &'a File,
-    pub(crate) path: &'a str,
+    pub(crate) thing: &'a Thing,
     pub(crate) array: &'a Array<'a>,
     pub(crate) selection: Selection,
     /// The selection as text, if it is not the whole array.
@@ -56,26 +57,22 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// The part that `slice` names. Without one, the first entries of all dimensions but the last two, unless all
-    /// values are wanted.
+    /// The part that a slice and coordinates name, and which coordinates were chosen. Without any, the first entries of all
+    /// dimensions but the last two, unless all values are wanted.
     pub(crate) fn new(
-        (file, path, array): (&'a File, &'a str, &'a Array<'a>),
-        slice: Option<&str>,
+        (thing, array): (&'a Thing, &'a Array<'a>),
+        (slice, at): (Option<&str>, Option<&str>),
         kind: Option<Kind>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Vec<String>)> {
         let shape =
             array.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
-        let more = shape.len().saturating_sub(2);
-        let slice = match slice {
-            Some(slice) => Some(slice.to_owned()),
-            None if more > 0 && kind != Some(Kind::Histogram) => Some(vec!["0"; more].join(", ")),
-            None => None,
-        };
-        let selection = match &slice {
-            Some(slice) => Selection::parse(slice, shape)?,
-            None => Selection::all(shape)?,
-        };
-        Ok(Self { file, path, array, selection, slice, field: None, stop: None })
+        let more = bound::left(shape.len(), 2);
+        let first = || Some(first_entries(thing, more)).filter(|_| more > 0 && kind != Some(Kind::Histogram));
+        let slice = slice.map(str::to_owned).or_else(|| if at.is_none() { first() } else { None });
+        let (selection, chosen) = selection(thing, slice.as_deref(), at)?;
+        let parts: Vec<&str> = slice.as_deref().into_iter().chain(at).collect();
+        let slice = (!parts.is_empty()).then(|| parts.join(", "));
+        Ok((Self { thing, array, selection, slice, field: None, stop: None }, chosen))
     }
 
     /// The same part; reading it ends when `stop` becomes true.
@@ -125,7 +122,8 @@ impl<'a> Subject<'a> {
         Ok(statistics)
     }
 
-    fn for_each(&self, numbers: &Numbers, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
+    /// Goes through its numbers, a few megabytes at a time.
+    pub(crate) fn for_each(&self, numbers: &Numbers, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
         let mut values = Vec::new();
         self.array.for_each_piece(&self.selection, &mut |bytes| {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -141,23 +139,25 @@ impl<'a> Subject<'a> {
     fn title(&self) -> String {
         let slice = self.slice.as_ref().map(|slice| format!("[{}]", slice.trim_matches(['[', ']'])));
         let field = self.field.map(|field| format!(" {field}")).unwrap_or_default();
-        let name = self.file.path().and_then(|path| path.file_name()).filter(|_| self.path == "/");
-        let name = name.map_or_else(|| self.path.into(), |name| name.to_string_lossy());
+        let path = self.thing.path();
+        let name = self.thing.file().path().and_then(|path| path.file_name()).filter(|_| path == "/");
+        let name = name.map_or_else(|| path.into(), |name| name.to_string_lossy());
         look::safe(&format!("{name}{}{field}", slice.unwrap_or_default())).into_owned()
     }
 
     fn values_label(&self) -> String {
         let label = match self.field {
             Some(field) => field.to_owned(),
-            None => of_values(self.file, self.path, self.array),
+            None => of_values(self.thing),
         };
         look::safe(&label).into_owned()
     }
 
     fn finish(&self, (x, y): (Axis, Axis), body: Body, left_out: u64) -> Figure {
+        let what = if self.thing.is_meant() { "missing" } else { "not finite" };
         let note = match left_out {
             0 => String::new(),
-            n => format!("{} {} not finite", look::count(n, "value"), if n == 1 { "is" } else { "are" }),
+            n => format!("{} {} {what}", look::count(n, "value"), if n == 1 { "is" } else { "are" }),
         };
         Figure { title: self.title(), note, x, y, body }
     }
@@ -168,13 +168,13 @@ impl<'a> Subject<'a> {
         (along, each): (&SelectedAxis, Option<&SelectedAxis>),
         room: usize,
     ) -> Result<Figure> {
-        let dimension = of_dimension(self.file, self.array, along);
-        let ends = (dimension.at(along, 0), dimension.at(along, along.count.saturating_sub(1)));
+        let dimension = of_dimension(self.thing, along);
+        let ends = (dimension.at(along, 0), dimension.at(along, bound::left(along.count, 1)));
         let count = each.map_or(1, |each| each.count);
-        let named = each.map(|each| of_dimension(self.file, self.array, each));
+        let named = each.map(|each| of_dimension(self.thing, each));
         let mut lines: Vec<Line> = (0..count)
             .map(|i| {
-                let name = each.zip(named.as_ref()).map(|(each, named)| named.at(each, i).to_string());
+                let name = each.zip(named.as_ref()).map(|(each, named)| named.shown(each, i));
                 Line::new(name.unwrap_or_default(), ends, room)
             })
             .collect();
@@ -191,9 +191,9 @@ impl<'a> Subject<'a> {
         let range = lines.iter().map(Line::range);
         let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
         let left_out = lines.iter().map(|line| line.left_out).sum();
-        let x = Axis { label: safe_label(&dimension), low: ends.0, high: ends.1 };
+        let x = Axis { dates: dimension.dates, ..Axis::new(safe_label(&dimension), ends.0, ends.1) };
         let x = if ends.0 > ends.1 { x } else { x.widened() };
-        let y = Axis { label: self.values_label(), low, high }.widened();
+        let y = Axis::new(self.values_label(), low, high).widened();
         Ok(self.finish((x, y), Body::Lines(lines), left_out))
     }
 
@@ -205,19 +205,29 @@ impl<'a> Subject<'a> {
     ) -> Result<Figure> {
         let mut mean = Mean::new((down.count, across.count), fitted((down.count, across.count), room));
         self.for_each(numbers, &mut |values| mean.add_all(values))?;
-        let grid = mean.finish();
+        let mut grid = mean.finish();
         let left_out = grid.left_out;
         let (low, high) = grid.range();
-        let values = Axis { label: self.values_label(), low, high }.widened();
+        let values = Axis::new(self.values_label(), low, high).widened();
         let axis = |axis: &SelectedAxis| {
-            let dimension = of_dimension(self.file, self.array, axis).evenly();
+            let dimension = of_dimension(self.thing, axis).evenly();
             let (first, last) = (dimension.at(axis, 0), dimension.at(axis, axis.count - 1));
             // Fields reach half a step beyond their middles.
-            let steps = axis.count.saturating_sub(1) as f64;
+            let steps = bound::left(axis.count, 1) as f64;
             let half = if steps == 0.0 { 0.5 } else { (last - first) / steps / 2.0 };
-            Axis { label: safe_label(&dimension), low: first - half, high: last + half }
+            let axis = Axis {
+                dates: dimension.dates,
+                ..Axis::new(safe_label(&dimension), first - half, last + half)
+            };
+            (axis, dimension.north && first < last)
         };
-        Ok(self.finish((axis(across), axis(down)), Body::Image { grid, values }, left_out))
+        let ((x, _), (mut y, upwards)) = (axis(across), axis(down));
+        // The north is where everybody looks for it.
+        if upwards {
+            grid = grid.turned();
+            (y.low, y.high) = (y.high, y.low);
+        }
+        Ok(self.finish((x, y), Body::Image { grid, values }, left_out))
     }
 
     fn histogram(&self, numbers: &Numbers, asked: Option<usize>, room: usize) -> Result<Figure> {
@@ -230,14 +240,29 @@ impl<'a> Subject<'a> {
             count = (high - low) as usize + 1;
             (low, high) = (low - 0.5, high + 0.5);
         } else if low == high {
-            Axis { low, high, .. } = Axis { label: String::new(), low, high }.widened();
+            Axis { low, high, .. } = Axis::new("", low, high).widened();
         }
         let mut bars = Bars::new((low, high), count);
         self.for_each(numbers, &mut |values| values.iter().for_each(|&value| bars.add(value)))?;
-        let x = Axis { label: self.values_label(), low, high };
-        let y = Axis { label: "count".into(), low: 0.0, high: bars.most().max(1) as f64 };
+        let x = Axis::new(self.values_label(), low, high);
+        let y = Axis::new("count", 0.0, bars.most().max(1) as f64);
         Ok(self.finish((x, y), Body::Bars(bars), statistics.left_out))
     }
+}
+
+/// The first entries of so many dimensions, by their names where they have some.
+fn first_entries(thing: &Thing, count: usize) -> String {
+    let dimensions = thing.variable().map(|variable| variable.dimensions.as_slice()).unwrap_or_default();
+    let names: Option<Vec<&str>> = dimensions.iter().take(count).map(|one| one.name.as_deref()).collect();
+    let plain = |name: &&str| !name.contains([',', '=']);
+    match names.filter(|names| names.len() == count && names.iter().all(plain) && distinct(names)) {
+        Some(names) => names.iter().map(|name| format!("{name}=0")).collect::<Vec<_>>().join(", "),
+        None => vec!["0"; count].join(", "),
+    }
+}
+
+fn distinct(names: &[&str]) -> bool {
+    names.iter().enumerate().all(|(at, name)| !names.iter().skip(at + 1).any(|other| other == name))
 }
 
 fn safe_label(dimension: &Dimension) -> String {

@@ -1,6 +1,7 @@
 //! Elements as numbers that can be drawn: rounded to binary64 where they must be, complex ones by their magnitude.
 
 use sciformats::{Datum, Decoder, ElementType, Error, Name, Result};
+use sciformats_conventions::type_name;
 
 /// How the elements of a type become numbers.
 #[derive(Clone, Debug)]
@@ -28,12 +29,15 @@ impl Numbers {
                 return problem(format!("holds compounds: name one of their fields, {}", names(fields)));
             }
             (_, Some(_)) => {
-                return problem(format!("holds elements of type {element}, which have no fields"));
+                return problem(format!(
+                    "holds elements of type {}, which have no fields",
+                    type_name(element)
+                ));
             }
             (plain, None) => (plain, None),
         };
         if !is_number(one) {
-            return problem(format!("holds elements of type {one}, which are no numbers"));
+            return problem(format!("holds elements of type {}, which are no numbers", type_name(one)));
         }
         Ok(Self { element: element.clone(), field })
     }

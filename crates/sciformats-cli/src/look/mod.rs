@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Style};
+use sciformats_core::bound;
 
 pub(crate) use progress::Progress;
 pub(crate) use table::{Align, Cell, Table};
@@ -90,7 +91,7 @@ pub(crate) fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.into();
     }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    text.chars().take(bound::left(width, 1)).chain(['…']).collect()
 }
 
 /// The columns and rows of the terminal on stdout; elsewhere those that `COLUMNS` and `LINES` say, or 80 and 24.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sciformats::walk::{Found, breadth_first};
 use sciformats::{File, Object};
+use sciformats_core::bound;
 
 /// Work that takes less is not shown.
 const QUIET: Duration = Duration::from_secs(1);
@@ -39,7 +40,7 @@ impl Progress {
                 }
                 let total = total.or_else(|| bytes(files, &wait));
                 while wait.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
-                    let read = read().saturating_sub(before);
+                    let read = bound::left(read(), before);
                     bar.set_message(format!("{what}: {}", told(read, total, started.elapsed())));
                     bar.tick();
                 }
@@ -59,7 +60,7 @@ fn bytes(files: &[&File], wait: &Receiver<()>) -> Option<u64> {
         let source = file.source();
         breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
             if let Found::Object(_, Object::Array(info)) = entry.what {
-                sum = sum.saturating_add(info.logical().unwrap_or(0));
+                sum = bound::sum(sum, info.logical().unwrap_or_default());
             }
             match wait.try_recv() {
                 Err(TryRecvError::Empty) => ControlFlow::Continue(()),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use sciformats_core::bound;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Rows that are aligned with each other; longer lists are aligned block by block.
@@ -42,11 +43,11 @@ impl Cell {
 
     /// The cell in at most `width` columns, the last of them `…` if there were more.
     fn clipped(&self, width: usize) -> Self {
-        let mut room = width.saturating_sub(1);
+        let mut room = bound::left(width, 1);
         let mut parts = Vec::new();
         for (style, text) in &self.0 {
             let fits = |room: &mut usize, c: char| {
-                let width = c.width().unwrap_or(0);
+                let width = c.width().unwrap_or(0); // a bound: control characters take no room
                 let fits = width <= *room;
                 *room = if fits { *room - width } else { 0 };
                 fits
@@ -99,7 +100,8 @@ impl Table {
 
     /// Rows for stdout: they end where the terminal ends, if there is one.
     pub(crate) fn fitted(self) -> Self {
-        Self { room: super::line().unwrap_or(usize::MAX), plain: super::plain(), ..self }
+        let room = super::line().unwrap_or(usize::MAX); // a bound: without a screen there is room for all
+        Self { room, plain: super::plain(), ..self }
     }
 
     /// Adds a row; it may have fewer cells than there are columns.
@@ -144,11 +146,11 @@ fn write_row(
     let (mut spaces, mut used) = (indent, 0usize);
     for (i, cell) in row.iter().enumerate() {
         let width = cell.width();
-        let fill = widths.get(i).copied().unwrap_or(0).saturating_sub(width);
+        let fill = bound::left(widths.get(i).copied().unwrap_or_default(), width);
         let right = aligns.get(i) == Some(&Align::Right);
         if width > 0 {
             let before = spaces + if right { fill } else { 0 };
-            let left = room.saturating_sub(used.saturating_add(before));
+            let left = bound::left(room, bound::sum(used, before));
             if left == 0 {
                 break;
             }

@@ -72,3 +72,59 @@ pub(crate) fn raw_array(path: &Path, dims: &[u64], values: &[f64]) {
     values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
     fs::write(path, bytes).unwrap();
 }
+
+/// A netCDF-4 file: four days of packed temperatures on a grid of 3 by 4 places, one of them missing.
+pub(crate) fn climate(path: &Path) {
+    use sciformats_conventions::write::NetCdf;
+    let mut file = NetCdf::create(path).unwrap();
+    file.global("Conventions", "CF-1.11").unwrap();
+    file.global("title", "four days in July").unwrap();
+    let time = file.unlimited("time", 4).unwrap();
+    let lat = file.dimension("lat", 3).unwrap();
+    let lon = file.dimension("lon", 4).unwrap();
+    file.dimension("bnds", 2).unwrap();
+    let days = file.variable("time", &[time], &[0.0f64, 1.0, 2.0, 3.0], None).unwrap();
+    file.attribute(days, "units", "days since 2001-07-01").unwrap();
+    let degrees = file.variable("lat", &[lat], &[50.0f32, 52.5, 55.0], None).unwrap();
+    file.attribute(degrees, "units", "degrees_north").unwrap();
+    let degrees = file.variable("lon", &[lon], &[0.0f32, 2.5, 5.0, 7.5], None).unwrap();
+    file.attribute(degrees, "units", "degrees_east").unwrap();
+    let value = |i: u32| if i == 5 { f64::NAN } else { 280.0 + f64::from(i) / 4.0 };
+    let values: Vec<f64> = (0..48).map(value).collect();
+    let tas = file.packed("tas", &[time, lat, lon], (&values, 0.25, 280.0)).unwrap();
+    file.attribute(tas, "units", "K").unwrap();
+    file.attribute(tas, "long_name", "near-surface air temperature").unwrap();
+    let sky = file.variable("sky", &[lat], &[0i8, 2, 1], None).unwrap();
+    file.attribute(sky, "flag_values", [0i8, 1, 2]).unwrap();
+    file.attribute(sky, "flag_meanings", "clear cloudy rain").unwrap();
+    let height = file.variable("height", &[], &[2.0f64], None).unwrap();
+    file.attribute(height, "units", "m").unwrap();
+    file.finish().unwrap();
+}
+
+/// An `AnnData` file: a table of cells with categories and missing numbers, and a sparse matrix of counts.
+pub(crate) fn cells(path: &Path) {
+    use sciformats::hdf5_pure::Writer;
+    let mut file = Writer::create(path).unwrap();
+    let mut root = file.root();
+    root.attribute("encoding-type", "anndata").unwrap().attribute("encoding-version", "0.1.0").unwrap();
+    let mut obs = root.group("obs").unwrap();
+    obs.attribute("encoding-type", "dataframe").unwrap().attribute("_index", "cell").unwrap();
+    obs.attribute("column-order", ["kind", "count", "few"]).unwrap();
+    let mut kind = obs.group("kind").unwrap();
+    kind.attribute("encoding-type", "categorical").unwrap();
+    let mut few = obs.group("few").unwrap();
+    few.attribute("encoding-type", "nullable-integer").unwrap();
+    let mut x = root.group("X").unwrap();
+    x.attribute("encoding-type", "csr_matrix").unwrap().attribute("shape", [4i64, 3]).unwrap();
+    file.dataset("obs/cell").write(&["AAC", "AAG", "ACT", "CGA"]).unwrap();
+    file.dataset("obs/count").write(&[0.5f32, 1.5, f32::NAN, 3.5]).unwrap();
+    file.dataset("obs/kind/codes").write(&[0i8, 1, -1, 0]).unwrap();
+    file.dataset("obs/kind/categories").write(&["T cell", "B cell"]).unwrap();
+    file.dataset("obs/few/values").write(&[7i64, 0, 9, 1]).unwrap();
+    file.dataset("obs/few/mask").write(&[false, true, false, false]).unwrap();
+    file.dataset("X/data").write(&[1.0f32, 2.0, 5.0]).unwrap();
+    file.dataset("X/indices").write(&[2i32, 0, 1]).unwrap();
+    file.dataset("X/indptr").write(&[0i32, 1, 2, 2, 3]).unwrap();
+    file.finish().unwrap();
+}

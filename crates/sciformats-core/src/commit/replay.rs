@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 
 use super::{Plan, SECTOR, Step, apply};
+use crate::bound;
 use crate::error::{Error, Result};
 use crate::storage::{ReadAt, WriteAt};
 
@@ -214,9 +215,8 @@ pub fn every_full_disk(initial: &[u8], steps: &[Step<'_>], mut check: impl FnMut
     for step in steps {
         let Step::Write { offset, bytes } = step else { continue };
         let Ok(offset) = usize::try_from(*offset) else { continue };
-        for capacity in
-            [0, bytes.len() / 2, bytes.len().saturating_sub(1)].map(|room| offset.saturating_add(room))
-        {
+        for room in [0, bytes.len() / 2, bound::left(bytes.len(), 1)] {
+            let capacity = bound::sum(offset, room);
             if capacity < initial.len() {
                 continue;
             }
@@ -250,8 +250,8 @@ pub struct FullDisk {
 
 impl WriteAt for FullDisk {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let room = (self.capacity as u64).saturating_sub(offset);
-        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        let room = bound::left(self.capacity as u64, offset);
+        let fits = bytes.len().min(bound::addressable(room));
         if fits > 0 {
             self.bytes.write_at(offset, bytes.get(..fits).unwrap_or_default())?;
         }

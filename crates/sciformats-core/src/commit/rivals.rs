@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use crate::arith;
 use crate::error::{Error, Result};
 
 /// Rounds of each kind of change with each number of processes.
@@ -71,7 +72,7 @@ pub fn meet(test: &str, kind: &str, path: &Path, processes: u64) -> Result<Outco
     let mut outcome = Outcome { rounds: ROUNDS, ..Outcome::default() };
     for round in 0..ROUNDS {
         let numbers: Vec<u64> = (0..processes).map(|rival| round * processes + rival).collect();
-        let first = usize::try_from(round % processes).unwrap_or(0);
+        let first = arith::fit(round % processes, "number of a process")?;
         let order = (first..rivals.len()).chain(0..first);
         for at in order {
             if let (Some(rival), Some(number)) = (rivals.get_mut(at), numbers.get(at)) {

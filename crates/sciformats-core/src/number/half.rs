@@ -87,7 +87,7 @@ fn narrow<const EXPONENT: u32, const FRACTION: u32>(value: f64) -> u16 {
         return sign | infinity;
     }
     // Denormal numbers have no hidden bit, and lose as many bits of the fraction more as they are below the least exponent.
-    let lost = 52 - FRACTION + u32::try_from(1 - biased).unwrap_or(0);
+    let lost = 52 - FRACTION + (1 - biased).max(0).unsigned_abs();
     if exponent == 0 || lost > 54 {
         return sign;
     }

@@ -303,7 +303,7 @@ fn run<S: Source + Cast<T>, T: Copy>(
         if !fits {
             let found = stored.iter().map(|&bits| S::of(bits)).enumerate();
             if let Some((at, value)) = found.into_iter().find(|(_, value)| !value.fits(value.cast())) {
-                return Err((part.saturating_mul(BLOCK).saturating_add(at), value));
+                return Err((part * BLOCK + at, value));
             }
         }
     }
@@ -387,12 +387,13 @@ macro_rules! integers {
             }
 
             fn nearest(real: Real) -> Self {
-                match real.truncated() {
-                    (false, magnitude) => magnitude.try_into().unwrap_or(Self::MAX),
-                    (true, magnitude) => {
-                        0i128.saturating_sub_unsigned(magnitude).try_into().unwrap_or(Self::MIN)
-                    }
-                }
+                // What no number of the type is near to becomes the nearest, an end of the type: that is a lossy conversion.
+                let (negative, magnitude) = real.truncated();
+                let exact: Option<Self> = match negative {
+                    false => magnitude.try_into().ok(),
+                    true => 0i128.checked_sub_unsigned(magnitude).and_then(|value| value.try_into().ok()),
+                };
+                exact.unwrap_or(if negative { Self::MIN } else { Self::MAX })
             }
         }
     )*};

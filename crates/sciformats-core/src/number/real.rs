@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::bound;
+
 /// A number of any type that a file stores, without loss.
 ///
 /// ```
@@ -71,9 +73,9 @@ impl Real {
     pub(super) fn exact_f64(self) -> Option<f64> {
         let Self::Finite { mantissa, exponent, .. } = self else { return Some(self.to_f64()) };
         let low = mantissa.trailing_zeros();
-        let lowest = exponent.saturating_add(low.into());
-        let bits = 128 - mantissa.leading_zeros().saturating_add(low).min(128);
-        let fits = bits <= 53 && lowest >= -1074 && lowest.saturating_add(bits.into()) <= 1024;
+        let lowest = bound::sum(exponent, low.into());
+        let bits = 128 - (mantissa.leading_zeros() + low).min(128);
+        let fits = bits <= 53 && lowest >= -1074 && bound::sum(lowest, bits.into()) <= 1024;
         (mantissa == 0 || fits).then(|| self.to_f64())
     }
 
@@ -98,12 +100,12 @@ impl Real {
             Self::Nan => (false, 0),
             Self::Infinite { negative } => (negative, u128::MAX),
             Self::Finite { negative, mantissa, exponent } => {
-                let shift = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX);
+                let shift = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX); // a bound: no number has as many bits
                 let magnitude = match exponent >= 0 {
                     _ if mantissa == 0 => 0,
                     true if shift > mantissa.leading_zeros() => u128::MAX,
                     true => mantissa << shift,
-                    false => mantissa.checked_shr(shift).unwrap_or(0),
+                    false => mantissa.unbounded_shr(shift),
                 };
                 (negative && magnitude > 0, magnitude)
             }
@@ -142,8 +144,8 @@ fn scaled(mantissa: u128, exponent: i64) -> f64 {
     let drop = lowest - exponent;
     if drop > 0 {
         let drop = u32::try_from(drop.min(200)).unwrap_or(200);
-        let kept = mantissa.checked_shr(drop).unwrap_or(0);
-        let half = 1u128.checked_shl(drop - 1).unwrap_or(0);
+        let kept = mantissa.unbounded_shr(drop);
+        let half = 1u128.unbounded_shl(drop - 1);
         let rest = if drop < 128 { mantissa & ((1u128 << drop) - 1) } else { mantissa };
         let up = half != 0 && (rest > half || rest == half && kept & 1 == 1);
         return times_power(kept + u128::from(up), lowest);
@@ -158,9 +160,10 @@ fn times_power(value: u128, exponent: i64) -> f64 {
     let mut left = exponent;
     // Powers are taken in steps that stay in the normal range as long as the result does.
     while left != 0 {
-        let step = left.clamp(-900, 900);
-        result *= 2f64.powi(i32::try_from(step).unwrap_or(0));
-        left -= step;
+        let step =
+            i32::try_from(left).map_or(if left < 0 { -900 } else { 900 }, |left| left.clamp(-900, 900));
+        result *= 2f64.powi(step);
+        left -= i64::from(step);
     }
     result
 }

@@ -51,9 +51,7 @@ pub fn read_into_threads(
         let readers: Vec<_> = out
             .chunks_mut(size)
             .enumerate()
-            .map(|(i, part)| {
-                scope.spawn(move || storage.read_into(offset.saturating_add((i * size) as u64), part))
-            })
+            .map(|(i, part)| scope.spawn(move || storage.read_into(offset + (i * size) as u64, part)))
             .collect();
         readers.into_iter().try_for_each(|reader| match reader.join() {
             Ok(result) => result,

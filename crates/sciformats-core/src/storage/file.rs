@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{ReadAt, WriteAt, check_range};
+use crate::arith;
 use crate::error::{Clash, Error, Result};
 
 /// An open file. Reading takes `&self` and moves no cursor, so threads do not disturb each other.
@@ -256,8 +257,9 @@ impl ReadAt for FileStorage {
 
 impl WriteAt for FileStorage {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let end = arith::add(offset, bytes.len() as u64)?;
         positioned::write_all(&self.file, bytes, offset).map_err(|e| self.error("write", e, Some(offset)))?;
-        self.len = self.len.max(offset.saturating_add(bytes.len() as u64));
+        self.len = self.len.max(end);
         Ok(())
     }
 
@@ -341,7 +343,7 @@ pub(super) mod positioned {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(n) => {
                     out = out.get_mut(n..).unwrap_or_default();
-                    offset = offset.saturating_add(n as u64);
+                    offset += n as u64; // the system has no positions beyond 2^63
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -356,7 +358,7 @@ pub(super) mod positioned {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(n) => {
                     bytes = bytes.get(n..).unwrap_or_default();
-                    offset = offset.saturating_add(n as u64);
+                    offset += n as u64; // the system has no positions beyond 2^63
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

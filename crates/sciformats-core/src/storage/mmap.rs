@@ -166,13 +166,14 @@ impl ReadAt for Mapped {
 #[allow(unsafe_code)]
 pub(super) fn advise_large_pages<T>(elements: &[T]) {
     const PAGE: usize = 4096;
-    let size = elements.len().saturating_mul(size_of::<T>());
+    let size = size_of_val(elements);
     if size < LARGE {
         return;
     }
     let start = elements.as_ptr().cast_mut().cast::<u8>();
     let skip = start.align_offset(PAGE);
-    let len = size.saturating_sub(skip) & !(PAGE - 1);
+    let Some(rest) = size.checked_sub(skip) else { return };
+    let len = rest & !(PAGE - 1);
     // SAFETY: `skip + len <= size`, so the range lies inside the live allocation of `elements`, and it starts on a page
     // boundary. The advice changes how the kernel backs the pages, never what they hold, so it cannot affect any
     // reference; a kernel that does not know the advice answers with an error, which is ignored because nothing

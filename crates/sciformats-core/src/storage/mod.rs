@@ -8,29 +8,37 @@
 //! | [`Mapped`] | yes | no | no |
 //! | [`Window`] of another | yes | no | as the other |
 //! | [`Overlay`] of another | yes | no | only what it patches |
+//! | [`Planned`], over [`Ranges`] | yes | no | yes, in batches that are fetched and kept |
 //! | [`Replacement`] of a file | no | yes | – |
 
 mod access;
 mod bulk;
+mod elsewhere;
 mod file;
 mod memory;
 mod mmap;
 mod overlay;
 mod paged;
+mod planned;
+mod ranges;
 mod replacement;
 mod seen;
 mod temporary;
 mod window;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use access::Access;
 pub use bulk::{machine_threads, read_into_threads, zeroed};
+pub use elsewhere::Elsewhere;
 pub use file::FileStorage;
 pub use mmap::Mapped;
 pub use overlay::{Overlay, Patch};
 pub use paged::Paged;
+pub use planned::{Joining, PlanOptions, Planned, together};
+pub use ranges::{Purpose, Ranges, Statistics, Stored, length};
 pub use replacement::{Durability, Replacement, Scratch};
 pub use seen::Seen;
 pub use window::Window;
@@ -120,6 +128,33 @@ pub trait ReadAt: Send + Sync {
     /// ```
     fn as_slice(&self) -> Option<&[u8]> {
         None
+    }
+
+    /// How many bytes of elements one [`prefetch`](Self::prefetch) brings at most; 0 where a read costs no round trip, so
+    /// that nobody need gather what will be read.
+    ///
+    /// ```
+    /// use sciformats_core::ReadAt;
+    /// use sciformats_core::storage::{Planned, Stored};
+    ///
+    /// assert_eq!(b"in memory"[..].read_ahead(), 0);
+    /// assert!(Planned::new(Stored(b"far away".to_vec())).read_ahead() > 0);
+    /// ```
+    fn read_ahead(&self) -> u64 {
+        0
+    }
+
+    /// Says which ranges will be read: those that are not here yet come in one batch, side by side, where a read costs a
+    /// round trip. Elsewhere nothing happens. What lies outside the storage is left out: the read that wants it says so.
+    /// Of elements no more than [`read_ahead`](Self::read_ahead) bytes come, in the order of the ranges.
+    ///
+    /// See [`together`] for what the ranges are not known of before others are read.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn prefetch(&self, ranges: &[Range<u64>], purpose: Purpose) -> Result<()> {
+        let _ = (ranges, purpose);
+        Ok(())
     }
 }
 
@@ -235,6 +270,12 @@ macro_rules! forward_read_at {
             fn as_slice(&self) -> Option<&[u8]> {
                 (**self).as_slice()
             }
+            fn read_ahead(&self) -> u64 {
+                (**self).read_ahead()
+            }
+            fn prefetch(&self, ranges: &[Range<u64>], purpose: Purpose) -> Result<()> {
+                (**self).prefetch(ranges, purpose)
+            }
         }
     )*};
 }
@@ -311,6 +352,7 @@ mod tests {
         let unmapped = Mapped::up_to(std::fs::File::open(&path).unwrap(), 23, 22).unwrap();
         assert!(unmapped.as_slice().is_none());
         behaves(&unmapped, &bytes);
+        behaves(&Planned::new(Stored(bytes.clone())), &bytes);
         behaves(&Window::new(&bytes, 3, 9).unwrap(), &bytes[3..12]);
         behaves(&Window::new(mapped(), 23, 0).unwrap(), &[]);
         assert!(Window::new(&bytes, 3, 21).is_err());

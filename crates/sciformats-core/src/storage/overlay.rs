@@ -1,9 +1,11 @@
 //! A storage as it will be once some overwrites have been applied.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::{ReadAt, check_range};
+use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
+use crate::{arith, bound};
 
 /// Bytes that replace those of a storage from `offset` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl<S: ReadAt> Overlay<S> {
     fn touching(&self, offset: u64, end: u64) -> impl Iterator<Item = (usize, &[u8])> {
         self.patches.iter().filter_map(move |patch| {
             let from = patch.offset.max(offset);
-            let to = patch.offset.saturating_add(patch.bytes.len() as u64).min(end);
+            let to = bound::sum(patch.offset, patch.bytes.len() as u64).min(end);
             let part = |position: u64, base: u64| usize::try_from(position.checked_sub(base)?).ok();
             let bytes = patch.bytes.get(part(from, patch.offset)?..part(to, patch.offset)?)?;
             (!bytes.is_empty()).then_some((part(from, offset)?, bytes))
@@ -76,16 +78,15 @@ impl<S: ReadAt> ReadAt for Overlay<S> {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let end = check_range(self.len, offset, out.len() as u64)?;
-        let stored = self.storage.len().clamp(offset, end).saturating_sub(offset);
-        let (below, beyond) = out.split_at_mut(usize::try_from(stored).unwrap_or(0).min(out.len()));
+        let stored = self.storage.len().clamp(offset, end) - offset;
+        let (below, beyond) = out.split_at_mut(bound::addressable(stored).min(out.len()));
         if !below.is_empty() {
             self.storage.read_into(offset, below)?;
         }
         beyond.fill(0);
         for (start, bytes) in self.touching(offset, end) {
-            if let Some(target) = out.get_mut(start..start.saturating_add(bytes.len())) {
-                target.copy_from_slice(bytes);
-            }
+            let target = out.get_mut(start..).and_then(|rest| rest.get_mut(..bytes.len()));
+            arith::present(target, "place of a patch")?.copy_from_slice(bytes);
         }
         Ok(())
     }
@@ -94,5 +95,13 @@ impl<S: ReadAt> ReadAt for Overlay<S> {
         self.is_untouched(0, self.len)
             .then(|| self.storage.as_slice()?.get(..usize::try_from(self.len).ok()?))
             .flatten()
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.storage.read_ahead()
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>], purpose: Purpose) -> Result<()> {
+        self.storage.prefetch(ranges, purpose)
     }
 }

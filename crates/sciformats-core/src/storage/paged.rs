@@ -7,6 +7,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use super::{FileStorage, ReadAt, check_range};
 use crate::error::Result;
+use crate::{arith, bound};
 
 /// Bytes of a page.
 const PAGE: usize = 64 << 10;
@@ -107,12 +108,12 @@ impl Paged {
     /// A page's number, and where in the page a byte is.
     fn split(offset: u64) -> (u64, usize) {
         let size = PAGE as u64;
-        (offset / size, usize::try_from(offset % size).unwrap_or(0))
+        (offset / size, bound::addressable(offset % size))
     }
 
     /// A page that stays, read if it is not there and may be.
     fn staying(&self, number: u64) -> Result<Option<&[u8]>> {
-        let (at, index) = (number / BLOCK as u64, usize::try_from(number % BLOCK as u64).unwrap_or(0));
+        let (at, index) = (number / BLOCK as u64, bound::addressable(number % BLOCK as u64));
         let Some(block) = usize::try_from(at).ok().and_then(|at| self.blocks.get(at)) else {
             return Ok(None);
         };
@@ -141,7 +142,7 @@ impl Paged {
     fn fill(&self, place: &OnceLock<Box<[u8]>>, number: u64, pages: usize) -> Result<bool> {
         let start = number * PAGE as u64;
         let most = pages * PAGE;
-        let len = usize::try_from(self.file.len().saturating_sub(start)).unwrap_or(most).min(most);
+        let len = bound::addressable(arith::sub(self.file.len(), start)?).min(most);
         let mut bytes = super::zeroed(len)?;
         self.file.read_into(start, &mut bytes)?;
         let first = place.set(bytes.into()).is_ok();
@@ -156,8 +157,8 @@ impl Paged {
         let follows = self.next.load(Ordering::Relaxed) == number;
         let run = if follows { (2 * self.run.load(Ordering::Relaxed)).clamp(1, AHEAD) } else { 1 };
         let start = number * PAGE as u64;
-        let len = self.file.len().saturating_sub(start).min(run * PAGE as u64);
-        Ok((run, self.file.read_at(start, usize::try_from(len).unwrap_or(0))?))
+        let len = arith::sub(self.file.len(), start)?.min(run * PAGE as u64);
+        Ok((run, self.file.read_at(start, arith::fit(len, "length of pages")?)?))
     }
 
     fn read_up_to(&self, number: u64, run: u64) {
@@ -168,7 +169,7 @@ impl Paged {
     /// Copies from a page that passes, from `skip` on.
     fn passing(&self, number: u64, skip: usize, out: &mut [u8]) -> Result<()> {
         let slots = self.slots.get_or_init(|| (0..PASSING).map(|_| RwLock::default()).collect());
-        let slot = |number: u64| slots.get(usize::try_from(number % PASSING).unwrap_or(0));
+        let slot = |number: u64| slots.get(bound::addressable(number % PASSING));
         let mut take = |slot: &Slot| {
             let bytes = slot.bytes.get(skip..).and_then(|bytes| bytes.get(..out.len()));
             match bytes.filter(|_| slot.number == number) {

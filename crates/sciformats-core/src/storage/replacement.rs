@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 
 use super::temporary::{self, Temporary};
 use super::{FileStorage, WriteAt};
@@ -189,6 +190,8 @@ pub struct Scratch {
     path: PathBuf,
     target: PathBuf,
     permissions: Option<fs::Permissions>,
+    /// Brings to the device what has been written.
+    settling: Option<JoinHandle<()>>,
     /// Tells others that the folder is in use, and keeps writers away from what is to be replaced.
     _locks: (fs::File, Option<FileStorage>),
 }
@@ -221,7 +224,7 @@ impl Scratch {
         })?;
         let path = path(&target, &folder);
         let permissions = existing.map(|metadata| metadata.permissions());
-        Ok(Self { folder, path, target, permissions, _locks: (lock, held) })
+        Ok(Self { folder, path, target, permissions, settling: None, _locks: (lock, held) })
     }
 
     /// Where the file is to be written.
@@ -234,12 +237,25 @@ impl Scratch {
         [&self.path, &self.folder]
     }
 
+    /// Begins to bring to the device what has been written, while the caller still reads it, say to check it. Only a file
+    /// that will replace another needs it; [`finish`](Self::finish) makes sure of it in any case.
+    pub fn settle(&mut self) {
+        if self.permissions.is_none() || self.settling.is_some() || !self.path.is_file() {
+            return;
+        }
+        let path = self.path.clone();
+        // Where there are no threads, and where this fails, `finish` does it and tells.
+        let begin = move || drop(FileStorage::edit(&path).and_then(|mut file| file.sync()));
+        self.settling = thread::Builder::new().spawn(begin).ok();
+    }
+
     /// Puts the file in the target's place, as [`Replacement::finish`] does. A folder may be written as well: its files
     /// are not synced.
     ///
     /// # Errors
     /// `Io`; the target is then as it was.
-    pub fn finish(self, durability: Durability) -> Result<()> {
+    pub fn finish(mut self, durability: Durability) -> Result<()> {
+        self.settled();
         if self.path.is_dir() {
             return exchange(&self.path, &self.target)
                 .map_err(|e| Error::io("rename into", e).in_file(&self.target, None));
@@ -258,8 +274,18 @@ impl Scratch {
     }
 }
 
+impl Scratch {
+    fn settled(&mut self) {
+        if let Some(settling) = self.settling.take() {
+            // It only has the device do early what is done again where it counts.
+            let _ = settling.join();
+        }
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
+        self.settled();
         // What cannot be removed is, by the next that writes the same file.
         temporary::remove(&self.path);
         temporary::remove(&self.folder);
@@ -325,6 +351,27 @@ mod tests {
         replacement.write_at(0, b"new bytes").unwrap();
         drop(replacement);
         assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_was_settled_may_still_be_written_and_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        fs::write(&path, b"old").unwrap();
+        let mut scratch = Scratch::sibling(&path).unwrap();
+        scratch.settle(); // There is nothing yet.
+        fs::write(scratch.path(), b"new").unwrap();
+        scratch.settle();
+        assert!(scratch.settling.is_some());
+        fs::write(scratch.path(), b"newer").unwrap();
+        scratch.finish(Durability::Process).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        let mut scratch = Scratch::sibling(&path).unwrap();
+        fs::write(scratch.path(), b"dropped").unwrap();
+        scratch.settle();
+        drop(scratch);
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 

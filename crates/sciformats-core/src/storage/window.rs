@@ -1,8 +1,9 @@
 //! A part of another storage, addressed from its own start.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::{ReadAt, check_range};
+use super::{Purpose, ReadAt, check_range};
 use crate::error::Result;
 
 /// `len` bytes of `S` from `start` on: a format after a user block, or a file inside a file.
@@ -43,24 +44,37 @@ impl<S: ReadAt> ReadAt for Window<S> {
         self.len
     }
 
+    // The window lies inside the storage: a range that is checked against its length has a place there.
     fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
         check_range(self.len, offset, len as u64)?;
-        self.storage.read_at(self.start.saturating_add(offset), len)
+        self.storage.read_at(self.start + offset, len)
     }
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, out.len() as u64)?;
-        self.storage.read_into(self.start.saturating_add(offset), out)
+        self.storage.read_into(self.start + offset, out)
     }
 
     fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         check_range(self.len, offset, len as u64)?;
-        self.storage.read_with(self.start.saturating_add(offset), len, buffer)
+        self.storage.read_with(self.start + offset, len, buffer)
     }
 
     fn as_slice(&self) -> Option<&[u8]> {
         let start = usize::try_from(self.start).ok()?;
         let end = usize::try_from(self.start.checked_add(self.len)?).ok()?;
         self.storage.as_slice()?.get(start..end)
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.storage.read_ahead()
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>], purpose: Purpose) -> Result<()> {
+        let shifted = |range: &Range<u64>| {
+            let place = |at: u64| self.start + at.min(self.len);
+            place(range.start)..place(range.end)
+        };
+        self.storage.prefetch(&ranges.iter().map(shifted).collect::<Vec<_>>(), purpose)
     }
 }

@@ -1,13 +1,14 @@
-//! The adapters: one file a format, each built with the cargo feature of its name.
+//! The adapters: one file a format, each built with the cargo feature of its name. Two of them tell more than [`Source`] asks
+//! for, to who writes files of these formats anew.
 
 #[cfg(feature = "asdf")]
 mod asdf;
 #[cfg(feature = "blosc2")]
-pub(crate) mod blosc2;
+pub mod blosc2;
 #[cfg(feature = "gsd")]
 mod gsd;
 #[cfg(feature = "hdf5")]
-mod hdf5;
+pub mod hdf5;
 mod npy;
 #[cfg(any(feature = "asdf", feature = "gsd"))]
 mod numbers;
@@ -17,9 +18,6 @@ mod rawarray;
 use std::path::Path;
 
 use sciformats_core::Error;
-
-#[cfg(feature = "hdf5")]
-pub(crate) use hdf5::describe as hdf5_describe;
 
 use crate::file::Storage;
 use crate::options::OpenOptions;
@@ -68,18 +66,6 @@ pub(crate) fn open_folder(
 /// The error for a format that is not built in.
 pub(crate) fn absent(format: Format) -> Error {
     Error::missing_feature(format!("the format {format}"), format.word())
-}
-
-/// Appends `size` zeroed bytes to `out` and gives them, to be read into.
-#[cfg(any(feature = "asdf", feature = "blosc2", feature = "hdf5", feature = "rawarray"))]
-pub(crate) fn grow(out: &mut Vec<u8>, size: usize) -> Result<&mut [u8]> {
-    let before = out.len();
-    if before == 0 && out.capacity() < size {
-        *out = sciformats_core::storage::zeroed(size)?;
-    } else {
-        out.resize(before.saturating_add(size), 0);
-    }
-    Ok(out.get_mut(before..).unwrap_or_default())
 }
 
 /// Appends the elements of `slab` to `out`; `bytes` holds the whole array that it selects from, `size` bytes an element.

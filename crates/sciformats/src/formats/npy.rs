@@ -2,95 +2,144 @@
 
 use std::ops::ControlFlow;
 
-use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab};
+use npy::{ByteOrder, DType, Kind, Reader};
+use sciformats_core::{Error, Fault, FaultKind, Slab, endian};
 
 use crate::file::Storage;
-use crate::model::{ArrayInfo, Name, Object, ObjectId, Target, Value};
-use crate::npy::{Header, Scalar, Stored};
+use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, Value};
 use crate::options::OpenOptions;
+use crate::pieces::{copied, grow};
 use crate::source::{Fact, Finding, Members, Source, Structure};
 use crate::{Format, Result};
 
 struct Adapter {
-    storage: Storage,
-    header: Header,
-    limits: Limits,
+    reader: Reader,
 }
 
 pub(super) fn open(storage: Storage, options: &OpenOptions) -> Result<Box<dyn Source>> {
-    let header = Header::read(&*storage)?;
-    Ok(Box::new(Adapter { storage, header, limits: options.limits }))
+    let read = npy::OpenOptions::default().with_limits(options.limits).with_access(options.access);
+    Ok(Box::new(Adapter { reader: Reader::from_storage(storage, &read)? }))
 }
 
-impl Adapter {
-    fn data_size(&self) -> u64 {
-        let count = sciformats_core::slab::elements(&self.header.shape).unwrap_or(0);
-        self.header.stored.size().unwrap_or(0).saturating_mul(count)
-    }
-
-    /// The distance from one index to the next, per dimension, in elements.
-    fn strides(&self) -> Vec<u64> {
-        let mut strides = vec![1u64; self.header.shape.len()];
-        let mut next = 1u64;
-        let step = |(stride, length): (&mut u64, &u64)| {
-            *stride = next;
-            next = next.saturating_mul(*length);
-        };
-        let pairs = strides.iter_mut().zip(&self.header.shape);
-        if self.header.fortran {
-            pairs.for_each(step);
-        } else {
-            pairs.rev().for_each(step);
-        }
-        strides
-    }
-
-    /// Appends the elements at `positions`, which count from the first one of `bytes`, whose offset is `at`.
-    fn gather(
-        &self,
-        (bytes, at): (&[u8], u64),
-        positions: impl Iterator<Item = u64>,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let size = self.header.stored.size().unwrap_or(0);
-        for position in positions {
-            let start = position.saturating_mul(size);
-            let mut one =
-                usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
-            self.header.stored.append(&mut one, at.saturating_add(start), out)?;
-        }
-        Ok(())
-    }
-
-    /// Appends the selected elements of an array whose first index varies fastest.
-    fn read_fortran(&self, slab: &Slab, size: u64, out: &mut Vec<u8>) -> Result<()> {
-        let strides = self.strides();
-        let ranges = slab.ranges();
-        let place = |index: &dyn Fn(&Range) -> u64| {
-            let terms =
-                ranges.iter().zip(&strides).map(|(range, stride)| index(range).saturating_mul(*stride));
-            terms.fold(0u64, u64::saturating_add)
-        };
-        let first = place(&|range| range.start);
-        let last = place(&|range| {
-            range.count.saturating_sub(1).saturating_mul(range.step).saturating_add(range.start)
-        });
-        let len = last.saturating_sub(first).saturating_add(1).saturating_mul(size);
-        let len = self.limits.memory("bytes that the selected elements span", len)?;
-        let at = self.header.data.saturating_add(first.saturating_mul(size));
-        let bytes = self.storage.read_at(at, len)?;
-        let shape = slab.shape();
-        let positions = (0..slab.len()).map(|mut rest| {
-            let mut position = 0u64;
-            for ((range, stride), count) in ranges.iter().zip(&strides).zip(&shape).rev() {
-                let index = rest.checked_rem(*count).unwrap_or(0).saturating_mul(range.step);
-                position = position.saturating_add(index.saturating_mul(*stride));
-                rest = rest.checked_div(*count).unwrap_or(0);
+/// What elements of a type mean. Moments and spans of time are the integers that they are stored as.
+fn element(of: &DType) -> ElementType {
+    match of {
+        DType::Scalar { kind, size, .. } => {
+            let small = u16::try_from(*size).ok();
+            match (kind, size) {
+                (Kind::Bool, _) => ElementType::Bool,
+                (Kind::Int | Kind::DateTime(_) | Kind::TimeDelta(_), _) => {
+                    small.map_or(ElementType::Opaque(*size), ElementType::Int)
+                }
+                (Kind::UInt, _) => small.map_or(ElementType::Opaque(*size), ElementType::UInt),
+                (Kind::Float, 2) => ElementType::F16,
+                (Kind::Float, 4) => ElementType::F32,
+                (Kind::Float, 8) => ElementType::F64,
+                (Kind::Complex, 8) => ElementType::Complex(8),
+                (Kind::Complex, 16) => ElementType::Complex(16),
+                (Kind::Bytes | Kind::Text, _) => ElementType::Text,
+                // Wider floating-point numbers differ from machine to machine.
+                _ => ElementType::Opaque(*size),
             }
-            position
-        });
-        self.gather((&bytes, at), positions, out)
+        }
+        DType::Record(fields) => {
+            let named = fields.iter().filter(|field| !field.name.is_empty());
+            ElementType::Compound(
+                named.map(|field| (Name::from(field.name.as_str()), element(&field.dtype))).collect(),
+            )
+        }
+        DType::Array { item, shape } => {
+            ElementType::Array { element: Box::new(element(item)), shape: shape.clone() }
+        }
+        _ => ElementType::Opaque(of.size().unwrap_or_default()),
     }
+}
+
+/// The width of the numbers in an element whose bytes are in the wrong order, 1 if none are; `None` for what is no number.
+fn word(kind: &Kind, size: u64, order: ByteOrder) -> Option<usize> {
+    let size = match (kind, size) {
+        (Kind::Bool | Kind::Bytes | Kind::Text, _) => return None,
+        (Kind::Void | Kind::Object, _) => 1,
+        (Kind::Complex, 8 | 16) => size / 2,
+        (Kind::Int | Kind::UInt | Kind::DateTime(_) | Kind::TimeDelta(_), _) | (Kind::Float, 2 | 4 | 8) => {
+            size
+        }
+        _ => 1,
+    };
+    if order == ByteOrder::Big { usize::try_from(size).ok() } else { Some(1) }
+}
+
+/// Whether stored elements are canonical bytes already.
+fn is_canonical(of: &DType) -> bool {
+    match of {
+        DType::Scalar { kind, size, order } => word(kind, *size, *order) == Some(1),
+        DType::Record(fields) => {
+            fields.iter().all(|field| !field.name.is_empty() && is_canonical(&field.dtype))
+        }
+        DType::Array { item, .. } => is_canonical(item),
+        _ => false,
+    }
+}
+
+/// Appends the canonical bytes of one element, which is at the start of `bytes`, and moves `bytes` behind it. `at` is where the
+/// array begins, for errors.
+fn append(of: &DType, bytes: &mut &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
+    match of {
+        DType::Record(fields) => {
+            let mut padding = Vec::new();
+            for field in fields {
+                let to = if field.name.is_empty() { &mut padding } else { &mut *out };
+                append(&field.dtype, bytes, at, to)?;
+            }
+            Ok(())
+        }
+        DType::Array { item, shape } => {
+            let count = sciformats_core::slab::elements(shape).ok_or_else(short)?;
+            (0..count).try_for_each(|_| append(item, bytes, at, out))
+        }
+        other => {
+            let size = other.size().and_then(|size| usize::try_from(size).ok()).ok_or_else(short)?;
+            let (one, rest) = bytes.split_at_checked(size).ok_or_else(short)?;
+            *bytes = rest;
+            scalar(other, one, at, out)
+        }
+    }
+}
+
+fn short() -> Error {
+    Error::internal("an element leaves the bytes that were read for it")
+}
+
+fn scalar(of: &DType, bytes: &[u8], at: u64, out: &mut Vec<u8>) -> Result<()> {
+    let DType::Scalar { kind, size, order } = of else { return Err(short()) };
+    match (kind, word(kind, *size, *order)) {
+        (_, Some(width)) => {
+            let start = out.len();
+            out.extend_from_slice(bytes);
+            endian::swap(out.get_mut(start..).unwrap_or_default(), width);
+        }
+        (Kind::Bytes, _) => {
+            let end = bytes.iter().rposition(|&byte| byte != 0);
+            text(end.and_then(|last| bytes.get(..=last)).unwrap_or_default(), out);
+        }
+        (Kind::Text, _) => {
+            let mut decoded = String::new();
+            for &code in bytes.as_chunks::<4>().0 {
+                let big = *order == ByteOrder::Big;
+                let code = if big { u32::from_be_bytes(code) } else { u32::from_le_bytes(code) };
+                let fault = || Fault::new("element", FaultKind::Encoding).at("array", at);
+                decoded.push(char::from_u32(code).ok_or_else(fault)?);
+            }
+            text(decoded.trim_end_matches('\0').as_bytes(), out);
+        }
+        _ => out.extend(bytes.iter().map(|&byte| u8::from(byte != 0))),
+    }
+    Ok(())
+}
+
+fn text(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    out.extend_from_slice(bytes);
 }
 
 impl Source for Adapter {
@@ -99,8 +148,8 @@ impl Source for Adapter {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        let (major, minor) = self.header.version;
-        let order = if self.header.fortran { "Fortran" } else { "C" };
+        let (major, minor) = self.reader.version();
+        let order = if self.reader.header().fortran_order { "Fortran" } else { "C" };
         vec![("version", format!("{major}.{minor}").into()), ("order", order.into())]
     }
 
@@ -109,9 +158,9 @@ impl Source for Adapter {
     }
 
     fn object(&self, _: ObjectId) -> Result<Object> {
-        let mut info = ArrayInfo::new(self.header.stored.element(), self.header.shape.clone());
-        info.stored = Some(self.data_size());
-        info.facts = vec![("offset", self.header.data.into())];
+        let mut info = ArrayInfo::new(element(self.reader.dtype()), self.reader.shape());
+        info.stored = Some(self.reader.stored_size());
+        info.facts = vec![("offset", self.reader.data_offset().into())];
         Ok(Object::Array(Box::new(info)))
     }
 
@@ -124,32 +173,22 @@ impl Source for Adapter {
     }
 
     fn read(&self, _: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
-        if slab.of() != self.header.shape {
-            return Err(Error::usage("selection", "is of another shape than the array"));
+        let dtype = self.reader.dtype();
+        if is_canonical(dtype) {
+            return self.reader.read_slab_bytes_into(slab, grow(out, self.reader.bytes_of(slab)?)?);
         }
-        let size = self.header.stored.size().unwrap_or(0);
-        let wide = || Error::usage("selection", "has more than 2^64 bytes");
-        self.limits
-            .memory("bytes of the selected elements", slab.len().checked_mul(size).ok_or_else(wide)?)?;
-        if slab.is_empty() {
-            return Ok(());
+        let stored = self.reader.read_slab_bytes(slab)?;
+        let mut rest = stored.as_slice();
+        (0..slab.len()).try_for_each(|_| append(dtype, &mut rest, self.reader.data_offset(), out))
+    }
+
+    fn read_into(&self, id: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if is_canonical(self.reader.dtype()) {
+            return self.reader.read_slab_bytes_into(slab, out);
         }
-        if !self.header.fortran {
-            for run in slab.runs() {
-                let last = run.len.saturating_sub(1).saturating_mul(run.step);
-                let len = last.saturating_add(1).saturating_mul(size);
-                let len = self.limits.memory("bytes of the selected elements", len)?;
-                let at = self.header.data.saturating_add(run.from.saturating_mul(size));
-                let bytes = self.storage.read_at(at, len)?;
-                if run.step == 1 && self.header.stored.is_canonical() {
-                    out.extend_from_slice(&bytes);
-                } else {
-                    self.gather((&bytes, at), (0..run.len).map(|i| i.saturating_mul(run.step)), out)?;
-                }
-            }
-            return Ok(());
-        }
-        self.read_fortran(slab, size, out)
+        let mut bytes = Vec::new();
+        self.read(id, slab, &mut bytes)?;
+        copied(&bytes, out)
     }
 
     fn may_be_shared(&self, _: ObjectId) -> bool {
@@ -157,10 +196,10 @@ impl Source for Adapter {
     }
 
     fn check(&self, visit: &mut dyn FnMut(Finding)) {
-        let end = self.header.data.saturating_add(self.data_size());
-        let left = self.storage.len().saturating_sub(end);
+        let left = self.reader.leftover();
         if left > 0 {
             let fault = Fault::new("elements", FaultKind::Leftover { bytes: left });
+            let end = sciformats_core::bound::sum(self.reader.data_offset(), self.reader.stored_size());
             visit(Finding { path: None, error: fault.at("array", end) });
         }
     }
@@ -170,23 +209,22 @@ impl Source for Adapter {
             let fields = fields.into_iter().map(|(key, value)| (key.into(), value)).collect();
             Structure { name: name.into(), offset, size, depth: 0, fields }
         };
-        let shape = Value::List(self.header.shape.iter().map(|&n| n.into()).collect());
-        let kind = match &self.header.stored {
-            Stored::Scalar(Scalar::Number(element, swapped)) => {
-                let order = if swapped.is_some() { ", big-endian" } else { "" };
-                format!("{element}{order}")
-            }
-            other => other.element().to_string(),
+        let (header, (major, minor)) = (self.reader.header(), self.reader.version());
+        let shape = Value::List(header.shape.iter().map(|&n| n.into()).collect());
+        let swapped = match &header.dtype {
+            DType::Scalar { kind, size, order } => word(kind, *size, *order).is_some_and(|width| width > 1),
+            _ => false,
         };
-        let header = vec![
-            ("version", format!("{}.{}", self.header.version.0, self.header.version.1).into()),
-            ("descr", kind.into()),
-            ("fortran_order", self.header.fortran.into()),
+        let order = if swapped { ", big-endian" } else { "" };
+        let fields = vec![
+            ("version", format!("{major}.{minor}").into()),
+            ("descr", format!("{}{order}", element(&header.dtype)).into()),
+            ("fortran_order", header.fortran_order.into()),
             ("shape", shape),
         ];
         let parts = [
-            structure("header", 0, self.header.data, header),
-            structure("array", self.header.data, self.data_size(), Vec::new()),
+            structure("header", 0, self.reader.data_offset(), fields),
+            structure("array", self.reader.data_offset(), self.reader.stored_size(), Vec::new()),
         ];
         // The caller has seen enough if it breaks; there is nothing to clean up.
         let _ = parts.into_iter().try_for_each(visit);
@@ -269,7 +307,7 @@ mod tests {
             (b"\x93NUMPY\x04\0aaaa".to_vec(), "version 4.0 of the npy format is not supported"),
             (
                 b"\x93NUMPY\x01\0\xff".to_vec(),
-                "malformed header at offset 0x9: length of the header is truncated",
+                "malformed header at offset 0x8: length of the header is truncated",
             ),
         ] {
             assert_eq!(open(file).unwrap_err().to_string(), message);

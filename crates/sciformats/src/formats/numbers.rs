@@ -1,6 +1,7 @@
 //! Members that are named by their numbers.
 
 use crate::model::Name;
+use sciformats_core::bound;
 
 /// The numbers below `end` in the byte order of their decimal digits: 0, 1, 10, 100, 11, 2 …
 pub(super) fn decimal_order(end: u64) -> impl Iterator<Item = u64> {
@@ -12,13 +13,13 @@ pub(super) fn decimal_order(end: u64) -> impl Iterator<Item = u64> {
             return Some(deeper);
         }
         let mut at = last;
-        while at % 10 == 9 || at.saturating_add(1) >= end {
+        while at % 10 == 9 || bound::sum(at, 1) >= end {
             at /= 10;
             if at == 0 {
                 return None;
             }
         }
-        Some(at.saturating_add(1))
+        at.checked_add(1)
     })
 }
 

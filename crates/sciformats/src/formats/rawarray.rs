@@ -3,11 +3,13 @@
 use std::ops::ControlFlow;
 
 use rawarray::{ByteOrder, Encoding, Reader};
+use sciformats_core::arith::{add, mul};
 use sciformats_core::{Error, Limits, Slab};
 
 use crate::file::Storage;
 use crate::model::{ArrayInfo, ElementType, Name, Object, ObjectId, Target, Value};
 use crate::options::OpenOptions;
+use crate::pieces::grow;
 use crate::source::{Fact, Members, Source, Structure};
 use crate::{Format, Result};
 
@@ -119,7 +121,11 @@ impl Source for Adapter {
         let size = slab.len().checked_mul(self.reader.element().size());
         let size = size.ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         let size = self.limits.memory("bytes of the selected elements", size)?;
-        self.reader.read_slab_bytes_into(slab, super::grow(out, size)?)
+        self.reader.read_slab_bytes_into(slab, grow(out, size)?)
+    }
+
+    fn read_into(&self, _array: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        self.reader.read_slab_bytes_into(slab, out)
     }
 
     fn metadata(&self) -> Result<Vec<u8>> {
@@ -134,7 +140,7 @@ impl Source for Adapter {
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
         let header = self.reader.header();
         let dims = &header.dims;
-        let end = 48u64.saturating_add((dims.len() as u64).saturating_mul(8));
+        let end = add(48, mul(dims.len() as u64, 8)?)?;
         let structure = |name: &'static str, offset: u64, size: u64, fields: Vec<(&'static str, Value)>| {
             let fields = fields.into_iter().map(|(key, value)| (key.into(), value)).collect();
             Structure { name: name.into(), offset, size, depth: 0, fields }
@@ -156,7 +162,7 @@ impl Source for Adapter {
             structure("data", end, stored, vec![("encoding", encoding.into())]),
         ];
         if metadata > 0 {
-            parts.push(structure("metadata", end.saturating_add(stored), metadata, Vec::new()));
+            parts.push(structure("metadata", add(end, stored)?, metadata, Vec::new()));
         }
         // The caller has seen enough if it breaks; there is nothing to clean up.
         let _ = parts.into_iter().try_for_each(visit);

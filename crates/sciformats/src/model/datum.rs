@@ -3,8 +3,8 @@
 mod show;
 
 use half::{bf16, f16};
-use sciformats_core::Error;
 
+use super::canonical::{length, listed, short, take, text};
 use super::{ElementType, Name};
 use crate::Result;
 
@@ -155,42 +155,6 @@ impl<'a> Iterator for Decoder<'a> {
     }
 }
 
-/// The canonical bytes of each element in `bytes`.
-pub(crate) fn spans<'a>(element: &ElementType, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>> {
-    if let Some(size) = element.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0) {
-        return Ok(bytes.chunks_exact(size).collect());
-    }
-    let mut spans = Vec::new();
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let before = rest;
-        skip(element, &mut rest)?;
-        let used = before.len().saturating_sub(rest.len());
-        spans.push(before.get(..used).unwrap_or_default());
-        if used == 0 {
-            break;
-        }
-    }
-    Ok(spans)
-}
-
-pub(crate) fn skip(element: &ElementType, rest: &mut &[u8]) -> Result<()> {
-    match element {
-        ElementType::Text | ElementType::Reference | ElementType::Region => text(rest).map(drop),
-        ElementType::Compound(fields) => fields.iter().try_for_each(|(_, field)| skip(field, rest)),
-        ElementType::Array { element, shape } => {
-            let count = listed(element, sciformats_core::slab::elements(shape), rest)?;
-            (0..count).try_for_each(|_| skip(element, rest))
-        }
-        ElementType::Vlen(element) => {
-            let count = length(rest)?;
-            let count = listed(element, Some(count), rest)?;
-            (0..count).try_for_each(|_| skip(element, rest))
-        }
-        fixed => take(rest, fixed.size().unwrap_or(u64::MAX)).map(drop),
-    }
-}
-
 fn decode<'a>(element: &'a ElementType, rest: &mut &'a [u8]) -> Result<Datum<'a>> {
     Ok(match element {
         ElementType::Int(bytes) if *bytes <= 16 => Datum::Int(signed(take(rest, (*bytes).into())?)),
@@ -232,7 +196,8 @@ fn decode<'a>(element: &'a ElementType, rest: &mut &'a [u8]) -> Result<Datum<'a>
             let count = listed(element, Some(count), rest)?;
             list(element, count, rest)?
         }
-        wide => Datum::Bytes(take(rest, wide.size().unwrap_or(u64::MAX))?),
+        // What has no size is none that any bytes hold.
+        wide => Datum::Bytes(take(rest, wide.size().unwrap_or(u64::MAX))?), // a bound
     })
 }
 
@@ -250,39 +215,6 @@ fn member<'a>(base: &'a ElementType, members: &'a [(Name, i128)], rest: &mut &'a
         }
         None => value,
     })
-}
-
-/// Checks that `count` elements can stand in `rest`: elements without bytes could be any number of them.
-fn listed(element: &ElementType, count: Option<u64>, rest: &[u8]) -> Result<u64> {
-    let count = count.ok_or_else(short)?;
-    if count > rest.len() as u64 && (count > 1 << 16 || !element.can_be_empty()) {
-        return Err(short());
-    }
-    Ok(count)
-}
-
-/// Takes a text away: its length and its bytes.
-pub(crate) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
-    let length = length(rest)?;
-    take(rest, length)
-}
-
-/// Takes the number away that a text or a sequence begins with.
-pub(crate) fn length(rest: &mut &[u8]) -> Result<u64> {
-    let bytes = take(rest, 8)?;
-    bytes.try_into().map(u64::from_le_bytes).map_err(|_| short())
-}
-
-/// Takes bytes away.
-pub(crate) fn take<'a>(rest: &mut &'a [u8], count: u64) -> Result<&'a [u8]> {
-    let split = usize::try_from(count).ok().and_then(|count| rest.split_at_checked(count));
-    let (taken, tail) = split.ok_or_else(short)?;
-    *rest = tail;
-    Ok(taken)
-}
-
-fn short() -> Error {
-    Error::usage("canonical bytes", "end inside an element")
 }
 
 fn unsigned(bytes: &[u8]) -> u128 {
@@ -312,6 +244,7 @@ fn float(rest: &mut &[u8], kind: FloatKind) -> Result<f64> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::canonical::spans;
     use super::*;
 
     fn shown(element: &ElementType, bytes: &[u8]) -> Vec<String> {

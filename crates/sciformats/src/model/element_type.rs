@@ -112,7 +112,7 @@ impl ElementType {
     }
 
     /// Whether an element may have no canonical bytes at all.
-    pub(crate) fn can_be_empty(&self) -> bool {
+    pub fn can_be_empty(&self) -> bool {
         match self {
             Self::Compound(fields) => fields.iter().all(|(_, field)| field.can_be_empty()),
             Self::Array { element, shape } => shape.contains(&0) || element.can_be_empty(),
@@ -121,7 +121,7 @@ impl ElementType {
     }
 
     /// Whether elements lead to objects.
-    pub(crate) fn refers(&self) -> bool {
+    pub fn refers(&self) -> bool {
         match self {
             Self::Reference | Self::Region => true,
             Self::Compound(fields) => fields.iter().any(|(_, field)| field.refers()),

@@ -16,19 +16,15 @@
     clippy::cast_possible_wrap
 )]
 
+pub mod canonical;
 mod datum;
 mod element_type;
 mod name;
 mod object;
-pub(crate) mod parts;
 mod type_json;
 mod value;
 
-#[cfg(feature = "hdf5")]
-pub(crate) use datum::skip;
-pub(crate) use datum::spans;
 pub use datum::{Datum, Decoder, FloatKind};
-pub(crate) use datum::{length, take, text};
 pub use element_type::ElementType;
 pub use name::Name;
 pub use object::{ArrayInfo, Attribute, AttributeValue, Kind, Object, ObjectId, Target};

@@ -134,12 +134,36 @@ impl From<String> for Value {
 /// assert_eq!(out, "0.1");
 /// ```
 pub fn write_float(out: &mut String, value: f64) {
-    match serde_json::Number::from_f64(value) {
-        Some(number) => out.push_str(&number.to_string()),
-        None if value.is_nan() => out.push_str(r#""NaN""#),
-        None if value > 0.0 => out.push_str(r#""Infinity""#),
-        None => out.push_str(r#""-Infinity""#),
+    if !value.is_finite() {
+        let word = match value {
+            _ if value.is_nan() => r#""NaN""#,
+            _ if value > 0.0 => r#""Infinity""#,
+            _ => r#""-Infinity""#,
+        };
+        return out.push_str(word);
     }
+    // Very large and very small numbers have an exponent with its sign, as many writers of JSON spell them.
+    let size = value.abs();
+    if size >= 1e16 {
+        out.push_str(&nearest(value, true).replace('e', "e+"));
+    } else if size > 0.0 && size < 1e-5 {
+        out.push_str(&nearest(value, true));
+    } else {
+        let plain = nearest(value, false);
+        out.push_str(&plain);
+        if !plain.contains('.') {
+            out.push_str(".0");
+        }
+    }
+}
+
+/// The fewest digits that read back as `value`; where there are several of that length, the nearest, or else even ones.
+fn nearest(value: f64, exponent: bool) -> String {
+    let shortest = if exponent { format!("{value:e}") } else { value.to_string() };
+    let digits = shortest.split('e').next().and_then(|digits| digits.split_once('.'));
+    let decimals = digits.map_or(0, |(_, decimals)| decimals.len());
+    let rounded = if exponent { format!("{value:.decimals$e}") } else { format!("{value:.decimals$}") };
+    if rounded.parse() == Ok(value) { rounded } else { shortest }
 }
 
 /// Appends `text` as a JSON string, quoted and escaped.
@@ -150,11 +174,26 @@ pub fn write_float(out: &mut String, value: f64) {
 /// assert_eq!(out, r#""a \"b\"""#);
 /// ```
 pub fn write_text(out: &mut String, text: &str) {
-    out.push_str(&serde_json::Value::from(text).to_string());
+    out.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -174,6 +213,21 @@ mod tests {
         ];
         for (value, json) in table {
             assert_eq!(value.to_json(), json);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_and_texts_as_other_writers_spell_them(bits: u64, exponent in -12..20i32, text: String) {
+            let near = (bits >> 12) as f64 / (1u64 << 51) as f64 * 10f64.powi(exponent);
+            for value in [f64::from_bits(bits), near, near.round()].into_iter().filter(|value| value.is_finite()) {
+                let mut spelled = String::new();
+                write_float(&mut spelled, value);
+                prop_assert_eq!(&spelled, &serde_json::Value::from(value).to_string());
+            }
+            let mut spelled = String::new();
+            write_text(&mut spelled, &text);
+            prop_assert_eq!(&spelled, &serde_json::Value::from(text).to_string());
         }
     }
 }

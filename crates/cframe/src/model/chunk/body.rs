@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use sciformats_core::Result;
+use sciformats_core::arith::{add, mul, sub};
 use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Result, bound};
 
 use super::{Body, Coding, Context, HEADER, VlPart, to_usize};
 use crate::model::coder::Coder;
@@ -18,7 +19,7 @@ const BLOCK_STARTS: &str = "block starts";
 
 impl Body {
     pub(super) fn read(source: &Source<'_>, header: &ChunkHeader, context: &Context) -> Result<Self> {
-        let at = |offset: u64| source.base().saturating_add(offset);
+        let at = |offset: u64| bound::sum(source.base(), offset);
         if let Some(special) = header.special() {
             return Ok(Self::Special { value: special_value(source, header, special)? });
         }
@@ -26,9 +27,9 @@ impl Body {
             return Ok(Self::Raw);
         }
         if header.is_raw() {
-            let expected = header.nbytes.saturating_add(header.size());
-            if header.cbytes != expected {
-                let kind = FaultKind::Mismatch { expected: expected.into(), found: header.cbytes.into() };
+            let expected = add(u64::from(header.nbytes), header.size().into())?;
+            if u64::from(header.cbytes) != expected {
+                let kind = FaultKind::Mismatch { expected, found: header.cbytes.into() };
                 return Err(Fault::new("cbytes", kind).at(HEADER, at(12)));
             }
             return Ok(Self::Raw);
@@ -43,10 +44,10 @@ impl Body {
         let starts = read_starts(source, header, count)?;
         let split = !vl && header.is_split(blocksize);
         if split && !blocksize.is_multiple_of(header.typesize.into()) {
-            let kind = FaultKind::Rule("is no multiple of the type size, by which blocks are split");
+            let kind = FaultKind::Rule("is not a multiple of the type size, by which blocks are split");
             return Err(Fault::new("blocksize", kind).at(HEADER, at(8)));
         }
-        let behind = u64::from(header.size()).saturating_add(u64::from(count).saturating_mul(4));
+        let behind = add(u64::from(header.size()), mul(u64::from(count), 4)?)?;
         let dictionary = if header.has_dictionary() { Some(read_dictionary(source, behind)?) } else { None };
         let size = usize::from(header.typesize);
         let blosc1 = header.version <= VERSION_BLOSC1;
@@ -66,21 +67,21 @@ impl Body {
 }
 
 fn read_starts(source: &Source<'_>, header: &ChunkHeader, count: u32) -> Result<Vec<u32>> {
-    let at = source.base().saturating_add(header.size().into());
-    let room = header.cbytes.saturating_sub(header.size()) / 4;
+    let at = bound::sum(source.base(), header.size().into());
+    let room = bound::left(header.cbytes, header.size()) / 4;
     if count > room {
-        let kind = FaultKind::OutOfBounds { found: count.into(), end: u64::from(room).saturating_add(1) };
+        let kind = FaultKind::OutOfBounds { found: count.into(), end: bound::sum(u64::from(room), 1) };
         return Err(Fault::new("number of blocks", kind).at(BLOCK_STARTS, at));
     }
-    let len = u64::from(count).saturating_mul(4);
+    let len = mul(u64::from(count), 4)?;
     let bytes = source.read(header.size().into(), len)?;
-    let first = header.size().saturating_add(count.saturating_mul(4));
+    let first = add(header.size(), mul(count, 4)?)?;
     locate(BLOCK_STARTS, at, &bytes, |i| block_starts::parse(i, first, header.cbytes))
 }
 
 fn read_dictionary(source: &Source<'_>, at: u64) -> Result<Range<u32>> {
-    let base = source.base().saturating_add(at);
-    let head = source.read(at, source.len().saturating_sub(at).min(4))?;
+    let base = bound::sum(source.base(), at);
+    let head = source.read(at, bound::left(source.len(), at).min(4))?;
     let size = locate("dictionary", base, &head, dictionary_size)?;
     let range = || {
         let start = u32::try_from(at).ok()?.checked_add(4)?;
@@ -88,7 +89,7 @@ fn read_dictionary(source: &Source<'_>, at: u64) -> Result<Range<u32>> {
         (u64::from(end) <= source.len()).then_some(start..end)
     };
     range().ok_or_else(|| {
-        let kind = FaultKind::OutOfBounds { found: size.into(), end: source.len().saturating_sub(at) };
+        let kind = FaultKind::OutOfBounds { found: size.into(), end: bound::left(source.len(), at) };
         Fault::new("size of the dictionary", kind).at("dictionary", base)
     })
 }
@@ -98,26 +99,28 @@ fn vl_parts(source: &Source<'_>, header: &ChunkHeader, starts: &[u32]) -> Result
     let mut total = 0u32;
     let ends = starts.iter().skip(1).copied().chain([header.cbytes]);
     for (&start, end) in starts.iter().zip(ends) {
-        let at = source.base().saturating_add(start.into());
+        let at = bound::sum(source.base(), start.into());
         if start >= end {
             return Err(Fault::new("block start", FaultKind::Order).at(BLOCK_STARTS, at));
         }
-        let head = source.read(start.into(), u64::from(end.saturating_sub(start).min(4)))?;
+        let head = source.read(start.into(), u64::from(sub(end, start)?.min(4)))?;
         let len = locate("block", at, &head, vl_block_size)?;
-        let decoded = total..total.saturating_add(len);
-        total = decoded.end;
-        parts.push(VlPart { stored: start.saturating_add(4)..end, decoded });
+        let next = total
+            .checked_add(len)
+            .ok_or_else(|| Fault::new("size of a block", FaultKind::Overflow).at("block", at))?;
+        parts.push(VlPart { stored: add(start, 4)?..end, decoded: total..next });
+        total = next;
     }
     if total != header.nbytes {
         let kind = FaultKind::Mismatch { expected: total.into(), found: header.nbytes.into() };
-        return Err(Fault::new("nbytes", kind).at(HEADER, source.base().saturating_add(4)));
+        return Err(Fault::new("nbytes", kind).at(HEADER, bound::sum(source.base(), 4)));
     }
     Ok(parts)
 }
 
 /// The bytes that a special chunk repeats.
 fn special_value(source: &Source<'_>, header: &ChunkHeader, special: Special) -> Result<Vec<u8>> {
-    let fault = |name, kind, offset| Fault::new(name, kind).at(HEADER, source.base().saturating_add(offset));
+    let fault = |name, kind, offset| Fault::new(name, kind).at(HEADER, bound::sum(source.base(), offset));
     let value = match special {
         Special::Zeros | Special::Uninit => return Ok(vec![0]),
         Special::Nan => match header.typesize {
@@ -126,7 +129,7 @@ fn special_value(source: &Source<'_>, header: &ChunkHeader, special: Special) ->
             other => return Err(fault("typesize of NaN", FaultKind::Undefined { found: other.into() }, 3)),
         },
         Special::Value => {
-            let len = header.cbytes.saturating_sub(header.size());
+            let len = bound::left(header.cbytes, header.size());
             if len == 0 {
                 return Err(fault("cbytes", FaultKind::Rule("has no room for the repeated value"), 12));
             }
@@ -134,7 +137,7 @@ fn special_value(source: &Source<'_>, header: &ChunkHeader, special: Special) ->
         }
     };
     if !to_usize(header.nbytes).is_multiple_of(value.len()) {
-        return Err(fault("nbytes", FaultKind::Rule("is no multiple of the repeated value"), 4));
+        return Err(fault("nbytes", FaultKind::Rule("is not a multiple of the repeated value"), 4));
     }
     Ok(value)
 }

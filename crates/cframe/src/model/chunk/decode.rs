@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use sciformats_core::arith::{add, increase, present, rem, sub};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::streams::{Streams, stream_fault};
 use super::{Body, Chunk, Coding, to_usize};
@@ -112,21 +113,22 @@ impl Chunk<'_> {
         state: &mut State,
         out: &mut [u8],
     ) -> Result<()> {
-        let end = start.saturating_add(out.len()).min(self.nbytes());
+        let end = add(start, out.len())?;
+        sub(self.nbytes(), end)?; // the range does lie in the chunk
         let (mut at, mut rest) = (start, out);
-        let mut index = self.block_at(start);
+        let mut index = self.block_at(start)?;
         while at < end {
             let block = self.block_range(index);
-            let (piece, after) = rest.split_at_mut(block.end.min(end).saturating_sub(at).min(rest.len()));
+            let (piece, after) = rest.split_at_mut(sub(block.end.min(end), at)?.min(rest.len()));
             if piece.is_empty() {
                 // A block of variable length may be empty.
-                index = index.saturating_add(1);
+                increase(&mut index, 1)?;
                 rest = after;
                 continue;
             }
-            self.read_in_block(index, at.saturating_sub(block.start), shared, state, piece)?;
+            self.read_in_block(index, sub(at, block.start)?, shared, state, piece)?;
             at = block.end.min(end);
-            index = index.saturating_add(1);
+            increase(&mut index, 1)?;
             rest = after;
         }
         Ok(())
@@ -143,8 +145,8 @@ impl Chunk<'_> {
     ) -> Result<()> {
         let block = self.block_range(index);
         match &self.body {
-            Body::Special { value } => fill(value, block.start.saturating_add(skip), piece),
-            Body::Raw => self.copy_raw(block.start.saturating_add(skip), piece)?,
+            Body::Special { value } => fill(value, add(block.start, skip)?, piece)?,
+            Body::Raw => self.copy_raw(add(block.start, skip)?, piece)?,
             Body::Blocks { .. } | Body::VlBlocks { .. } => {
                 if skip == 0 && piece.len() == block.len() {
                     return self.decode_block(index, shared, state, piece);
@@ -152,11 +154,10 @@ impl Chunk<'_> {
                 self.check_limit()?;
                 let mut part = std::mem::take(&mut state.part);
                 let whole = sized(&mut part.0, block.len())?;
-                let wanted = skip..skip.saturating_add(piece.len());
+                let wanted = skip..add(skip, piece.len())?;
                 let outcome = self.decode_part(index, wanted.clone(), (shared, state), whole);
-                if let Some(source) = whole.get(wanted) {
-                    piece.copy_from_slice(source);
-                }
+                let outcome = outcome.and_then(|()| present(whole.get(wanted), "part of a block"));
+                let outcome = outcome.map(|decoded| piece.copy_from_slice(decoded));
                 state.part = part;
                 outcome?;
             }
@@ -170,7 +171,7 @@ impl Chunk<'_> {
             return Ok(Shared::default());
         };
         let dictionary = match &coding.dictionary {
-            Some(range) => Some(self.source.read(range.start.into(), u64::from(width(range)))?),
+            Some(range) => Some(self.source.read(range.start.into(), u64::from(width(range)?))?),
             None => None,
         };
         let mut shared = Shared { dictionary, reference: None };
@@ -194,7 +195,7 @@ impl Chunk<'_> {
     ) -> Result<()> {
         let start = self.block_range(index).start;
         match &self.body {
-            Body::Special { value } => fill(value, start, out),
+            Body::Special { value } => fill(value, start, out)?,
             Body::Raw => self.copy_raw(start, out)?,
             Body::Blocks { parts, coding } => {
                 let bytes = self.stored_block(parts.get(index))?;
@@ -257,13 +258,13 @@ impl Chunk<'_> {
     }
 
     fn stored_block(&self, place: Option<&Range<u32>>) -> Result<Cow<'_, [u8]>> {
-        let place = place.cloned().unwrap_or_default();
-        self.source.read(place.start.into(), width(&place).into())
+        let place = present(place, "place of a block")?;
+        self.source.read(place.start.into(), width(place)?.into())
     }
 
-    /// Where a block is in the file.
+    /// Where a block is in the file: a position in messages.
     fn position(&self, place: Option<&Range<u32>>) -> u64 {
-        self.source.base().saturating_add(place.map_or(0, |place| place.start).into())
+        bound::sum(self.source.base(), place.map_or(0, |place| place.start).into())
     }
 
     /// The streams of a block of `len` decoded bytes.
@@ -279,7 +280,7 @@ impl Chunk<'_> {
     }
 
     fn copy_raw(&self, start: usize, out: &mut [u8]) -> Result<()> {
-        let at = u64::from(self.header.size()).saturating_add(start as u64);
+        let at = add(u64::from(self.header.size()), start as u64)?;
         out.copy_from_slice(&self.source.read(at, out.len() as u64)?);
         Ok(())
     }
@@ -290,15 +291,16 @@ impl Chunk<'_> {
 }
 
 /// Fills `out`, whose first byte is byte `start` of the chunk, with a repeated value.
-fn fill(value: &[u8], start: usize, out: &mut [u8]) {
+fn fill(value: &[u8], start: usize, out: &mut [u8]) -> Result<()> {
     if let [byte] = value {
         out.fill(*byte);
-        return;
+        return Ok(());
     }
-    let phase = start.checked_rem(value.len()).unwrap_or(0);
+    let phase = rem(start, value.len())?;
     out.iter_mut().zip(value.iter().cycle().skip(phase)).for_each(|(byte, value)| *byte = *value);
+    Ok(())
 }
 
-fn width(range: &Range<u32>) -> u32 {
-    range.end.saturating_sub(range.start)
+fn width(range: &Range<u32>) -> Result<u32> {
+    sub(range.end, range.start)
 }

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use sciformats_core::arith::div;
 use sciformats_core::fault::{Fault, FaultKind, locate};
-use sciformats_core::{Limits, Result};
+use sciformats_core::{Limits, Result, bound};
 
 pub(crate) use decode::State;
 
@@ -110,8 +111,8 @@ impl<'a> Chunk<'a> {
         let base = source.base();
         if u64::from(header.cbytes) > source.len() {
             let kind =
-                FaultKind::OutOfBounds { found: header.cbytes.into(), end: source.len().saturating_add(1) };
-            return Err(Fault::new("cbytes", kind).at(HEADER, base.saturating_add(12)));
+                FaultKind::OutOfBounds { found: header.cbytes.into(), end: bound::sum(source.len(), 1) };
+            return Err(Fault::new("cbytes", kind).at(HEADER, bound::sum(base, 12)));
         }
         let source = source.cut(header.cbytes.into());
         let body = Body::read(&source, &header, context)?;
@@ -237,7 +238,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The bytes of the decoded chunk that a block holds.
+    /// The bytes of the decoded chunk that a block holds: none behind the last.
     pub(crate) fn block_range(&self, index: usize) -> Range<usize> {
         match &self.body {
             Body::VlBlocks { parts, .. } => match parts.get(index) {
@@ -246,17 +247,19 @@ impl<'a> Chunk<'a> {
             },
             _ => {
                 let size = to_usize(self.header.blocksize);
-                let start = index.saturating_mul(size).min(self.nbytes());
-                start..start.saturating_add(size).min(self.nbytes())
+                let start = bound::product(index, size).min(self.nbytes());
+                start..bound::sum(start, size).min(self.nbytes())
             }
         }
     }
 
     /// The block that holds the decoded byte at `at`.
-    fn block_at(&self, at: usize) -> usize {
+    fn block_at(&self, at: usize) -> Result<usize> {
         match &self.body {
-            Body::VlBlocks { parts, .. } => parts.partition_point(|part| to_usize(part.decoded.end) <= at),
-            _ => at.checked_div(to_usize(self.header.blocksize)).unwrap_or(0),
+            Body::VlBlocks { parts, .. } => {
+                Ok(parts.partition_point(|part| to_usize(part.decoded.end) <= at))
+            }
+            _ => div(at, to_usize(self.header.blocksize)),
         }
     }
 }
@@ -275,5 +278,5 @@ pub(crate) fn read_header(source: &Source<'_>) -> Result<ChunkHeader> {
 
 /// A size inside a chunk: 31 bits, so it fits.
 fn to_usize(size: u32) -> usize {
-    usize::try_from(size).unwrap_or(usize::MAX)
+    bound::addressable(size.into())
 }

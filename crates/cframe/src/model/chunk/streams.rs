@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use sciformats_core::arith::{add, div, mul, present, sub};
 use sciformats_core::fault::{Fault, FaultKind, field, locate};
-use sciformats_core::{Error, Result};
+use sciformats_core::{Error, Result, bound};
 
 use super::Coding;
 use crate::codec::shuffle;
@@ -25,7 +26,7 @@ pub(super) type Means<'m> = (&'m Coding, &'m mut Decoders, Option<&'m [u8]>);
 
 impl<'s> Streams<'s> {
     pub(super) fn decode(&self, (coding, decoders, dictionary): Means<'_>, out: &mut [u8]) -> Result<()> {
-        let size = out.len().checked_div(self.count).unwrap_or(0).max(1);
+        let size = div(out.len(), self.count)?.max(1);
         let mut rest = self.bytes;
         for target in out.chunks_mut(size) {
             let (stream, at) = self.next(&mut rest, target.len())?;
@@ -43,17 +44,16 @@ impl<'s> Streams<'s> {
         (planes, wanted): (usize, Range<usize>),
         out: &mut [u8],
     ) -> Result<()> {
-        let stride = out.len().checked_div(planes).unwrap_or(0);
+        let stride = div(out.len(), planes)?;
         if planes == 1 {
             return self.decode_fronts(means, (stride, wanted), out);
         }
-        let first = wanted.start.checked_div(planes).unwrap_or(0);
+        let first = div(wanted.start, planes)?;
         let last = wanted.end.div_ceil(planes).min(stride);
         let shuffled = sized(buffer, out.len())?;
         self.decode_fronts(means, (stride, first..last), shuffled)?;
-        if let Some(elements) = out.get_mut(first.saturating_mul(planes)..last.saturating_mul(planes)) {
-            shuffle::to_elements(shuffled, planes, elements, stride, first);
-        }
+        let elements = out.get_mut(mul(first, planes)?..mul(last, planes)?);
+        shuffle::to_elements(shuffled, planes, present(elements, "part of a block")?, stride, first);
         Ok(())
     }
 
@@ -64,16 +64,19 @@ impl<'s> Streams<'s> {
         (stride, wanted): (usize, Range<usize>),
         out: &mut [u8],
     ) -> Result<()> {
-        let size = out.len().checked_div(self.count).unwrap_or(0).max(1);
+        let size = div(out.len(), self.count)?.max(1);
         let mut rest = self.bytes;
         let mut start = 0usize;
         for target in out.chunks_mut(size) {
             let (stream, at) = self.next(&mut rest, target.len())?;
-            let end = start.saturating_add(target.len());
+            let end = add(start, target.len())?;
             // The last plane of which the stream may hold something, and where that ends.
-            let plane = end.checked_sub(wanted.start.saturating_add(1)).and_then(|n| n.checked_div(stride));
-            let needed = plane.map_or(0, |plane| plane.saturating_mul(stride).saturating_add(wanted.end));
-            let front = needed.min(end).saturating_sub(start);
+            let plane = end.checked_sub(add(wanted.start, 1)?).and_then(|n| n.checked_div(stride));
+            let needed = match plane {
+                Some(plane) => add(mul(plane, stride)?, wanted.end)?,
+                None => 0,
+            };
+            let front = bound::left(needed.min(end), start);
             if front > 0 {
                 decode_one(stream, at, (coding, &mut *decoders, dictionary), target, front)?;
             }
@@ -91,7 +94,8 @@ impl<'s> Streams<'s> {
         out: &mut [u8],
     ) -> Result<()> {
         let mut planes: [&[u8]; N] = [&[]; N];
-        let size = out.len().checked_div(N).unwrap_or(0).max(1);
+        let width = div(out.len(), N)?;
+        let size = width.max(1);
         let mut rest = self.bytes;
         for (plane, target) in planes.iter_mut().zip(sized(buffer, out.len())?.chunks_exact_mut(size)) {
             *plane = match self.next(&mut rest, target.len())? {
@@ -103,19 +107,22 @@ impl<'s> Streams<'s> {
                 }
             };
         }
+        if planes.iter().any(|plane| plane.len() < width) {
+            return Err(Error::internal("a plane is shorter than its block"));
+        }
         shuffle::join_planes(&planes, out);
         Ok(())
     }
 
     /// The next stream, and where its payload is in the file.
     fn next(&self, rest: &mut &'s [u8], len: usize) -> Result<(Stream<'s>, u64)> {
-        let at = self.at.saturating_add(self.bytes.len().saturating_sub(rest.len()) as u64);
+        let at = add(self.at, sub(self.bytes.len(), rest.len())? as u64)?;
         let (after, stream) = locate("block", at, rest, |i| {
             let (after, stream) = field("stream", |i| Stream::parse(i, len))(i)?;
             Ok((after, (after, stream)))
         })?;
         *rest = after;
-        Ok((stream, at.saturating_add(Stream::PREFIX as u64)))
+        Ok((stream, add(at, Stream::PREFIX as u64)?))
     }
 }
 

@@ -2,18 +2,21 @@
 
 mod parts;
 mod properties;
+mod rescue;
 mod stored;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use sciformats_core::arith::{add, div, fit, increase, mul, present, sub, sum};
 use sciformats_core::fault::{Fault, FaultKind, locate};
 use sciformats_core::storage::{Access, Window};
-use sciformats_core::{Error, Limits, ReadAt, Result};
+use sciformats_core::{Error, Limits, ReadAt, Result, bound};
 
 pub(crate) use parts::{FRAME_HEADER, read_across};
 use parts::{plain_view, read_frame_header, read_trailer, special_chunk};
+pub use rescue::{Places, Rescued};
 pub(crate) use stored::StoredChunk;
 
 use crate::model::chunk::{Chunk, Context, PLAIN, read_header};
@@ -54,6 +57,8 @@ pub struct Frame {
     context: Context,
     /// Where each chunk begins in the decoded bytes, where chunks vary in size; one more than there are chunks.
     starts: OnceLock<Vec<u64>>,
+    /// What is left, if the frame was cut short.
+    rescued: Option<Rescued>,
 }
 
 impl Frame {
@@ -117,10 +122,10 @@ impl Frame {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_storage(storage: impl ReadAt + 'static, offset: u64, options: &OpenOptions) -> Result<Self> {
-        let len = storage.len().saturating_sub(offset);
         if offset == 0 {
             return Self::read(plain_view(storage)?, None, options);
         }
+        let len = bound::left(storage.len(), offset); // the window knows whether that begins inside
         Self::read(Arc::new(Window::new(storage, offset, len)?), None, options)
     }
 
@@ -162,7 +167,7 @@ impl Frame {
     }
 
     fn read(storage: Arc<dyn ReadAt>, folder: Option<PathBuf>, options: &OpenOptions) -> Result<Self> {
-        let header = read_frame_header(&*storage)?;
+        let header = read_frame_header(&*storage, options.rescue)?;
         let sparse = match header.frame_type() {
             Some(kind) => kind == FrameType::Sparse,
             None => {
@@ -172,10 +177,19 @@ impl Frame {
         if sparse && folder.is_none() {
             return Err(Error::unsupported("the index of a sparse frame without its folder"));
         }
-        let (trailer_at, trailer) = read_trailer(&*storage, &header)?;
+        let (trailer_at, trailer, is_cut) = match read_trailer(&*storage, &header) {
+            Ok((at, trailer)) => (at, trailer, false),
+            Err(error) if options.rescue && !sparse => {
+                rescue::unless_missing(error)?;
+                (header.frame_len, Trailer::default(), true)
+            }
+            Err(error) => return Err(error),
+        };
         let header_len = u64::from(header.header_len);
         let chunks = if sparse { 0 } else { header.cbytes };
-        let offsets_at = header_len.saturating_add(chunks);
+        let offsets_at = header_len.checked_add(chunks);
+        let offsets_at = offsets_at
+            .ok_or_else(|| Fault::new("compressed size", FaultKind::Overflow).at(FRAME_HEADER, 39))?;
         let mut context = options.context();
         context.typesize = Some(header.typesize);
         if let Some(b2nd) = shape_of(&header.layers)? {
@@ -192,8 +206,17 @@ impl Frame {
             offsets: Offsets::none(),
             context,
             starts: OnceLock::new(),
+            rescued: None,
         };
-        frame.offsets = frame.read_offsets()?;
+        match if is_cut { None } else { Some(frame.read_offsets()) } {
+            None => frame.rescue()?,
+            Some(Ok(offsets)) => frame.offsets = offsets,
+            Some(Err(error)) if options.rescue && !sparse => {
+                rescue::unless_missing(error)?;
+                frame.rescue()?;
+            }
+            Some(Err(error)) => return Err(error),
+        }
         Ok(frame)
     }
 
@@ -206,11 +229,11 @@ impl Frame {
             return Ok(Offsets::none());
         }
         if self.offsets_at >= self.trailer_at {
-            let end = self.trailer_at.saturating_sub(self.header.header_len.into());
+            let end = bound::left(self.trailer_at, self.header.header_len.into());
             let kind = FaultKind::OutOfBounds { found: self.header.cbytes, end };
             return Err(Fault::new("compressed size", kind).at(FRAME_HEADER, 39));
         }
-        let len = self.trailer_at.saturating_sub(self.offsets_at);
+        let len = sub(self.trailer_at, self.offsets_at)?;
         let source = Source::shared(self.storage.clone(), self.offsets_at, len);
         Offsets::new(Chunk::open(source, &PLAIN)?, self.offsets_at, expected, &self.context.limits)
     }
@@ -246,7 +269,7 @@ impl Frame {
     pub(crate) fn chunk_of(&self, offset: Offset, expected: Option<u32>) -> Result<Chunk<'_>> {
         let chunk = match offset {
             Offset::Special(special) => {
-                let nbytes = expected.unwrap_or(0);
+                let nbytes = present(expected, "size of a chunk that is not stored")?;
                 return special_chunk(special, self.header.typesize, nbytes, &self.context);
             }
             Offset::At(position) => Chunk::open(self.source(position)?, &self.context)?,
@@ -254,7 +277,7 @@ impl Frame {
         match expected {
             Some(expected) if chunk.nbytes() as u64 != u64::from(expected) => {
                 let kind = FaultKind::Mismatch { expected: expected.into(), found: chunk.nbytes() as u64 };
-                Err(Fault::new("nbytes", kind).at("chunk header", self.position(offset).saturating_add(4)))
+                Err(Fault::new("nbytes", kind).at("chunk header", bound::sum(self.position(offset), 4)))
             }
             _ => Ok(chunk),
         }
@@ -302,12 +325,15 @@ impl Frame {
             return Err(past_the_end(index, self.chunks()));
         }
         if let ChunkSize::Fixed(size) = self.header.chunksize {
-            let start = index.saturating_mul(size.into());
-            return Ok(start..start.saturating_add(size.into()).min(self.header.nbytes));
+            let start = mul(index, size.into())?;
+            return Ok(start..bound::sum(start, size.into()).min(self.header.nbytes));
         }
         let starts = self.starts()?;
-        let at = |index: u64| usize::try_from(index).ok().and_then(|index| starts.get(index)).copied();
-        Ok(at(index).unwrap_or(0)..at(index.saturating_add(1)).unwrap_or(0))
+        let at = |index: u64| {
+            let start = starts.get(fit::<usize, _>(index, "number of a chunk")?);
+            present(start.copied(), "start of a chunk")
+        };
+        Ok(at(index)?..at(add(index, 1)?)?)
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -334,10 +360,10 @@ impl Frame {
             return Err(Error::usage("byte", format!("{byte} is not one of {}", self.nbytes())));
         }
         if let ChunkSize::Fixed(size) = self.header.chunksize {
-            return Ok(byte.checked_div(size.into()).unwrap_or(0));
+            return div(byte, size.into());
         }
         let starts = self.starts()?;
-        Ok((starts.partition_point(|&start| start <= byte) as u64).saturating_sub(1))
+        sub(starts.partition_point(|&start| start <= byte) as u64, 1)
     }
 
     /// Fills `out` with decoded bytes from `start` on; only the blocks that it touches are decoded.
@@ -382,7 +408,7 @@ impl Frame {
         self.vlmeta_names().try_for_each(|name| self.vlmeta(name).map(drop))?;
         let mut total = 0u64;
         for index in 0..self.chunks() {
-            total = total.saturating_add(self.chunk(index)?.decode()?.len() as u64);
+            increase(&mut total, self.chunk(index)?.decode()?.len() as u64)?;
         }
         if total == self.nbytes() {
             return Ok(self.chunks());
@@ -392,13 +418,19 @@ impl Frame {
     }
 
     pub(crate) fn offset(&self, index: u64) -> Result<Offset> {
-        self.offsets.get(index)?.ok_or_else(|| past_the_end(index, self.chunks()))
+        self.offsets.get(index)?.ok_or_else(|| match self.rescued {
+            Some(rescued) if index < self.chunks() || self.header.chunksize == ChunkSize::Variable => {
+                self.lost(rescued)
+            }
+            _ => past_the_end(index, self.chunks()),
+        })
     }
 
+    /// A position in messages.
     fn position(&self, offset: Offset) -> u64 {
         match offset {
             Offset::At(position) if self.folder.is_none() => {
-                position.saturating_add(self.header.header_len.into())
+                bound::sum(position, self.header.header_len.into())
             }
             _ => 0,
         }
@@ -415,17 +447,16 @@ impl Frame {
             let kind = FaultKind::OutOfBounds { found: position, end: self.header.cbytes };
             return Err(Fault::new("chunk offset", kind).at("offsets chunk", self.offsets_at));
         }
-        let len = self.header.cbytes.saturating_sub(position);
-        Ok(Source::range(&*self.storage, position.saturating_add(self.header.header_len.into()), len))
+        let len = sub(self.header.cbytes, position)?;
+        Ok(Source::range(&*self.storage, add(position, self.header.header_len.into())?, len))
     }
 
-    /// The decoded size of a chunk, where all have the same but the last.
+    /// The decoded size of a chunk, where all have the same but the last; behind that nothing is left.
     fn expected_size(&self, index: u64) -> Option<u32> {
         match self.header.chunksize {
             ChunkSize::Fixed(size) => {
-                let before = index.saturating_mul(size.into());
-                let left = self.header.nbytes.saturating_sub(before);
-                Some(u32::try_from(left).unwrap_or(u32::MAX).min(size))
+                let left = bound::left(self.header.nbytes, bound::product(index, size.into()));
+                Some(u32::try_from(left).map_or(size, |left| left.min(size)))
             }
             ChunkSize::Variable | ChunkSize::Unknown => None,
         }
@@ -434,7 +465,7 @@ impl Frame {
     /// The size of a chunk that is not stored, where chunks vary in size: what the others leave, if it is the only one.
     fn special_size(&self, index: u64) -> Result<u32> {
         let range = self.chunk_range(index)?;
-        u32::try_from(range.end.saturating_sub(range.start))
+        u32::try_from(sub(range.end, range.start)?)
             .map_err(|_| Fault::new("uncompressed size", FaultKind::Overflow).at(FRAME_HEADER, 29))
     }
 
@@ -449,10 +480,11 @@ impl Frame {
                 Offset::At(position) => Some(u64::from(read_header(&self.source(position)?)?.nbytes)),
             });
         }
-        let known: u64 = sizes.iter().flatten().fold(0, |sum, &size| sum.saturating_add(size));
+        let known: u64 = sum(sizes.iter().flatten().copied())?;
         let unknown = sizes.iter().filter(|size| size.is_none()).count();
         let left = self.header.nbytes.checked_sub(known).filter(|&left| unknown > 0 || left == 0);
-        let Some(left) = left else {
+        // Of a frame that was cut the last chunks are not there.
+        let Some(left) = left.or(self.rescued.map(|_| 0)) else {
             let kind = FaultKind::Mismatch { expected: known, found: self.header.nbytes };
             return Err(Fault::new("uncompressed size", kind).at(FRAME_HEADER, 29));
         };
@@ -463,7 +495,7 @@ impl Frame {
         let mut end = 0u64;
         let mut starts = vec![0];
         for size in sizes {
-            end = end.saturating_add(size.unwrap_or(left));
+            end = add(end, size.unwrap_or(left))?;
             starts.push(end);
         }
         Ok(self.starts.get_or_init(|| starts))

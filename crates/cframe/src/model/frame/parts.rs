@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use sciformats_core::arith::{fit, increase, sub};
 use sciformats_core::commit::journal;
 use sciformats_core::fault::{Fault, FaultKind, locate, locate_all};
-use sciformats_core::{Error, ReadAt, Result};
+use sciformats_core::{Error, ReadAt, Result, bound};
 
 use crate::model::chunk::{Chunk, Context};
 use crate::model::source::Source;
@@ -30,18 +31,18 @@ pub(crate) fn read_across<'a>(
     let (mut at, mut rest) = (start, out);
     while at < end {
         let (chunk, range) = chunk_of(at)?;
-        let len = usize::try_from(range.end.min(end).saturating_sub(at)).unwrap_or(usize::MAX);
+        let len = bound::addressable(bound::left(range.end.min(end), at));
         let (piece, after) = rest.split_at_mut(len.min(rest.len()));
         if piece.is_empty() {
             return Err(Fault::new("chunk size", FaultKind::Undefined { found: 0 }).at(FRAME_HEADER, 58));
         }
-        let skip = usize::try_from(at.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let skip = fit(sub(at, range.start)?, "position in a chunk")?;
         if piece.len() == chunk.nbytes() {
             chunk.decode_into(piece)?;
         } else {
             chunk.read_into(skip, piece)?;
         }
-        at = at.saturating_add(piece.len() as u64);
+        increase(&mut at, piece.len() as u64)?;
         rest = after;
     }
     Ok(())
@@ -70,32 +71,32 @@ pub(super) fn plain_view(storage: impl ReadAt + 'static) -> Result<Arc<dyn ReadA
     }
 }
 
-pub(super) fn read_frame_header(storage: &dyn ReadAt) -> Result<FrameHeader> {
-    let size = |len: u64| usize::try_from(len).unwrap_or(usize::MAX);
-    let head = storage.read_at(0, size(storage.len().min(LENGTHS)))?;
+/// With `rescue` the end of the frame need not be there.
+pub(super) fn read_frame_header(storage: &dyn ReadAt, rescue: bool) -> Result<FrameHeader> {
+    let head = storage.read_at(0, bound::addressable(storage.len().min(LENGTHS)))?;
     let (header_len, frame_len) = locate(FRAME_HEADER, 0, &head, FrameHeader::parse_lengths)?;
-    if frame_len > storage.len() {
-        let kind = FaultKind::OutOfBounds { found: frame_len, end: storage.len().saturating_add(1) };
+    if frame_len > storage.len() && !rescue {
+        let kind = FaultKind::OutOfBounds { found: frame_len, end: bound::sum(storage.len(), 1) };
         return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
     }
-    let bytes = storage.read_at(0, size(header_len.into()))?;
+    let bytes = storage.read_at(0, bound::addressable(header_len.into()))?;
     locate(FRAME_HEADER, 0, &bytes, FrameHeader::parse)
 }
 
 pub(super) fn read_trailer(storage: &dyn ReadAt, header: &FrameHeader) -> Result<(u64, Trailer)> {
-    let room = header.frame_len.saturating_sub(header.header_len.into());
+    let room = bound::left(header.frame_len, header.header_len.into());
     if room < u64::from(Trailer::MIN) {
         let kind = FaultKind::Rule("leaves no room for a trailer");
         return Err(Fault::new("frame length", kind).at(FRAME_HEADER, 15));
     }
-    let tail_at = header.frame_len.saturating_sub(Trailer::TAIL as u64);
+    let tail_at = sub(header.frame_len, Trailer::TAIL as u64)?;
     let tail = storage.read_at(tail_at, Trailer::TAIL)?;
     let (len, _) = locate_all(TRAILER, tail_at, &tail, Trailer::parse_tail)?;
     if u64::from(len) > room || len < Trailer::MIN {
-        let kind = FaultKind::OutOfBounds { found: len.into(), end: room.saturating_add(1) };
+        let kind = FaultKind::OutOfBounds { found: len.into(), end: bound::sum(room, 1) };
         return Err(Fault::new("trailer length", kind).at(TRAILER, tail_at));
     }
-    let at = header.frame_len.saturating_sub(len.into());
-    let bytes = storage.read_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
+    let at = sub(header.frame_len, len.into())?;
+    let bytes = storage.read_at(at, bound::addressable(len.into()))?;
     Ok((at, locate_all(TRAILER, at, &bytes, Trailer::parse)?))
 }

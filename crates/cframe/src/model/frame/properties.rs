@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use sciformats_core::arith::sub;
 use sciformats_core::commit::Generation;
 use sciformats_core::{Error, Result};
 
@@ -154,7 +155,7 @@ impl Frame {
     pub(crate) fn generation(&self) -> Result<Generation> {
         let std::ops::Range { start, end } = self.index_range();
         let header = (0, u64::from(self.header.header_len));
-        Generation::of(&*self.storage, [header, (start, end.saturating_sub(start))])
+        Generation::of(&*self.storage, [header, (start, sub(end, start)?)])
     }
 
     pub(crate) fn is_sparse(&self) -> bool {

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use sciformats_core::Result;
+use sciformats_core::arith::sub;
 use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Result, bound};
 
 use super::{FRAME_HEADER, Frame};
 use crate::model::chunk::read_header;
@@ -31,7 +32,7 @@ impl StoredChunk<'_> {
     pub(crate) fn uniform(&self) -> Result<Option<(Special, Vec<u8>)>> {
         let value = |source: &Source<'_>, header: &ChunkHeader| -> Result<Vec<u8>> {
             let size = u64::from(header.size());
-            Ok(source.read(size, source.len().saturating_sub(size))?.into_owned())
+            Ok(source.read(size, sub(source.len(), size)?)?.into_owned())
         };
         Ok(match (self.special(), self) {
             (Some(Special::Value), Self::Bytes { source, header, .. }) => {
@@ -52,19 +53,19 @@ impl Frame {
         let source = self.source(offset)?;
         let header = read_header(&source)?;
         let fault = |name, kind, at| {
-            let at = source.base().saturating_add(at);
+            let at = bound::sum(source.base(), at);
             Err(Fault::new(name, kind).at("chunk header", at))
         };
         let (cbytes, nbytes) = (u64::from(header.cbytes), u64::from(header.nbytes));
         if cbytes > source.len() || cbytes < u64::from(header.size()) {
             return fault(
                 "cbytes",
-                FaultKind::OutOfBounds { found: cbytes, end: source.len().saturating_add(1) },
+                FaultKind::OutOfBounds { found: cbytes, end: bound::sum(source.len(), 1) },
                 12,
             );
         }
         let range = self.chunk_range(index)?;
-        let expected = range.end.saturating_sub(range.start);
+        let expected = sub(range.end, range.start)?;
         if nbytes != expected {
             return fault("nbytes", FaultKind::Mismatch { expected, found: nbytes }, 4);
         }

@@ -143,6 +143,7 @@ impl SChunk {
 
     /// Writes a contiguous frame without holes: chunks, offsets and trailer, then the header.
     fn write_frame(&self, out: &mut dyn WriteAt) -> Result<()> {
+        self.params.check()?;
         let entries = self.listed()?;
         let mut header = self.header.clone();
         header.frame_type &= 0xf0;
@@ -174,6 +175,7 @@ impl SChunk {
     }
 
     fn commit_file(&mut self, path: &Path) -> Result<()> {
+        self.params.check()?;
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();
         let len = header.encode()?.len() as u64;
@@ -236,6 +238,7 @@ impl SChunk {
     /// the old one, then what it does not name goes. Where there is an old frame to lose, each of these reaches the device
     /// before the next begins.
     fn plan_folder(&self, folder: &Path) -> Result<Vec<FolderStep>> {
+        self.params.check()?;
         let mut entries = self.listed()?;
         let mut header = self.header.clone();
         header.has_vlmeta = !self.trailer.layers.is_empty();

@@ -79,7 +79,7 @@ impl SChunk {
         if matches!(name, "b2nd" | "caterva") {
             return Err(Error::usage(
                 "metalayer",
-                format!("{name} says the shape of the array, which cannot do without"),
+                format!("{name} says the shape of the array and cannot be removed"),
             ));
         }
         let at = self.header.layers.iter().position(|layer| layer.name == name);
@@ -260,7 +260,7 @@ fn set_layer(layers: &mut Vec<Layer>, name: &str, content: Vec<u8>, most: usize)
         return Ok(());
     }
     if layers.len() >= most {
-        return Err(Error::usage("metalayers", format!("are {most} already, the most there can be")));
+        return Err(Error::usage("metalayers", format!("are {most} already, and a file cannot hold more")));
     }
     if map_size(layers.iter().map(|layer| &layer.name[..]).chain([name]))? > MAX_MAP {
         return Err(Error::usage("metalayers", "have names of 64 KiB altogether"));

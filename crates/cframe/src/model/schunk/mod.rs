@@ -11,8 +11,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use home::{Home, Known};
+use sciformats_core::arith::{add, fit, increase, present, sub, sum};
 use sciformats_core::storage::zeroed;
-use sciformats_core::{Error, Limits, Result};
+use sciformats_core::{Error, Limits, Result, bound};
 
 use crate::model::chunk::{Chunk, Context};
 use crate::model::frame::{Frame, read_across};
@@ -272,9 +273,8 @@ impl SChunk {
     /// Size of all chunks decoded, in bytes.
     pub fn nbytes(&self) -> u64 {
         match (&self.entries, &self.base) {
-            (Some(entries), _) => {
-                entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.nbytes.into()))
-            }
+            // Fewer entries than 2^32 fit into memory, and each holds less than 2^32 bytes.
+            (Some(entries), _) => entries.iter().map(|entry| u64::from(entry.nbytes)).sum(),
             (None, Some(base)) => base.nbytes(),
             (None, None) => 0,
         }
@@ -344,11 +344,10 @@ impl SChunk {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_range(index),
             (Some(entries), _) if index < self.chunks() => {
-                let at = usize::try_from(index).unwrap_or(usize::MAX);
-                let before = entries.iter().take(at);
-                let start = before.fold(0u64, |sum, entry| sum.saturating_add(entry.nbytes.into()));
-                let size = entries.get(at).map_or(0, |entry| entry.nbytes);
-                Ok(start..start.saturating_add(size.into()))
+                let at = fit(index, "number of a chunk")?;
+                let start = sum(entries.iter().take(at).map(|entry| u64::from(entry.nbytes)))?;
+                let size = present(entries.get(at), "entry of a chunk")?.nbytes;
+                Ok(start..add(start, size.into())?)
             }
             _ => Err(self.past_the_end(index)),
         }
@@ -359,12 +358,14 @@ impl SChunk {
         match (&self.entries, &self.base) {
             (None, Some(base)) => base.chunk_at(byte),
             (Some(entries), _) => {
-                let mut end = 0u64;
-                let index = entries.iter().position(|entry| {
-                    end = end.saturating_add(entry.nbytes.into());
-                    byte < end
-                });
-                Ok(index.map_or(self.chunks(), |index| index as u64))
+                let mut end = 0;
+                for (index, entry) in (0..).zip(entries) {
+                    increase(&mut end, u64::from(entry.nbytes))?;
+                    if byte < end {
+                        return Ok(index);
+                    }
+                }
+                Ok(self.chunks())
             }
             (None, None) => Ok(0),
         }
@@ -408,9 +409,11 @@ impl SChunk {
     /// `Usage` if there are not so many; `LimitExceeded`; those of [`read_bytes`](Self::read_bytes).
     pub fn read_items(&self, first: u64, count: u64) -> Result<Vec<u8>> {
         let size = u64::from(self.typesize());
-        let bytes = self.limits().memory("bytes of the items", count.saturating_mul(size))?;
+        let bytes = self.limits().memory("bytes of the items", bound::product(count, size))?;
+        let start = first.checked_mul(size);
+        let start = start.ok_or_else(|| Error::usage("items", format!("do not begin at {first}")))?;
         let mut out = zeroed(bytes)?;
-        self.read_bytes(first.saturating_mul(size), &mut out)?;
+        self.read_bytes(start, &mut out)?;
         Ok(out)
     }
 
@@ -453,7 +456,7 @@ impl SChunk {
         (0..base.chunks())
             .map(|index| {
                 let range = base.chunk_range(index)?;
-                let nbytes = u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(u32::MAX);
+                let nbytes = fit(sub(range.end, range.start)?, "size of a chunk")?;
                 Ok(Entry { place: Place::Stored(base.offset(index)?), nbytes })
             })
             .collect()

@@ -50,12 +50,31 @@ pub(crate) struct Header {
     pub(crate) total_records: u64,
 }
 
+/// How full nodes are, in percent of the records that they have room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Percents {
+    /// A node with more is split.
+    pub(crate) split: u8,
+    /// A node with fewer takes records of a neighbour, or is merged with it.
+    pub(crate) merge: u8,
+}
+
+impl Percents {
+    /// What the library writes.
+    pub(crate) const USUAL: Self = Self { split: 100, merge: 40 };
+}
+
 impl Header {
     pub(crate) fn size(sizes: Sizes) -> usize {
         sizes.bytes(1, 1, 22)
     }
 
     pub(crate) fn parse(i: &[u8], sizes: Sizes) -> Parsed<'_, Self> {
+        Self::parse_with_percents(i, sizes).map(|(i, (header, _))| (i, header))
+    }
+
+    /// As [`parse`](Self::parse), with what decides when nodes are split and merged.
+    pub(crate) fn parse_with_percents(i: &[u8], sizes: Sizes) -> Parsed<'_, (Self, Percents)> {
         sealed(|i| {
             let (i, ()) = signature(b"BTHD")(i)?;
             let (i, _) = version(0)(i)?;
@@ -66,11 +85,13 @@ impl Header {
                     i,
                 )?;
             let (i, depth) = field("depth", le_u16)(i)?;
-            let (i, _) = field("split and merge percent", le_u16)(i)?;
+            let (i, (split, merge)) =
+                (field("split percent", byte), field("merge percent", byte)).parse(i)?;
             let (i, root) = field("root node address", address(sizes))(i)?;
             let (i, root_records) = field("number of records in root node", le_u16)(i)?;
             let (i, total_records) = field("total number of records in B-tree", length(sizes))(i)?;
-            Ok((i, Self { kind, node_size, record_size, depth, root, root_records, total_records }))
+            let header = Self { kind, node_size, record_size, depth, root, root_records, total_records };
+            Ok((i, (header, Percents { split, merge })))
         })(i)
     }
 
@@ -176,13 +197,18 @@ fn child(i: &[u8], sizes: Sizes, pointer: Pointer) -> Parsed<'_, Counted> {
 
 impl Header {
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
+        self.encode_with(out, sizes, Percents::USUAL)
+    }
+
+    /// As [`encode`](Self::encode), for a tree whose nodes are split and merged at other points.
+    pub(crate) fn encode_with(&self, out: &mut Vec<u8>, sizes: Sizes, percents: Percents) -> Result<()> {
         let start = out.len();
         out.extend(b"BTHD\0");
         out.push(self.kind);
         out.extend(self.node_size.to_le_bytes());
         out.extend(self.record_size.to_le_bytes());
         out.extend(self.depth.to_le_bytes());
-        out.extend([100, 40]);
+        out.extend([percents.split, percents.merge]);
         put_address(out, self.root, sizes)?;
         out.extend(self.root_records.to_le_bytes());
         put_length(out, self.total_records, sizes)?;

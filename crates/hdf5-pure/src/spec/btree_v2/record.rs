@@ -3,7 +3,7 @@
 use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::count;
-use nom::number::complete::{le_u32, le_u64, u8 as byte};
+use nom::number::complete::{le_i64, le_u32, le_u64, u8 as byte};
 use sciformats_core::arith::present;
 use sciformats_core::fault::{Parsed, field};
 use sciformats_core::{Result, bound};
@@ -129,6 +129,11 @@ impl LinkName<'_> {
         out.extend(self.id);
         Ok(())
     }
+}
+
+/// The creation order of a link (type 6), and the rest of the record, which is its heap ID.
+pub(crate) fn link_order(i: &[u8]) -> Parsed<'_, i64> {
+    field("creation order", le_i64)(i)
 }
 
 /// Appends a link by its creation order (type 6).

@@ -6,7 +6,7 @@
 use nom::multi::count;
 use nom::number::complete::le_u32;
 use nom::{Offset, Parser};
-use sciformats_core::arith::present;
+use sciformats_core::arith::{present, sub};
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use sciformats_core::{Result, bound};
 
@@ -136,13 +136,20 @@ pub(crate) fn encode_direct(
 ) -> Result<()> {
     let start = out.len();
     place.encode(out, b"FHDB\0", heap, sizes)?;
-    let at = out.len();
     out.extend([0; 4]);
+    let prefix = sub(out.len(), start)?;
     out.extend(data);
     put_padding(out, start, size)?;
-    let checksum = lookup3::hash(present(out.get(start..), "a direct block")?, 0);
-    out.iter_mut().skip(at).zip(checksum.to_le_bytes()).for_each(|(to, from)| *to = from);
-    Ok(())
+    seal_direct(present(out.get_mut(start..), "a direct block")?, prefix).map(drop)
+}
+
+/// Makes the checksum of a whole direct block, whose data begin behind `prefix` bytes, that of its bytes; gives its place.
+pub(crate) fn seal_direct(block: &mut [u8], prefix: usize) -> Result<std::ops::Range<usize>> {
+    let place = sub(prefix, 4)?..prefix;
+    present(block.get_mut(place.clone()), "checksum of a direct block")?.fill(0);
+    let checksum = lookup3::hash(block, 0).to_le_bytes();
+    present(block.get_mut(place.clone()), "checksum of a direct block")?.copy_from_slice(&checksum);
+    Ok(place)
 }
 
 impl IndirectBlock {

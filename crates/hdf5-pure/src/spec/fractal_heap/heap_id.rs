@@ -61,8 +61,7 @@ impl HeapId {
 
 fn huge<'a>(i: &'a [u8], heap: &FractalHeap, sizes: Sizes) -> Parsed<'a, HeapId> {
     let room = bound::left(usize::from(heap.id_len), 1);
-    let direct = if heap.filters.is_some() { sizes.bytes(1, 2, 4) } else { sizes.bytes(1, 1, 0) };
-    if direct > room {
+    if heap.has_huge_keys(sizes) {
         let (i, key) = field("B-tree key", uint(room.min(8)))(i)?;
         return Ok((i, HeapId::HugeIndirect { key }));
     }

@@ -13,7 +13,6 @@ use nom::Parser;
 use nom::bytes::complete::take;
 use nom::multi::fill;
 use nom::number::complete::{le_u16, le_u32, u8 as byte};
-use sciformats_core::arith::add;
 use sciformats_core::fault::{FaultKind, Parsed, fail, field};
 use sciformats_core::{Result, bound};
 
@@ -31,9 +30,11 @@ pub(crate) struct FractalHeap {
     pub(crate) flags: u8,
     /// Larger objects are huge: stored outside the blocks.
     pub(crate) max_managed: u32,
+    /// The last key that a huge object got, or the one after it: the library counts on before it gives a key out.
+    pub(crate) next_huge: u64,
     /// The B-tree of the huge objects.
     pub(crate) huge_btree: Option<Address>,
-    /// Free bytes in direct blocks.
+    /// Free bytes in direct blocks: in those that the rows of the root have room for, whether they are there or not.
     pub(crate) free_space: u64,
     /// The free-space manager.
     pub(crate) free_space_manager: Option<Address>,
@@ -115,6 +116,42 @@ impl DoublingTable {
         Some((row, column, self.row_offset(row)?.checked_add(column.checked_mul(size)?)?))
     }
 
+    /// Start and size of the direct block that holds byte `offset` of the heap, whether it is there or not.
+    pub(crate) fn direct_block(&self, offset: u64) -> Option<(u64, u64)> {
+        let (mut start, mut left) = (0u64, offset);
+        loop {
+            let (row, _, before) = self.locate(left)?;
+            start = start.checked_add(before)?;
+            if row < self.direct_rows() {
+                return Some((start, self.block_size(row)?));
+            }
+            left = left.checked_sub(before)?;
+        }
+    }
+
+    /// The most rows that an indirect block can have.
+    pub(crate) fn most_rows(&self) -> Option<u32> {
+        let first = self.row_offset(1)?.checked_ilog2()?;
+        u32::from(self.max_bits).checked_sub(first)?.checked_add(1)
+    }
+
+    /// Bytes for objects in all direct blocks that an indirect block of `rows` rows has room for, where a direct block begins
+    /// with `prefix` bytes. The sum wraps as the library's does: it counts these bytes for heaps of up to 2^64 bytes.
+    pub(crate) fn capacity(&self, rows: u32, prefix: u64) -> Option<u64> {
+        // By the number of rows, since a block of a later row is an indirect block of fewer rows.
+        let mut below = vec![0u64];
+        for row in 0..rows {
+            let size = self.block_size(row)?;
+            let block = match row < self.direct_rows() {
+                true => size.checked_sub(prefix)?,
+                false => *below.get(usize::try_from(self.rows(size)?).ok()?)?,
+            };
+            let before = below.last().copied()?;
+            below.push(before.wrapping_add(block.wrapping_mul(self.width.into())));
+        }
+        below.last().copied()
+    }
+
     /// Bytes of an offset in the heap.
     pub(crate) fn offset_width(&self) -> usize {
         usize::from(self.max_bits).div_ceil(8)
@@ -148,6 +185,12 @@ impl FractalHeap {
         self.flags & 2 != 0
     }
 
+    /// Whether IDs of huge objects are keys of the B-tree, and hold not the place themselves.
+    pub(crate) fn has_huge_keys(&self, sizes: Sizes) -> bool {
+        let direct = if self.filters.is_some() { sizes.bytes(1, 2, 4) } else { sizes.bytes(1, 1, 0) };
+        direct > bound::left(usize::from(self.id_len), 1)
+    }
+
     /// Bytes of the length of a managed object in its ID.
     pub(crate) fn length_width(&self) -> usize {
         let by_block = self.table.max_direct.trailing_zeros().div_ceil(8);
@@ -163,7 +206,7 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
     let (i, filters_len) = field("I/O filters' encoded length", le_u16)(i)?;
     let (i, flags) = field("flags", byte)(i)?;
     let (i, max_managed) = field("maximum size of managed objects", le_u32)(i)?;
-    let (i, _) = field("next huge object ID", length(sizes))(i)?;
+    let (i, next_huge) = field("next huge object ID", length(sizes))(i)?;
     let (i, huge_btree) = field("B-tree address of huge objects", address(sizes))(i)?;
     let (i, free_space) = field("amount of free space in managed blocks", length(sizes))(i)?;
     let (i, free_space_manager) = field("address of managed block free space manager", address(sizes))(i)?;
@@ -184,6 +227,7 @@ fn header(i: &[u8], sizes: Sizes) -> Parsed<'_, FractalHeap> {
         id_len,
         flags,
         max_managed,
+        next_huge,
         huge_btree,
         free_space,
         free_space_manager,
@@ -216,13 +260,11 @@ impl FractalHeap {
     /// Appends the header of a heap without filters.
     pub(crate) fn encode(&self, out: &mut Vec<u8>, sizes: Sizes) -> Result<()> {
         let start = out.len();
-        let [.., huge_objects, _, _] = self.statistics;
         out.extend(b"FRHP\0");
         out.extend(self.id_len.to_le_bytes());
         out.extend([0, 0, self.flags]);
         out.extend(self.max_managed.to_le_bytes());
-        // Keys count from 1.
-        put_length(out, add(huge_objects, 1)?, sizes)?;
+        put_length(out, self.next_huge, sizes)?;
         put_address(out, self.huge_btree, sizes)?;
         put_length(out, self.free_space, sizes)?;
         put_address(out, self.free_space_manager, sizes)?;
@@ -256,6 +298,21 @@ mod tests {
         assert_eq!(LINKS.locate(1600), Some((0, 3, 1536)));
         assert_eq!(LINKS.locate(2048), Some((1, 0, 2048)));
         assert_eq!(LINKS.locate(4096 + 1024 + 5), Some((2, 1, 4096 + 1024)));
+    }
+
+    #[test]
+    fn direct_blocks_and_their_room() {
+        assert_eq!(LINKS.direct_block(1600), Some((1536, 512)));
+        assert_eq!(LINKS.direct_block(4096 + 1024 + 5), Some((4096 + 1024, 1024)));
+        // The first row of indirect blocks has some of 131072 bytes: their first blocks are small again.
+        assert_eq!(LINKS.row_offset(9), Some(524_288));
+        assert_eq!(LINKS.direct_block(524_288 + 513), Some((524_288 + 512, 512)));
+        assert_eq!(LINKS.direct_block(524_288 + 131_072), Some((524_288 + 131_072, 512)));
+        assert_eq!(LINKS.most_rows(), Some(22));
+        assert_eq!(LINKS.capacity(1, 21), Some(4 * (512 - 21)));
+        assert_eq!(LINKS.capacity(9, 21), Some(524_288 - 36 * 21));
+        // An indirect block of 131072 bytes has seven rows of four direct ones.
+        assert_eq!(LINKS.capacity(10, 21), Some(524_288 - 36 * 21 + 4 * (131_072 - 28 * 21)));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Where an element stands among the rows of its array: which brackets open before it and close after it.
 
+use sciformats_core::bound;
+
 /// The position of an element, counted in C order.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -26,14 +28,14 @@ impl Place {
     /// Dimensions that end with this element.
     pub(super) fn closing(&self) -> usize {
         let pairs = self.at.iter().zip(&self.shape).rev();
-        pairs.take_while(|&(&index, &count)| index.saturating_add(1) >= count).count()
+        pairs.take_while(|&(&index, &count)| bound::sum(index, 1) >= count).count()
     }
 
     /// Goes on to the next element.
     pub(super) fn advance(&mut self) {
         self.first = false;
         for (index, &count) in self.at.iter_mut().zip(&self.shape).rev() {
-            *index = index.saturating_add(1);
+            *index = bound::sum(*index, 1);
             if *index < count {
                 return;
             }

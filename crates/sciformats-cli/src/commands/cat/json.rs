@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use sciformats_core::bound;
+
 use super::brackets::Place;
 use super::{Part, Printed};
 
@@ -36,7 +38,7 @@ fn empty(shape: &[u64]) -> String {
         [] | [0, ..] => "[]".into(),
         [count, rest @ ..] if *count <= ROWS => {
             let row = empty(rest);
-            if row.len().saturating_mul(*count as usize) > 1 << 24 {
+            if bound::product(row.len(), *count as usize) > 1 << 24 {
                 return "[]".into();
             }
             let rows: Vec<&str> = (0..*count).map(|_| row.as_str()).collect();

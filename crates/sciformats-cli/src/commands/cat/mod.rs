@@ -12,14 +12,17 @@ use std::ops::ControlFlow;
 use sciformats::{Array, Datum, Error, Object, Selection, Value};
 
 use crate::args::{Cat, CatFormat};
-use crate::failure::{Answer, Failure, Outcome};
+use crate::failure::{Answer, Failure, Outcome, remark};
 use crate::look;
+use crate::meaning::{Thing, View, selection};
 use crate::session::Session;
 
 /// The part of an array that is to be printed.
 pub(super) struct Part<'a> {
     array: &'a Array<'a>,
     selection: Selection,
+    /// Whether texts stand in quotes beside each other: dates do not.
+    quoted: bool,
 }
 
 pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
@@ -30,24 +33,33 @@ pub(super) fn run(args: &Cat, session: &Session) -> Outcome {
     if let Ok(Object::Value(value)) = file.source().object(id) {
         return scalar(&value, args, session);
     }
-    let array = file.array(&args.object.path).map_err(fail)?;
-    let selection = match (array.shape(), args.slice.as_deref()) {
-        (Some(shape), Some(slice)) => Selection::parse(slice, shape),
-        (Some(shape), None) => Selection::all(shape),
-        (None, _) => Err(Error::usage("array", "has a null dataspace and no elements")),
-    };
-    let part = Part { array: &array, selection: selection.map_err(fail)? };
     let format = args.format().unwrap_or(if session.json { CatFormat::Json } else { CatFormat::Text });
+    let view = match format {
+        // Its bytes are those that are stored.
+        CatFormat::Raw => View::Stored,
+        _ if args.raw => View::Stored,
+        CatFormat::Text | CatFormat::Csv => View::Words,
+        CatFormat::Json | CatFormat::Npy => View::Values,
+    };
+    let thing = Thing::open(file, &args.object.path, view).map_err(fail)?;
+    let array = thing.array().map_err(fail)?;
+    let (selection, chosen) = selection(&thing, args.slice.as_deref(), args.at.as_deref()).map_err(fail)?;
+    if !session.quiet {
+        chosen.iter().for_each(|chosen| remark(&look::safe(chosen)));
+    }
+    let part = Part { array: &array, selection, quoted: !thing.is_time() };
     let element = array.element().size();
     let bytes = element.and_then(|size| size.checked_mul(part.selection.slab().len()));
-    let printed = session.watched_over("reading", &[&file], bytes, || match format {
+    let printed = session.watched_over("reading", &[thing.source()], bytes, || match format {
         CatFormat::Text => text::print(&part, &mut session.text(), args.all),
         CatFormat::Csv => csv::print(&part, &mut session.text()),
         CatFormat::Json => json::print(&part, &mut session.text()),
         CatFormat::Npy => npy::print(&part, &mut session.bytes()),
         CatFormat::Raw => part.raw(&mut session.bytes()),
     });
-    printed.map(|()| Answer::Yes).map_err(|stop| stop.into_failure(path))
+    printed.map_err(|stop| stop.into_failure(path))?;
+    session.doubt(path, &thing);
+    Ok(Answer::Yes)
 }
 
 /// Prints a scalar of the tree, which is no array: as text or as JSON.

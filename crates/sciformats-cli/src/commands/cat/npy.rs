@@ -2,23 +2,24 @@
 
 use std::io::Write;
 
-use sciformats::npy::{self, Fixed};
+use sciformats::npy::Header;
+use sciformats_convert::numpy::{self, Fixed};
 
 use super::{Part, Printed};
 
 pub(super) fn print(part: &Part<'_>, out: &mut impl Write) -> Printed {
     // Elements that are arrays themselves are further dimensions, as NumPy has them.
-    let (element, shape) = npy::flat(part.array.element(), &part.selection.shape());
+    let (element, shape) = numpy::flat(part.array.element(), &part.selection.shape());
     let mut fixed = Fixed::new(element);
     if fixed.is_as_is() {
-        out.write_all(&npy::header(&npy::descr(element)?, &shape))?;
+        out.write_all(&Header::new(numpy::dtype(element)?, shape).to_bytes()?)?;
         part.for_each_piece(|bytes| Ok(out.write_all(bytes)?))?;
         return Ok(out.flush()?);
     }
     // Strings get one width, so they are read twice: for the longest one, and to be written.
-    fixed.descr()?;
+    fixed.dtype()?;
     part.for_each_piece(|bytes| Ok(fixed.look(bytes)?))?;
-    out.write_all(&npy::header(&fixed.descr()?, &shape))?;
+    out.write_all(&Header::new(fixed.dtype()?, shape).to_bytes()?)?;
     let mut piece = Vec::new();
     part.for_each_piece(|bytes| {
         piece.clear();

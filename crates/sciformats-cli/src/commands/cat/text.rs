@@ -3,7 +3,8 @@
 
 use std::io::{self, Write};
 
-use sciformats::{Datum, ElementType, Selection};
+use sciformats::{Datum, ElementType, Name, Selection};
+use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
 use super::brackets::Place;
@@ -27,23 +28,22 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed
         shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).is_none_or(|n| n > THRESHOLD);
     let summarised = many && !all;
     if let (ElementType::Compound(fields), [count]) = (part.array.element(), shape.as_slice()) {
-        let names: Vec<String> =
-            fields.iter().map(|(name, _)| look::safe(&name.shown()).into_owned()).collect();
-        return table(part, (&names, *count), summarised, out);
+        return table(part, (fields, *count), summarised, out);
     }
     if shape.contains(&0) {
         writeln!(out, "{}{}", "[".repeat(shape.len()), "]".repeat(shape.len()))?;
         return Ok(out.flush()?);
     }
+    let alone = Alone { number: shape.is_empty(), text: shape.is_empty() || !part.quoted };
     let mut lines = Lines::new(&shape, summarised);
     if summarised {
         edges(part, &shape, &mut |datum| {
-            lines.add(shown(&datum, shape.is_empty()));
+            lines.add(shown(&datum, alone));
             Ok(())
         })?;
     } else {
         part.for_each(|datum| {
-            lines.add(shown(&datum, shape.is_empty()));
+            lines.add(shown(&datum, alone));
             if lines.waiting.len() >= BLOCK { lines.write(out) } else { Ok(()) }
         })?;
     }
@@ -52,11 +52,20 @@ pub(super) fn print(part: &Part<'_>, out: &mut impl Write, all: bool) -> Printed
     Ok(out.flush()?)
 }
 
+/// Whether an element is shown as if there were no others.
+#[derive(Clone, Copy)]
+struct Alone {
+    number: bool,
+    text: bool,
+}
+
 /// An element. Beside others, text is quoted and numbers have no more than eight digits after the point.
-fn shown(datum: &Datum<'_>, alone: bool) -> String {
+fn shown(datum: &Datum<'_>, alone: Alone) -> String {
     match datum {
-        Datum::Text(_) if !alone => format!("{:?}", datum.to_string()),
-        Datum::Float(..) if !alone => rounded(datum.to_string()),
+        Datum::Text(_) if !alone.text => format!("{:?}", datum.to_string()),
+        // A moment that is missing.
+        Datum::Text([]) if !alone.number => "nat".into(),
+        Datum::Float(..) if !alone.number => rounded(datum.to_string()),
         _ => look::safe(&datum.to_string()).into_owned(),
     }
 }
@@ -174,7 +183,7 @@ impl Lines {
                 text.extend(std::iter::repeat_n(' ', self.fraction - digits));
             }
         }
-        let widest = waiting.iter().map(|text| text.width()).max().unwrap_or(0);
+        let widest = waiting.iter().map(|text| text.width()).max().unwrap_or(0); // a bound of widths
         self.width = self.width.max(widest.min(self.line / 2));
         waiting.iter().try_for_each(|text| self.element(out, text))
     }
@@ -189,7 +198,7 @@ impl Lines {
         if opening > 0 {
             self.column = dimensions;
         }
-        let fill = self.width.saturating_sub(text.width());
+        let fill = bound::left(self.width, text.width());
         let written = text.trim_end_matches(' ');
         write!(out, "{:fill$}{written}", "")?;
         self.column += fill + text.width();
@@ -246,15 +255,18 @@ impl Lines {
 
 fn table(
     part: &Part<'_>,
-    (names, count): (&[String], u64),
+    (fields, count): (&[(Name, ElementType)], u64),
     summarised: bool,
     out: &mut impl Write,
 ) -> Printed {
-    let mut table = Table::new(vec![Align::Right; names.len()]).fitted();
-    table.row(out, names.iter().map(|name| Cell::new(TITLE, name)).collect())?;
+    let words = |element: &ElementType| matches!(element, ElementType::Text | ElementType::Enum { .. });
+    let align = |(_, element): &(Name, ElementType)| if words(element) { Align::Left } else { Align::Right };
+    let mut table = Table::new(fields.iter().map(align).collect::<Vec<_>>()).fitted();
+    let names = fields.iter().map(|(name, _)| Cell::new(TITLE, look::safe(&name.shown())));
+    table.row(out, names.collect())?;
     for (i, (start, count)) in kept(count, summarised).into_iter().enumerate() {
         if i > 0 {
-            table.row(out, names.iter().map(|_| Cell::new(FAINT, "…")).collect())?;
+            table.row(out, fields.iter().map(|_| Cell::new(FAINT, "…")).collect())?;
         }
         for_each(part.array, &part.selection.part(&[(start, count)])?, |datum| {
             let Datum::Record(fields) = datum else { return Ok(()) };
@@ -278,7 +290,7 @@ mod tests {
         let array = file.array("/").unwrap();
         let selection = Selection::parse(slice, array.shape().unwrap()).unwrap();
         let mut out = Vec::new();
-        assert!(print(&Part { array: &array, selection }, &mut out, all).is_ok());
+        assert!(print(&Part { array: &array, selection, quoted: true }, &mut out, all).is_ok());
         String::from_utf8(out).unwrap()
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sciformats::Format;
-use sciformats::sink::WriteOptions;
+use sciformats_convert::sink::WriteOptions;
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
@@ -39,6 +39,9 @@ pub(crate) struct Repack {
     /// Bring elements that an HDF5 file has in other files and datasets into the new file
     #[arg(long)]
     pub(super) inline: bool,
+    /// Write and compare a copy that is thrown away, and tell how it would be
+    #[arg(long)]
+    pub(super) dry_run: bool,
     #[command(flatten)]
     pub(super) storage: Storage,
 }

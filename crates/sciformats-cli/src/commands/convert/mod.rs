@@ -7,8 +7,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use sciformats::convert::{Counts, Loss, Options, Plan};
 use sciformats::{Blame, Error, File, Format};
+use sciformats_convert::convert::{Counts, Loss, Options, Plan};
+use sciformats_core::bound;
 
 use self::args::{Convert, Files};
 use super::json::JsonObject;
@@ -76,8 +77,7 @@ pub(super) fn run(args: &Convert, session: &Session) -> Outcome {
         }
         checked = Some(difference.is_none());
     }
-    let end =
-        Written { file: &args.files, written: true, checked, losses: planned.saturating_add(lost.len()) };
+    let end = Written { file: &args.files, written: true, checked, losses: bound::sum(planned, lost.len()) };
     conclude(&mut out, &plan, end, session)?;
     Ok(Answer::of(checked != Some(false)))
 }
@@ -194,7 +194,7 @@ fn losses(out: &mut impl Write, losses: &[Loss], session: &Session) -> io::Resul
     for loss in losses.iter().take(SHOWN) {
         writeln!(out, "  {WRONG}loses{WRONG:#}   {} {}", look::safe(&loss.path), look::safe(&loss.what))?;
     }
-    let hidden = losses.len().saturating_sub(SHOWN);
+    let hidden = bound::left(losses.len(), SHOWN);
     if hidden > 0 {
         let hidden = look::grouped(hidden as u64);
         writeln!(out, "          {FAINT}… and {hidden} more{FAINT:#}")?;
@@ -223,6 +223,13 @@ struct Written<'a> {
     losses: usize,
 }
 
+/// Says that a file was not written because something would be lost.
+fn not_written(out: &mut impl Write, path: &str) -> io::Result<()> {
+    let path = look::safe(path);
+    let hint = "--lossy writes it all the same";
+    writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}  {FAINT}{hint}{FAINT:#}")
+}
+
 fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Session) -> io::Result<()> {
     let path = end.file.output.display().to_string();
     let losses = end.losses as u64;
@@ -241,10 +248,7 @@ fn conclude(out: &mut impl Write, plan: &Plan, end: Written<'_>, session: &Sessi
     }
     let path = look::safe(&path);
     match (end.written, end.checked) {
-        (false, _) if losses > 0 => {
-            let hint = "--lossy writes it all the same";
-            writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}not written{WRONG:#}  {FAINT}{hint}{FAINT:#}")?;
-        }
+        (false, _) if losses > 0 => not_written(out, &end.file.output.display().to_string())?,
         (false, _) => writeln!(out, "{TITLE}{path}{TITLE:#}: not written, as asked")?,
         (true, Some(false)) => {
             writeln!(out, "{TITLE}{path}{TITLE:#}: {WRONG}written, but not as planned{WRONG:#}")?;

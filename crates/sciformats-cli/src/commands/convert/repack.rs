@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use sciformats::compare::{self, Pattern, compare};
-use sciformats::convert::Loss;
 use sciformats::{File, Format};
+use sciformats_convert::compare::{self, Pattern, compare};
+use sciformats_convert::convert::Loss;
 
 use super::args::{Convert, Files, Repack, Storage};
 use super::{broken, size};
@@ -19,27 +19,38 @@ use crate::session::Session;
 
 pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     let Files { input, output, .. } = &args.files;
-    free(output, args.files.force)?;
-    let file = Arc::new(session.open_whole(input)?);
-    if args.lossy {
-        return super::run(&rescue(args, file.format()), session);
+    if !args.dry_run {
+        free(output, args.files.force)?;
     }
+    if args.lossy {
+        let format = session.open_cut(input)?.format();
+        return super::run(&rescue(args, format), session);
+    }
+    let file = Arc::new(session.open_whole(input)?);
     let before = size(input);
     // The new file is read back whole and compared with the old one, and takes its place after that.
-    let unfinished = Unfinished::beside(output).map_err(|error| broken(&args.files, &error))?;
-    let new = unfinished.path();
-    session.watched("repacking", &[&file], || rewrite(args, (&file, new), session))?;
-    let written = session.open_whole(new)?;
+    let mut unfinished = Unfinished::beside(output).map_err(|error| broken(&args.files, &error))?;
+    let place = unfinished.path().to_path_buf();
+    let new = place.as_path();
+    let lost = session.watched("repacking", &[&file], || rewrite(args, (&file, new), session))?;
+    if !lost.is_empty() {
+        return refused(&lost, args, session);
+    }
+    if !args.dry_run {
+        unfinished.settle();
+    }
+    let new_file = session.open_whole(new)?;
     let mut first = None;
-    let summary = session.watched("comparing", &[&file, &written], || {
-        compare(&file, &written, &storage_too(&args.storage, args.inline), &mut |difference| {
+    let summary = session.watched("comparing", &[&file, &new_file], || {
+        compare(&file, &new_file, &storage_too(&args.storage, args.inline), &mut |difference| {
             first = Some(difference);
             ControlFlow::Break(())
         })
     });
-    drop(written);
+    drop(new_file);
     let after = size(new);
-    if summary.is_same() {
+    let written = summary.is_same() && !args.dry_run;
+    if written {
         unfinished.finish().map_err(|error| broken(&args.files, &error))?;
     }
     let mut out = session.text();
@@ -47,7 +58,7 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
     if session.json {
         let mut line = JsonObject::new();
         line.value("file", path.as_str()).value("same", summary.is_same());
-        line.value("before", before).value("after", after);
+        line.value("before", before).value("after", after).value("written", written);
         writeln!(out, "{}", line.finish())?;
     } else if let Some(difference) = first {
         let path = look::safe(&path);
@@ -59,11 +70,9 @@ pub(crate) fn run(args: &Repack, session: &Session) -> Outcome {
         crate::commands::diff::text(&mut out, &difference)?;
     } else if !session.quiet {
         let sizes = format!("{} → {}", look::size(before), look::size(after));
-        writeln!(
-            out,
-            "{TITLE}{}{TITLE:#}: {WELL}written and checked{WELL:#}  {FAINT}{sizes}{FAINT:#}",
-            look::safe(&path)
-        )?;
+        let path = look::safe(&path);
+        let end = if written { "written and checked" } else { "can be written, and would hold the same" };
+        writeln!(out, "{TITLE}{path}{TITLE:#}: {WELL}{end}{WELL:#}  {FAINT}{sizes}{FAINT:#}")?;
     }
     out.flush()?;
     Ok(Answer::of(summary.is_same()))
@@ -79,6 +88,10 @@ pub(super) struct Whole {
 
 /// `convert` into the format that the file has. Nothing, if it cannot be written in full and need not be.
 pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outcome<Option<Whole>> {
+    // What is lost of it is not told by comparing it with what was written.
+    if file.damage().is_some() || file.source().doubt().is_some() {
+        return Ok(None);
+    }
     let select: Vec<Pattern> = args.select.iter().map(|pattern| pattern.as_str().into()).collect();
     let mut write = args.storage.options();
     (write.threads, write.limits) = (session.options().threads, session.options().limits);
@@ -86,7 +99,7 @@ pub(super) fn whole(args: &Convert, file: &Arc<File>, session: &Session) -> Outc
     let unfinished = Unfinished::beside(&args.files.output).map_err(|error| refused(&error))?;
     let new = unfinished.path();
     let written = session.watched("converting", &[file], || {
-        sciformats::repack::rewrite_selected(file, new, &select, &write, Some(interrupt::asked()))
+        sciformats_convert::repack::rewrite_selected(file, new, &select, &write, Some(interrupt::asked()))
     });
     let lost = match written {
         Err(error) if args.lossy && error.blame() != sciformats::Blame::Machine => return Ok(None),
@@ -135,7 +148,7 @@ fn rescue(args: &Repack, format: Format) -> Convert {
         select: Vec::new(),
         lossy: true,
         check: false,
-        dry_run: false,
+        dry_run: args.dry_run,
         storage: args.storage.clone(),
     }
 }
@@ -148,11 +161,27 @@ fn storage_too(storage: &Storage, inline: bool) -> compare::Options {
     compare::Options::exact().with_stored(true).with_storage(stays)
 }
 
-fn rewrite(args: &Repack, (file, new): (&Arc<File>, &Path), session: &Session) -> Outcome<()> {
+/// Tells what the new file would not have.
+fn refused(lost: &[Loss], args: &Repack, session: &Session) -> Outcome {
+    let mut out = session.text();
+    super::losses(&mut out, lost, session)?;
+    let path = args.files.output.display().to_string();
+    if session.json {
+        let mut line = JsonObject::new();
+        line.value("file", path.as_str()).value("same", false).value("losses", lost.len() as u64);
+        writeln!(out, "{}", line.finish())?;
+    } else {
+        super::not_written(&mut out, &path)?;
+    }
+    out.flush()?;
+    Ok(Answer::of(false))
+}
+
+fn rewrite(args: &Repack, (file, new): (&Arc<File>, &Path), session: &Session) -> Outcome<Vec<Loss>> {
     let mut write = args.storage.options();
     write.inline = args.inline;
     write.threads = session.options().threads;
     write.limits = session.options().limits;
-    sciformats::repack::rewrite(file, new, &write, Some(interrupt::asked()))
+    sciformats_convert::repack::rewrite_selected(file, new, &[], &write, Some(interrupt::asked()))
         .map_err(|error| broken(&args.files, &error))
 }

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sciformats::storage::FileStorage;
-use sciformats::{ReadAt, Result, WriteAt};
+use sciformats::{Error, ReadAt, Result, WriteAt};
+use sciformats_core::arith::{add, fit, present};
+use sciformats_core::bound;
 
 /// Bytes that are copied when one of them is written.
 const PAGE: u64 = 4096;
@@ -31,13 +33,13 @@ impl Draft {
     /// Reads the bytes of a page from `within` on.
     fn part(&self, page: u64, within: u64, out: &mut [u8]) -> Result<()> {
         if let Some(bytes) = self.pages.get(&page) {
-            let from = usize::try_from(within).unwrap_or(usize::MAX);
-            let held = bytes.get(from..).unwrap_or_default();
-            out.iter_mut().zip(held).for_each(|(to, byte)| *to = *byte);
+            let from: usize = fit(within, "place in a page")?;
+            let held = bytes.get(from..add(from, out.len())?);
+            out.copy_from_slice(present(held, "part of a page")?);
             return Ok(());
         }
         let at = page * PAGE + within;
-        let there = usize::try_from(self.kept.saturating_sub(at)).unwrap_or(usize::MAX).min(out.len());
+        let there = bound::addressable(bound::left(self.kept, at)).min(out.len());
         let (stored, beyond) = out.split_at_mut(there);
         beyond.fill(0);
         if stored.is_empty() { Ok(()) } else { self.file.read_into(at, stored) }
@@ -45,15 +47,20 @@ impl Draft {
 }
 
 /// The pages of a range: number, first byte in it, and how many.
-fn pages(offset: u64, len: usize) -> impl Iterator<Item = (u64, u64, usize)> {
-    let end = offset.saturating_add(len as u64);
+///
+/// # Errors
+/// `Usage` for a range that no file has.
+fn pages(offset: u64, len: usize) -> Result<impl Iterator<Item = (u64, u64, usize)>> {
+    let end = offset.checked_add(len as u64);
+    let end = end.ok_or_else(|| Error::usage("range", "ends beyond 2^64 bytes"))?;
     let mut at = offset;
-    std::iter::from_fn(move || {
+    Ok(std::iter::from_fn(move || {
         let (page, within) = (at / PAGE, at % PAGE);
         let count = (PAGE - within).min(end - at);
         at += count;
-        (count > 0).then_some((page, within, usize::try_from(count).unwrap_or(0)))
-    })
+        // No page is larger than what can be addressed.
+        (count > 0).then_some((page, within, bound::addressable(count)))
+    }))
 }
 
 impl ReadAt for Draft {
@@ -70,7 +77,7 @@ impl ReadAt for Draft {
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         sciformats::storage::check_range(self.len, offset, out.len() as u64)?;
         let mut rest = out;
-        for (page, within, count) in pages(offset, rest.len()) {
+        for (page, within, count) in pages(offset, rest.len())? {
             let (now, later) = rest.split_at_mut(count);
             self.part(page, within, now)?;
             rest = later;
@@ -82,7 +89,7 @@ impl ReadAt for Draft {
 impl WriteAt for Draft {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
-        for (page, within, count) in pages(offset, bytes.len()) {
+        for (page, within, count) in pages(offset, bytes.len())? {
             let (now, later) = rest.split_at(count);
             if !self.pages.contains_key(&page) {
                 let mut copy = vec![0; PAGE as usize];
@@ -93,7 +100,7 @@ impl WriteAt for Draft {
             held.iter_mut().skip(within as usize).zip(now).for_each(|(to, byte)| *to = *byte);
             rest = later;
         }
-        self.len = self.len.max(offset.saturating_add(bytes.len() as u64));
+        self.len = self.len.max(add(offset, bytes.len() as u64)?);
         Ok(())
     }
 

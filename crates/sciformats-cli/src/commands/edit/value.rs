@@ -297,7 +297,7 @@ fn real(leaf: &Json) -> Option<f64> {
 impl Value for Typed {
     fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
         let longest = match &self.elements {
-            Elements::Texts(texts) => texts.iter().map(String::len).max().unwrap_or(0).max(1),
+            Elements::Texts(texts) => texts.iter().map(String::len).max().unwrap_or(0).max(1), // a bound of lengths
             _ => 1,
         };
         let fixed = u32::try_from(longest).map_err(|_| Error::usage("text", "has 2^32 bytes or more"))?;

@@ -3,23 +3,46 @@
 use std::path::Path;
 
 use sciformats::{ArrayInfo, Error, Object};
+use sciformats_conventions::{Variable, type_name};
 
+use super::meant::{self, Glance, Meant, is_time};
 use crate::commands::json::JsonObject;
 use crate::look::{self, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, WRONG};
 
-/// The cells after the name of an array; without its place if it stands for several.
-pub(super) fn array(info: &ArrayInfo, long: bool, several: bool) -> Vec<Cell> {
-    let element = look::clipped(&info.element.to_string(), 40);
-    let element = Cell::new(TYPE, look::safe(&element));
+/// How an array is listed: with more about how it is stored, and whether it stands for several.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) long: bool,
+    pub(super) several: bool,
+}
+
+/// The name of an array, with its dimensions where these have names.
+pub(super) fn name(name: &str, meant: Option<&Meant>) -> Cell {
+    let name = look::safe(name);
+    let Some(variable) = meant.map(|meant| &meant.variable).filter(|variable| variable.has_names()) else {
+        return Cell::new(PLAIN, name);
+    };
+    // The signature with the name that the file has.
+    let signature = variable.signature();
+    let dimensions = signature.strip_prefix(variable.name.as_str()).unwrap_or_default();
+    Cell::new(PLAIN, name).and(SHAPE, look::safe(dimensions))
+}
+
+/// The cells after the name of an array.
+pub(super) fn array(info: &ArrayInfo, meant: Option<&Meant>, style: Style) -> Vec<Cell> {
+    let variable = meant.map(|meant| &meant.variable);
+    let mut cells = vec![values(info, variable), extent(info, meant)];
     let size = |bytes: Option<u64>| bytes.map(look::size).unwrap_or_default();
-    let mut cells = vec![element, Cell::new(SHAPE, look::shape(info.shape.as_deref()))];
-    if !long {
-        cells.push(Cell::new(PLAIN, size(info.stored.or(info.logical()))));
-        cells.push(Cell::new(FAINT, look::safe(&info.filters.join(", "))));
+    let dimension = variable.is_some_and(Variable::is_dimension);
+    let filters = look::safe(&info.filters.join(", ")).into_owned();
+    if !style.long {
+        let bytes = info.stored.or(info.logical()).filter(|_| !dimension);
+        cells.push(Cell::new(PLAIN, size(bytes)));
+        cells.push(said(meant, &filters));
         return cells;
     }
     let chunks = info.chunks.as_deref().map(|chunks| format!("chunks {}", look::shape(Some(chunks))));
-    let facts = info.facts.iter().filter(|(key, _)| !several || *key != "offset");
+    let facts = info.facts.iter().filter(|(key, _)| !style.several || *key != "offset");
     let facts = facts.map(|(key, value)| match *key {
         "byte order" => value.to_string(),
         key => format!("{key} {value}"),
@@ -28,15 +51,78 @@ pub(super) fn array(info: &ArrayInfo, long: bool, several: bool) -> Vec<Cell> {
     cells.push(Cell::new(PLAIN, size(info.stored)));
     let logical = info.logical().map(|bytes| format!("of {}", look::size(bytes)));
     cells.push(Cell::new(FAINT, logical.unwrap_or_default()));
-    cells.push(Cell::new(FAINT, look::safe(&notes.join(", "))));
+    cells.push(said(meant, &look::safe(&notes.join(", "))));
     cells
+}
+
+/// What the values of an array are: `float32 ← int16, K`. Of moments the units are told with the first and the last one.
+fn values(info: &ArrayInfo, variable: Option<&Variable>) -> Cell {
+    let Some(variable) = variable else {
+        return Cell::new(TYPE, look::safe(&clipped(&type_name(&info.element))));
+    };
+    if variable.is_dimension() {
+        return Cell::new(FAINT, "dimension");
+    }
+    let cell = Cell::new(TYPE, look::safe(&clipped(&variable.kind_name())));
+    match &variable.units {
+        Some(units) if !is_time(variable) => {
+            cell.and(PLAIN, look::safe(&format!(", {}", look::clipped(units, 24))))
+        }
+        _ => cell,
+    }
+}
+
+fn clipped(text: &str) -> String {
+    look::clipped(text, 40)
+}
+
+/// The shape where dimensions have no names; the value of a scalar, the range of coordinates, a name for people.
+fn extent(info: &ArrayInfo, meant: Option<&Meant>) -> Cell {
+    let Some(Meant { variable, glance }) = meant else {
+        return Cell::new(SHAPE, look::shape(info.shape.as_deref()));
+    };
+    let shape = Cell::new(SHAPE, look::shape(Some(&variable.shape())));
+    match glance {
+        Some(Glance::Value(value)) => Cell::new(FAINT, "= ").and(PLAIN, look::safe(value)),
+        _ if !variable.has_names() => shape,
+        _ => Cell::new(PLAIN, look::safe(&told(variable, glance.as_ref()).join("  "))),
+    }
+}
+
+/// The range of coordinates, the name for people, and what flags there are.
+fn told(variable: &Variable, glance: Option<&Glance>) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let Some(Glance::Ends(first, last)) = glance {
+        parts.push(format!("{first} … {last}"));
+    }
+    // A name that only repeats the name says nothing.
+    let name = variable.long_name.clone().filter(|name| *name != variable.name);
+    parts.extend(name.map(|name| look::clipped(&name, 60)));
+    if let (Some(flags), true) = (&variable.flags, parts.is_empty()) {
+        parts.push(look::clipped(&flags.meanings.join(", "), 40));
+    }
+    parts
+}
+
+/// What there was no room for before, and how it is stored.
+fn said(meant: Option<&Meant>, stored: &str) -> Cell {
+    let mut parts = Vec::new();
+    if let Some(Meant { variable, glance }) = meant {
+        let value = matches!(glance, Some(Glance::Value(_)));
+        if value || !variable.has_names() {
+            parts = told(variable, glance.as_ref());
+        }
+        parts.extend(variable.units.clone().filter(|_| is_time(variable)));
+    }
+    let between = if parts.is_empty() || stored.is_empty() { "" } else { "  " };
+    Cell::new(PLAIN, look::safe(&parts.join("  "))).and(FAINT, format!("{between}{stored}"))
 }
 
 /// The path of a file, its name standing out.
 pub(super) fn title(path: &Path) -> Cell {
     let text = path.display().to_string();
-    let name = path.file_name().map(|name| name.to_string_lossy().len()).unwrap_or(0);
-    let at = text.len().checked_sub(name).filter(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let name = path.file_name().map_or(0, |name| name.to_string_lossy().len());
+    let at = text.len().checked_sub(name).filter(|&at| text.is_char_boundary(at)).unwrap_or(0); // a position in the text
     let (folder, name) = text.split_at(at);
     Cell::new(FAINT, look::safe(folder)).and(TITLE, look::safe(name))
 }
@@ -49,7 +135,7 @@ pub(super) fn wrong(error: &Error) -> Cell {
 pub(super) fn described(object: &Object) -> Cell {
     match object {
         Object::Datatype(element) => {
-            let text = element.to_string();
+            let text = type_name(element);
             Cell::new(FAINT, "type ").and(TYPE, look::safe(&look::clipped(&text, 60)))
         }
         Object::Value(value) => {
@@ -62,15 +148,18 @@ pub(super) fn described(object: &Object) -> Cell {
 }
 
 /// Adds what an object is to its line.
-pub(super) fn describe(line: &mut JsonObject, object: &Object) {
+pub(super) fn describe(line: &mut JsonObject, object: &Object, meant: Option<&Meant>) {
     line.value("kind", object.kind().word());
     match object {
         Object::Group => {}
         Object::Array(info) => {
             line.array(info);
+            if let Some(meant) = meant {
+                meant::json(line, meant);
+            }
         }
         Object::Datatype(element) => {
-            line.raw("type", &element.to_json().to_string());
+            line.raw("type", &element.to_json());
         }
         Object::Value(value) => {
             line.value("value", value.clone());

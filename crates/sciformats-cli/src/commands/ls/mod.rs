@@ -1,6 +1,7 @@
 //! `ls`: the tree of a file, or the scientific files in a folder.
 
 mod cells;
+mod meant;
 mod shorten;
 mod tree;
 
@@ -9,9 +10,11 @@ use std::io::Write;
 use std::path::Path;
 
 use sciformats::walk::Seen;
-use sciformats::{Error, File, Format, Object, ObjectId};
+use sciformats::{Error, Format, Object, ObjectId};
+use sciformats_conventions::Dataset;
 
-use self::cells::{describe, described, title};
+use self::cells::{Style, describe, described, title};
+use self::meant::{Meant, meant};
 use self::tree::{Position, Walk};
 use super::FOLDERS;
 use super::json::JsonObject;
@@ -19,6 +22,7 @@ use crate::args::Ls;
 use crate::failure::{Answer, Failure, Outcome};
 use crate::look::{self, Align, Cell, FAINT, PLAIN, TYPE, Table, WRONG};
 use crate::session::Session;
+use crate::strange;
 
 pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
     let out = session.text();
@@ -35,11 +39,14 @@ pub(super) fn run(args: &Ls, session: &Session) -> Outcome {
         if args.path != "/" {
             return Err(Failure::Usage(format!("{} is a folder and holds no objects", args.file.display())));
         }
+        if let Some((what, step)) = strange::named(&args.file) {
+            return Err(Failure::Input(strange::told(&args.file, &what, &step)));
+        }
         list.folder(&args.file, 0)?;
     } else {
         let file = session.open(&args.file)?;
         let id = file.resolve(&args.path).map_err(|error| Failure::within(&args.file, &file, &error))?;
-        list.file(&args.file, &file, (&args.path, id))?;
+        list.file(&args.file, &Dataset::new(file), (&args.path, id))?;
     }
     list.table.flush(&mut list.out)?;
     list.files.flush(&mut list.out)?;
@@ -100,7 +107,7 @@ impl<W: Write> List<'_, W> {
         match self.session.try_open(path) {
             Ok(file) => {
                 let root = file.source().root();
-                self.file(path, &file, ("/", root))
+                self.file(path, &Dataset::new(file), ("/", root))
             }
             Err(error) => match Format::of_path(path).ok().flatten().or_else(|| Format::expected_of(path)) {
                 Some(format) => self.unreadable(path, Some(format), &error.to_string()),
@@ -139,25 +146,28 @@ impl<W: Write> List<'_, W> {
     }
 
     /// Lists a file from one of its objects on.
-    fn file(&mut self, path: &Path, file: &File, (at, id): (&str, ObjectId)) -> Outcome<()> {
+    fn file(&mut self, path: &Path, data: &Dataset, (at, id): (&str, ObjectId)) -> Outcome<()> {
+        let file = data.file();
         let source = file.source();
         let object = source.object(id).map_err(|error| Failure::of(path, &error))?;
         let group = matches!(object, Object::Group);
         // In a list of files, only `-r` looks into them.
         let tree = group && (self.args.recursive || !self.args.file.is_dir());
+        let glance = !self.session.far().is_far(path);
+        let meant = if group { None } else { meant(data, (at, id), glance) };
         if self.session.json {
             self.json(path, at, |line| {
                 line.value("format", file.format().word());
-                describe(line, &object);
+                describe(line, &object, meant.as_ref());
             })?;
         } else {
             self.set_apart(tree)?;
-            self.heading(path, file, (at, &object), tree)?;
+            self.heading((path, data), (at, &object), meant.as_ref(), tree)?;
         }
         let lead = if tree { "│   " } else { "    " };
         self.attributes(source, &Position { file: path, lead, path: at, name: "", several: false }, id)?;
         if tree {
-            let mut walk = Walk { path, file, seen: Seen::default(), several: false };
+            let mut walk = Walk { path, data, seen: Seen::default(), several: false };
             let _ = walk.seen.first(source, id, at);
             self.group(&mut walk, (at, id), "", 0)?;
             self.table.flush(&mut self.out)?;
@@ -168,11 +178,12 @@ impl<W: Write> List<'_, W> {
     /// The line of the file itself: with all about the array, if it is one.
     fn heading(
         &mut self,
-        path: &Path,
-        file: &File,
+        (path, data): (&Path, &Dataset),
         (at, object): (&str, &Object),
+        meant: Option<&Meant>,
         alone: bool,
     ) -> Outcome<()> {
+        let file = data.file();
         let inside = if at == "/" { String::new() } else { format!(" {}", look::safe(at)) };
         let name = title(path).and(PLAIN, inside);
         let format = file.format().to_string();
@@ -180,6 +191,8 @@ impl<W: Write> List<'_, W> {
             let headline = file.source().headline();
             let space = if headline.is_empty() { "" } else { " " };
             let kind = Cell::new(TYPE, format).and(PLAIN, format!("{space}{}", look::safe(&headline)));
+            let near = alone && !self.session.far().is_far(path);
+            let kind = if near { kind.and(PLAIN, look::safe(&conventions(data))) } else { kind };
             let size = Cell::new(FAINT, look::size(file.size()));
             let what = match object {
                 Object::Group => Cell::default(),
@@ -193,7 +206,7 @@ impl<W: Write> List<'_, W> {
             return Ok(self.table.flush(&mut self.out)?);
         };
         let mut row = vec![name, Cell::new(FAINT, format)];
-        row.extend(cells::array(info, self.args.long, false));
+        row.extend(cells::array(info, meant, Style { long: self.args.long, several: false }));
         Ok(self.files.row(&mut self.out, row)?)
     }
 
@@ -204,6 +217,16 @@ impl<W: Write> List<'_, W> {
         writeln!(self.out, "{}", line.finish())?;
         Ok(())
     }
+}
+
+/// The conventions that a file follows: `, CF 1.11`.
+fn conventions(data: &Dataset) -> String {
+    let file = data.file();
+    let headline = format!("{} {}", file.format(), file.source().headline()).to_lowercase();
+    let found = data.identities().unwrap_or_default().into_iter();
+    // A format that has a convention of its own names it already.
+    let found = found.filter(|identity| !headline.contains(&identity.convention.to_lowercase()));
+    found.map(|identity| format!(", {identity}")).collect()
 }
 
 #[cfg(test)]

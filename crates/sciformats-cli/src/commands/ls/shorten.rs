@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use sciformats::source::Run;
 use sciformats::{Error, Name};
+use sciformats_core::bound;
 
 /// Ranges of numbered members that are listed before some are left out.
 const FIRST: usize = 16;
@@ -50,7 +51,7 @@ impl<I: Iterator<Item = Result<Run, Error>>> Shortened<I> {
             if last.len() > LAST
                 && let Some(run) = last.pop_front()
             {
-                left_out = left_out.saturating_add(run.count);
+                left_out = bound::sum(left_out, run.count);
             }
         }
         self.numbered = Some(0);

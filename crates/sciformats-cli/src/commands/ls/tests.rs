@@ -1,7 +1,7 @@
 //! Lists of trees in memory.
 
-use sciformats::Value;
 use sciformats::memory::{Memory, array, texts};
+use sciformats::{File, Value};
 
 use super::*;
 use crate::args::{Color, Global};
@@ -37,6 +37,8 @@ fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
     let [recursive, long, attrs] = flags;
     let args = Ls { file: "run.h5".into(), path: "/".into(), recursive, long, attrs, all: false };
     let global = Global {
+        stats: false,
+        index: None,
         external: Vec::new(),
         json,
         threads: 1,
@@ -45,12 +47,12 @@ fn listed_of(memory: Memory, flags: [bool; 3], json: bool) -> String {
         quiet: true,
         color: Color::Auto,
     };
-    let session = Session::new(&global).unwrap();
+    let session = Session::new(&global, Default::default()).unwrap();
     let (files, table) = (Table::new(columns(2, long)), Table::new(columns(1, long)));
     let mut list = List { args: &args, session: &session, out: Vec::new(), files, table, blocks: false };
-    let file = File::from(memory);
-    let root = file.source().root();
-    list.file(Path::new("data/run.h5"), &file, ("/", root)).unwrap();
+    let data = Dataset::new(File::from(memory));
+    let root = data.file().source().root();
+    list.file(Path::new("data/run.h5"), &data, ("/", root)).unwrap();
     anstream::adapter::strip_str(&String::from_utf8(list.out).unwrap()).to_string()
 }
 
@@ -63,7 +65,7 @@ data/run.h5  HDF5 1.10  0 B
 ├── answer  42
 ├── fields/
 ├── other → b.h5 : /x
-├── same    f8  2 × 3  20 B  shuffle, zlib 6
+├── same    float64, m/s  2 × 3  20 B  shuffle, zlib 6
 ├── soft → /fields/u
 ├── torn    malformed object at offset 0x40: it is truncated
 └── user → class 187
@@ -77,13 +79,13 @@ fn the_whole_tree_with_everything() {
         listed([true; 3], false),
         "\
 data/run.h5  HDF5 1.10  0 B
-│   @title      str  scalar                 a run\\u{1b}[0m
+│   @title      a run\\u{1b}[0m
 ├── answer      42
 ├── fields/
 │   ├── empty/
-│   └── u       f8   2 × 3   20 B  of 48 B  chunks 1 × 3, shuffle, zlib 6
-│       @range  i4   2                      [-1, 1]
-│       @units  str  scalar                 m/s
+│   └── u       float64, m/s  2 × 3  20 B  of 48 B  chunks 1 × 3, shuffle, zlib 6
+│       @range  [-1, 1]  int32 2
+│       @units  m/s
 ├── other → b.h5 : /x
 ├── same = /fields/u
 ├── soft → /fields/u
@@ -117,10 +119,10 @@ fn members_that_are_alike_are_one_line() {
 data/run.h5  GSD  0 B
 └── frames/
     ├── 0/
-    │   ├── n  u4  1    of 4 B
-    │   └── x  f4  2    of 8 B
+    │   ├── n  uint32   1    of 4 B
+    │   └── x  float32  2    of 8 B
     └── 1…11/
-        └── x  f4  2    of 8 B  little-endian
+        └── x  float32  2    of 8 B  little-endian
 "
     );
     // Programs get them all, in the same order.
@@ -144,7 +146,7 @@ fn lines_for_programs() {
     let u = lines.iter().find(|line| line["path"] == "/fields/u").unwrap();
     assert_eq!(
         u.to_string(),
-        r#"{"file":"data/run.h5","path":"/fields/u","kind":"array","type":"f8","shape":[2,3],"chunks":[1,3],"filters":["shuffle","zlib 6"],"stored":20,"logical":48}"#
+        r#"{"file":"data/run.h5","path":"/fields/u","kind":"array","type":"f8","shape":[2,3],"chunks":[1,3],"filters":["shuffle","zlib 6"],"stored":20,"logical":48,"units":"m/s"}"#
     );
     assert!(lines.iter().any(|line| line["kind"] == "attribute" && line["value"] == "m/s"));
 }

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use sciformats::source::{Listed, Run, Runs, Source};
 use sciformats::walk::{Seen, join};
-use sciformats::{Error, File, Object, ObjectId, Target};
+use sciformats::{Error, Object, ObjectId, Target};
+use sciformats_conventions::Dataset;
 
 use super::List;
-use super::cells::{self, describe, described, wrong};
+use super::cells::{self, Style, describe, described, wrong};
+use super::meant::{mark, meant};
 use super::shorten::{Line, Shortened};
 use crate::commands::attrs;
 use crate::failure::Outcome;
@@ -32,7 +34,7 @@ type Members<'a> = Box<dyn Iterator<Item = Result<Run, Error>> + 'a>;
 /// A walk through one file, depth first.
 pub(super) struct Walk<'a> {
     pub(super) path: &'a Path,
-    pub(super) file: &'a File,
+    pub(super) data: &'a Dataset,
     pub(super) seen: Seen,
     /// Whether what is listed at present stands for several groups that are alike.
     pub(super) several: bool,
@@ -47,7 +49,7 @@ impl<W: Write> List<'_, W> {
         lead: &str,
         depth: usize,
     ) -> Outcome<()> {
-        let file = walk.file;
+        let file = walk.data.file();
         let deep = file.limits().depth("levels of groups", depth);
         let members = match deep.and_then(|()| self.runs(file.source(), id)) {
             Ok(members) => members,
@@ -111,7 +113,7 @@ impl<W: Write> List<'_, W> {
             Target::User(class) => return self.link(&position, "userlink", &[("class", &class.to_string())]),
             Target::Damaged(error) => return self.damaged(&position, &error),
         };
-        let source = walk.file.source();
+        let source = walk.data.file().source();
         if let Some(first) = walk.seen.first(source, id, &path) {
             let first = first.to_owned();
             return self.link(&position, "hardlink", &[("target", &first)]);
@@ -120,7 +122,7 @@ impl<W: Write> List<'_, W> {
             Ok(object) => object,
             Err(error) => return self.damaged(&position, &error),
         };
-        self.object(&position, &object)?;
+        self.object(&position, (walk.data, id), &object)?;
         self.attributes(source, &Position { lead: below, ..position }, id)?;
         if matches!(object, Object::Group) && self.args.recursive {
             let outside = std::mem::replace(&mut walk.several, several);
@@ -130,17 +132,33 @@ impl<W: Write> List<'_, W> {
         Ok(())
     }
 
-    fn object(&mut self, at: &Position<'_>, object: &Object) -> Outcome<()> {
+    fn object(
+        &mut self,
+        at: &Position<'_>,
+        (data, id): (&Dataset, ObjectId),
+        object: &Object,
+    ) -> Outcome<()> {
+        // What stands for several is not looked into, and neither is what is far away.
+        let glance = !at.several && !self.session.far().is_far(at.file);
+        let meant = match object {
+            Object::Array(_) => meant(data, (at.path, id), glance),
+            _ => None,
+        };
         if self.session.json {
-            return self.json(at.file, at.path, |line| describe(line, object));
+            return self.json(at.file, at.path, |line| describe(line, object, meant.as_ref()));
         }
         let lead = Cell::new(FAINT, at.lead);
         let name = look::safe(at.name);
         let row = match object {
-            Object::Group => vec![lead.and(GROUP, name).and(FAINT, "/")],
+            Object::Group => {
+                let mark = mark(data, (at.path, id)).map(|mark| look::safe(&mark).into_owned());
+                let group = lead.and(GROUP, name).and(FAINT, "/");
+                mark.map_or_else(|| vec![group.clone()], |mark| vec![group.clone(), Cell::new(FAINT, mark)])
+            }
             Object::Array(info) => {
-                let mut row = vec![lead.and(PLAIN, name)];
-                row.extend(cells::array(info, self.args.long, at.several));
+                let mut row = vec![lead.and_cell(cells::name(at.name, meant.as_ref()))];
+                let style = Style { long: self.args.long, several: at.several };
+                row.extend(cells::array(info, meant.as_ref(), style));
                 row
             }
             other => vec![lead.and(PLAIN, name), described(other)],
@@ -206,11 +224,7 @@ impl<W: Write> List<'_, W> {
                 Ok(attribute) => {
                     let lead = format!("{}@", at.lead);
                     let meaning = source.attribute_json(id, &attribute);
-                    let mut row = attrs::row(&attribute, &lead, meaning.as_deref());
-                    if let Some(value) = row.pop() {
-                        row.extend(vec![Cell::default(); if self.args.long { 2 } else { 1 }]);
-                        row.push(value);
-                    }
+                    let row = attrs::short_row(&attribute, &lead, meaning.as_deref());
                     self.table.row(&mut self.out, row)?;
                 }
                 Err(error) => self.damaged(&Position { name: "@", ..*at }, &error)?,

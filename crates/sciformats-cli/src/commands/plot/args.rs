@@ -12,9 +12,16 @@ use crate::gather::Kind;
 pub(crate) struct Plot {
     #[command(flatten)]
     pub(super) object: Object,
-    /// The part to draw, as NumPy writes it: `0:10,::2,-1` [default: of more than two dimensions, the last two]
+    /// The part to draw, as NumPy writes it or by names of dimensions: `0:10,::2,-1`, `time=0` [default: of more than two
+    /// dimensions, the last two]
     #[arg(long, short, value_name = "SLICE", allow_hyphen_values = true)]
     pub(super) slice: Option<String>,
+    /// The part to draw by coordinates, the nearest ones: `time=2001-07-01,lat=52.5`
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(super) at: Option<String>,
+    /// Draw what is stored instead of what it means
+    #[arg(long)]
+    pub(super) raw: bool,
     /// The kind of picture [default: a line of one dimension, an image of two]
     #[arg(long, short, value_enum)]
     pub(super) kind: Option<Kind>,

@@ -4,7 +4,7 @@ use sciformats::Value;
 
 use crate::commands::json::JsonObject;
 use crate::figure::sample::Line;
-use crate::figure::{Axis, Body, Figure};
+use crate::figure::{Axis, Body, Figure, dates};
 
 /// One JSON object: what is drawn, and the axes.
 pub(super) fn figure(figure: &Figure) -> String {
@@ -36,7 +36,12 @@ pub(super) fn figure(figure: &Figure) -> String {
 
 fn axis(axis: &Axis) -> String {
     let mut object = JsonObject::new();
-    object.value("label", axis.label.as_str()).value("low", axis.low).value("high", axis.high).finish()
+    object.value("label", axis.label.as_str()).value("low", axis.low).value("high", axis.high);
+    if let Some(calendar) = axis.dates {
+        let ends = [axis.low, axis.high].map(|end| dates::shown(calendar, end).unwrap_or_default().into());
+        object.value("calendar", calendar.name()).value("dates", Value::List(ends.to_vec()));
+    }
+    object.finish()
 }
 
 fn line(line: &Line) -> String {

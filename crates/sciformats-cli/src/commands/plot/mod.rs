@@ -6,11 +6,13 @@ mod json;
 use std::io::Write;
 use std::path::Path;
 
-use sciformats::WriteAt;
 use sciformats::storage::{Durability, Replacement};
+use sciformats::{Object, WriteAt};
+use sciformats_conventions::Dataset;
+use sciformats_core::bound;
 
 use self::args::{Plot, Target};
-use crate::failure::{Answer, Failure, Outcome, free};
+use crate::failure::{Answer, Failure, Outcome, free, remark};
 use crate::figure::canvas::Size;
 use crate::figure::raster::Raster;
 use crate::figure::screen::Depth;
@@ -18,6 +20,8 @@ use crate::figure::svg::Svg;
 use crate::figure::{Figure, paper, terminal};
 use crate::gather::{Room, Subject};
 use crate::look::{self, FAINT, TITLE, WELL};
+use crate::meaning::first::{First, first};
+use crate::meaning::{Thing, View};
 use crate::session::Session;
 
 /// Bars of a histogram in a file, unless it was said how many.
@@ -33,19 +37,33 @@ pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
     }
     let file = session.open(path)?;
     let fail = |error| Failure::of(path, &error);
-    let array = file.array(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
-    let subject = Subject::new((&file, &args.object.path, &array), args.slice.as_deref(), args.kind);
-    let mut subject = subject.map_err(fail)?;
-    subject.field = args.field.as_deref();
+    let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
+    let whole = id == file.source().root() && matches!(file.source().object(id), Ok(Object::Group));
+    let view = if args.raw { View::Stored } else { View::Numbers };
+    let data = Dataset::new(file);
+    let data = if args.raw { data.raw() } else { data };
+    let first = if whole { first(&data) } else { None };
+    let named = First { path: args.object.path.clone(), field: None };
+    let First { path: object, field } = first.unwrap_or(named);
+    let thing = Thing::find(&data, &object, view).map_err(fail)?;
+    let array = thing.array().map_err(fail)?;
+    let part = (args.slice.as_deref(), args.at.as_deref());
+    let (mut subject, chosen) = Subject::new((&thing, &array), part, args.kind).map_err(fail)?;
+    if !session.quiet {
+        chosen.iter().for_each(|chosen| remark(&look::safe(chosen)));
+    }
+    subject.field = args.field.as_deref().or(field.as_deref());
     let kind = args.kind.unwrap_or_else(|| subject.kind());
     let (size, depth) = (screen(), Depth::of_stdout());
     let room = match &target {
         Some(_) => on_paper(args.size),
         None => on_terminal(size, depth),
     };
-    let picture = session
-        .watched("reading", &[&file], || subject.figure(kind, room, args.bins.map(|bins| bins as usize)));
+    let picture = session.watched("reading", &[thing.source()], || {
+        subject.figure(kind, room, args.bins.map(|bins| bins as usize))
+    });
     let figure = picture.map_err(fail)?;
+    session.doubt(path, &thing);
     if session.json {
         let mut out = session.text();
         writeln!(out, "{}", json::figure(&figure))?;
@@ -66,7 +84,7 @@ pub(crate) fn run(args: &Plot, session: &Session) -> Outcome {
 /// The characters that a picture gets. One row stays for the prompt.
 fn screen() -> (usize, usize) {
     let (width, height) = look::screen();
-    (width, height.saturating_sub(1).clamp(8, ROWS))
+    (width, bound::left(height, 1).clamp(8, ROWS))
 }
 
 /// What there is room for on a terminal.
@@ -84,7 +102,7 @@ fn on_paper(size: Size) -> Room {
 
 /// Writes a picture into a file, which appears when it is complete.
 fn save(figure: &Figure, (output, target): (&Path, Target), args: &Plot, session: &Session) -> Outcome<()> {
-    let bytes = match target {
+    let drawn = match target {
         Target::Svg => {
             let mut svg = Svg::new(args.size);
             paper::draw(figure, args.size, &mut svg);
@@ -96,6 +114,7 @@ fn save(figure: &Figure, (output, target): (&Path, Target), args: &Plot, session
             raster.finish()
         }
     };
+    let bytes = drawn.map_err(|error| Failure::unwritten(output, &error))?;
     replace(output, &bytes)?;
     if !session.quiet && !session.json {
         let (path, size) = (output.display().to_string(), look::size(bytes.len() as u64));

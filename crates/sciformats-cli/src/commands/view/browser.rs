@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use sciformats::{Array, File, Name, Result};
+use sciformats::{File, Name, Result};
+use sciformats_conventions::Dataset;
+use sciformats_core::bound;
 
 use super::details::{Details, details};
 use super::table::{Corner, extent};
@@ -14,6 +16,7 @@ use crate::figure::Figure;
 use crate::figure::sample::Statistics;
 use crate::figure::screen::Depth;
 use crate::gather::{Kind, Subject};
+use crate::meaning::{Thing, View};
 
 /// Which side keys go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,9 @@ pub(super) struct Picture {
 /// The browser.
 #[derive(Debug)]
 pub(super) struct Browser {
+    /// The file as its convention means it, and which values of it are shown.
+    data: Dataset,
+    words: View,
     pub(super) file: Arc<File>,
     pub(super) title: String,
     pub(super) depth: Depth,
@@ -83,11 +89,16 @@ pub(super) struct Browser {
 
 impl Browser {
     /// A browser that begins at an object.
-    pub(super) fn new(file: Arc<File>, title: String, depth: Depth) -> Result<Self> {
+    pub(super) fn new(data: Dataset, raw: bool, (title, depth): (String, Depth)) -> Result<Self> {
+        let data = if raw { data.raw() } else { data };
+        let file = Arc::clone(data.file());
         let tree = Tree::new(&file)?;
-        let details = details(&file, &tree.path(0), tree.line(0).map(|line| &line.leads));
+        let (words, numbers) = if raw { (View::Stored, View::Stored) } else { (View::Words, View::Numbers) };
+        let details = details((&data, words), &tree.path(0), tree.line(0).map(|line| &line.leads));
         let mut browser = Self {
-            work: Work::new(Arc::clone(&file)),
+            work: Work::new(data.clone(), numbers),
+            data,
+            words,
             file,
             title,
             depth,
@@ -123,13 +134,14 @@ impl Browser {
     /// Does something with the part of the array that is shown.
     pub(super) fn with_part<T>(&self, work: impl FnOnce(&Subject<'_>) -> Result<T>) -> Option<Result<T>> {
         let part = self.part()?;
-        let array: Array<'_> = match self.file.array(&part.path) {
-            Ok(array) => array,
-            Err(error) => return Some(Err(error)),
+        let found = || {
+            let thing = Thing::find(&self.data, &part.path, self.words)?;
+            let array = thing.array()?;
+            // All dimensions that are not named are there to be seen.
+            let all = Some(part.slice.as_deref().unwrap_or("..."));
+            work(&Subject::new((&thing, &array), (all, None), None)?.0)
         };
-        // All dimensions that are not named are there to be seen.
-        let all = Some(part.slice.as_deref().unwrap_or("..."));
-        Some(Subject::new((&self.file, &part.path, &array), all, None).and_then(|subject| work(&subject)))
+        Some(found())
     }
 
     /// Takes up what has become ready.
@@ -180,9 +192,9 @@ impl Browser {
     fn select(&mut self) {
         let path = self.tree.path(self.tree.selected);
         let leads = self.tree.line(self.tree.selected).map(|line| &line.leads);
-        self.details = details(&self.file, &path, leads);
+        self.details = details((&self.data, self.words), &path, leads);
         let dimensions = self.details.shape.as_ref().map_or(0, Vec::len);
-        self.leading = vec![0; dimensions.saturating_sub(2)];
+        self.leading = vec![0; bound::left(dimensions, 2)];
         self.slice = None;
         self.corner = Corner::default();
         self.scrolled = 0;
@@ -280,7 +292,7 @@ impl Browser {
             if forth {
                 *index = if *index + 1 < length { *index + 1 } else { 0 };
             } else {
-                *index = index.checked_sub(1).unwrap_or(length.saturating_sub(1));
+                *index = index.checked_sub(1).unwrap_or(bound::left(length, 1));
             }
             let carried = if forth { *index == 0 } else { *index + 1 == length };
             if !carried {
@@ -346,26 +358,26 @@ impl Browser {
             let by = usize::try_from(by).unwrap_or(1);
             match code {
                 KeyCode::Up | KeyCode::PageUp | KeyCode::Char('k') => {
-                    self.scrolled = self.scrolled.saturating_sub(by);
+                    self.scrolled = bound::left(self.scrolled, by);
                 }
                 KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j') => {
-                    self.scrolled = (self.scrolled + by).min(self.details.lines.len().saturating_sub(1));
+                    self.scrolled = (self.scrolled + by).min(bound::left(self.details.lines.len(), 1));
                 }
                 _ => {}
             }
             return;
         }
         let Some(Ok((height, width))) = self.with_part(|subject| Ok(extent(subject))) else { return };
-        let (lowest, rightmost) = (height.saturating_sub(rows), width.saturating_sub(columns));
+        let (lowest, rightmost) = (bound::left(height, rows), bound::left(width, columns));
         let Corner { row, column } = self.corner;
         let (row, column) = match code {
-            KeyCode::Up | KeyCode::Char('k') => (row.saturating_sub(1), column),
+            KeyCode::Up | KeyCode::Char('k') => (bound::left(row, 1), column),
             KeyCode::Down | KeyCode::Char('j') => (row + 1, column),
-            KeyCode::PageUp => (row.saturating_sub(rows.max(1)), column),
-            KeyCode::PageDown => (row.saturating_add(rows.max(1)), column),
+            KeyCode::PageUp => (bound::left(row, rows.max(1)), column),
+            KeyCode::PageDown => (bound::sum(row, rows.max(1)), column),
             KeyCode::Home | KeyCode::Char('g') => (0, 0),
             KeyCode::End | KeyCode::Char('G') => (lowest, column),
-            KeyCode::Left | KeyCode::Char('h') => (row, column.saturating_sub(1)),
+            KeyCode::Left | KeyCode::Char('h') => (row, bound::left(column, 1)),
             KeyCode::Right | KeyCode::Char('l') => (row, column + 1),
             _ => (row, column),
         };
@@ -379,8 +391,9 @@ impl Browser {
             self.message = if text.is_empty() { "/ searches".into() } else { format!("{text} is not found") };
             return;
         }
-        let count = isize::try_from(hits.len()).unwrap_or(isize::MAX);
-        *at = isize::try_from(*at).unwrap_or(0).saturating_add(by).rem_euclid(count).unsigned_abs();
+        let count = isize::try_from(hits.len()).unwrap_or(isize::MAX); // a bound that no list reaches
+        let from = isize::try_from(*at).unwrap_or(0); // a position in the list
+        *at = bound::sum(from, by).rem_euclid(count).unsigned_abs();
         let names = hits.get(*at).cloned().unwrap_or_default();
         let place = format!("{text}: {} of {}", *at + 1, hits.len());
         let file = Arc::clone(&self.file);

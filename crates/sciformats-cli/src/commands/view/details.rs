@@ -1,11 +1,13 @@
 //! What is said of the object that is selected: its kind, how it is stored, its attributes.
 
-use sciformats::{ArrayInfo, File, Object};
+use sciformats::{ArrayInfo, Object};
+use sciformats_conventions::{Dataset, type_name};
 
 use super::tree::Leads;
 use crate::commands::attrs;
 use crate::gather::is_number;
 use crate::look;
+use crate::meaning::{Thing, View};
 
 /// Attributes that are shown at most.
 const ATTRIBUTES: usize = 500;
@@ -41,7 +43,8 @@ impl Details {
 }
 
 /// Looks at an object.
-pub(super) fn details(file: &File, path: &str, leads: Option<&Leads>) -> Details {
+pub(super) fn details((data, view): (&Dataset, View), path: &str, leads: Option<&Leads>) -> Details {
+    let file = data.file();
     let mut found = Details { path: path.into(), ..Details::default() };
     let id = match leads {
         Some(Leads::To(id)) => *id,
@@ -52,18 +55,22 @@ pub(super) fn details(file: &File, path: &str, leads: Option<&Leads>) -> Details
         None => return found,
     };
     match file.source().object(id) {
-        Ok(Object::Array(info)) => array(&mut found, &info),
+        Ok(Object::Array(info)) => {
+            meant(&mut found, (data, view), &info);
+            array(&mut found, &info);
+        }
         Ok(Object::Value(value)) => found.say("value", value.to_string(), false),
-        Ok(Object::Datatype(element)) => found.say("datatype", element.to_string(), false),
+        Ok(Object::Datatype(element)) => found.say("datatype", type_name(&element), false),
         Ok(Object::Damaged { error, .. }) | Err(error) => found.complain("damaged", &error),
         Ok(Object::Group) if path == "/" => {
             found.say("format", file.format().to_string(), false);
             found.say("size", look::size(file.size()), false);
+            convention(&mut found, data);
             for (key, value) in file.source().facts() {
                 found.say(key, value.to_string(), false);
             }
         }
-        Ok(Object::Group) => found.say("kind", "group", false),
+        Ok(Object::Group) => group(&mut found, (data, view)),
     }
     match file.source().attributes(id) {
         Ok(attributes) => {
@@ -88,10 +95,66 @@ pub(super) fn details(file: &File, path: &str, leads: Option<&Leads>) -> Details
     found
 }
 
+/// The convention of the file.
+fn convention(found: &mut Details, data: &Dataset) {
+    for identity in data.identities().unwrap_or_default() {
+        found.say("convention", identity.to_string(), false);
+        if let Some(writer) = &identity.writer {
+            found.say("written by", writer, false);
+        }
+    }
+}
+
+/// A group that stands for a table or a matrix.
+fn group(found: &mut Details, (data, view): (&Dataset, View)) {
+    found.say("kind", "group", false);
+    if view == View::Stored {
+        return;
+    }
+    let path = found.path.clone();
+    let Ok(thing) = Thing::find(data, &path, view) else { return };
+    let Ok(array) = thing.array() else { return };
+    found.shape = array.shape().map(<[u64]>::to_vec);
+    found.is_number = is_number(array.element());
+    match thing.variable() {
+        Some(variable) => {
+            found.say("shows", variable.signature(), false);
+            found.say("values", variable.values_name(), false);
+        }
+        None => {
+            found.say("values", look::clipped(&type_name(array.element()), 200), false);
+            found.say("shape", look::shape(array.shape()), false);
+        }
+    }
+}
+
+/// What an array means: its values, dimensions and names.
+fn meant(found: &mut Details, (data, view): (&Dataset, View), info: &ArrayInfo) {
+    let (shape, number) = (info.shape.clone(), is_number(&info.element));
+    (found.shape, found.is_number) = (shape, number);
+    let path = found.path.clone();
+    let Ok(thing) = Thing::find(data, &path, view) else { return };
+    if let Ok(array) = thing.array() {
+        found.shape = array.shape().map(<[u64]>::to_vec);
+        // Flags are numbers with names, and moments are numbers too.
+        found.is_number = is_number(array.element()) || thing.is_time() && number;
+    }
+    let Some(variable) = thing.variable() else { return };
+    if let Some(name) = &variable.long_name {
+        found.say("name", name, false);
+    }
+    if variable.has_names() {
+        found.say("dimensions", variable.signature(), false);
+    }
+    if thing.is_meant() {
+        found.say("values", variable.values_name(), false);
+    } else if let Some(units) = &variable.units {
+        found.say("units", units, false);
+    }
+}
+
 fn array(found: &mut Details, info: &ArrayInfo) {
-    found.is_number = is_number(&info.element);
-    found.shape = info.shape.clone();
-    found.say("type", info.element.to_string(), false);
+    found.say("type", type_name(&info.element), false);
     found.say("shape", look::shape(info.shape.as_deref()), false);
     let sizes = (info.logical().map(look::size), info.stored.map(look::size));
     match sizes {

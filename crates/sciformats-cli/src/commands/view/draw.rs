@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
 use super::browser::{Browser, Focus, Prompt, Purpose, Show};
@@ -82,7 +83,7 @@ fn put(buffer: &mut Buffer, (x, y): (u16, u16), text: &str, width: u16, style: S
 }
 
 fn length(text: &str) -> u16 {
-    u16::try_from(text.width()).unwrap_or(u16::MAX)
+    u16::try_from(text.width()).unwrap_or(u16::MAX) // a bound: no screen is wider
 }
 
 fn top_line(browser: &Browser, buffer: &mut Buffer, area: Rect) {
@@ -113,8 +114,8 @@ fn bottom_line(browser: &Browser, buffer: &mut Buffer, area: Rect) {
 
 fn help(buffer: &mut Buffer, area: Rect) {
     for ((keys, what), y) in HELP.iter().zip(area.y + 1..area.bottom()) {
-        put(buffer, (area.x + 2, y), keys, area.width.saturating_sub(2), bold());
-        put(buffer, (area.x + 28, y), what, area.width.saturating_sub(28), Style::new());
+        put(buffer, (area.x + 2, y), keys, bound::left(area.width, 2), bold());
+        put(buffer, (area.x + 28, y), what, bound::left(area.width, 28), Style::new());
     }
 }
 
@@ -132,7 +133,7 @@ fn tree(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
             (true, false) => "▸ ",
             (false, _) => "  ",
         };
-        let indent = u16::try_from(line.depth * 2).unwrap_or(u16::MAX).min(area.width / 2);
+        let indent = u16::try_from(line.depth * 2).unwrap_or(u16::MAX).min(area.width / 2); // a bound
         let style = match (&line.leads, &known) {
             (Leads::Away(_), _) => coloured(browser, Color::Magenta),
             (_, Some(known)) if known.kind == sciformats::Kind::Unknown => coloured(browser, Color::Red),
@@ -144,7 +145,7 @@ fn tree(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
         let turned =
             if selected && browser.focus == Focus::Tree { Modifier::REVERSED } else { Modifier::empty() };
         let style = if selected { style.add_modifier(turned | Modifier::BOLD) } else { style };
-        let room = area.width.saturating_sub(indent);
+        let room = bound::left(area.width, indent);
         put(buffer, (area.x + indent, y), &text, room, style);
         let note = match (&line.leads, known) {
             (Leads::Away(target), _) => look::safe(target).into_owned(),
@@ -170,11 +171,11 @@ fn object(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
         lines(browser, buffer, (&said, browser.scrolled), area);
         return;
     }
-    let most = area.height.saturating_sub(ARRAY).min(area.height * 2 / 5);
+    let most = bound::left(area.height, ARRAY).min(area.height * 2 / 5);
     let said = statements(browser);
-    let taken = u16::try_from(said.len()).unwrap_or(u16::MAX).min(most);
+    let taken = u16::try_from(said.len()).unwrap_or(u16::MAX).min(most); // a bound
     lines(browser, buffer, (&said, 0), Rect { height: taken, ..area });
-    let rest = Rect { y: area.y + taken + 1, height: area.height.saturating_sub(taken + 1), ..area };
+    let rest = Rect { y: area.y + taken + 1, height: bound::left(area.height, taken + 1), ..area };
     browser.order((rest.width.into(), rest.height.into()));
     match browser.show {
         Show::Table | Show::Details => cells(browser, buffer, rest),
@@ -220,16 +221,16 @@ fn statements(browser: &Browser) -> Vec<Statement> {
 }
 
 fn lines(browser: &Browser, buffer: &mut Buffer, (said, from): (&[Statement], usize), area: Rect) {
-    let widest = said.iter().map(|(key, ..)| length(key)).max().unwrap_or(0).min(area.width / 2);
+    let widest = said.iter().map(|(key, ..)| length(key)).max().unwrap_or(0).min(area.width / 2); // a bound of widths
     for ((key, value, wrong), y) in said.iter().skip(from).zip(area.y..area.bottom()) {
         put(buffer, (area.x, y), key, widest, faint());
         let style = if *wrong { coloured(browser, Color::Red) } else { Style::new() };
-        put(buffer, (area.x + widest + 2, y), value, area.width.saturating_sub(widest + 2), style);
+        put(buffer, (area.x + widest + 2, y), value, bound::left(area.width, widest + 2), style);
     }
 }
 
 fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
-    let rows = u64::from(area.height.saturating_sub(1));
+    let rows = u64::from(bound::left(area.height, 1));
     // A column is two wide at least, with the space beside it.
     let most = u64::from(area.width / 2);
     let corner = browser.corner;
@@ -242,7 +243,7 @@ fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
         }
         None => return,
     };
-    let before = cells.rows.iter().map(|(index, _)| length(index)).max().unwrap_or(0);
+    let before = cells.rows.iter().map(|(index, _)| length(index)).max().unwrap_or(0); // a bound of widths
     for ((index, _), y) in cells.rows.iter().zip(area.y + 1..area.bottom()) {
         let x = area.x + before - length(index);
         put(buffer, (x, y), index, before, faint());
@@ -250,18 +251,18 @@ fn cells(browser: &mut Browser, buffer: &mut Buffer, area: Rect) {
     let mut x = area.x + before + 2;
     let mut columns = 0;
     for (column, width) in cells.widths().into_iter().enumerate() {
-        let width = u16::try_from(width).unwrap_or(u16::MAX).max(1);
+        let width = u16::try_from(width).unwrap_or(u16::MAX).max(1); // a bound: no screen is wider
         // A column that does not fit is not begun, unless it is the first.
         if x + width > area.right() && columns > 0 || x >= area.right() {
             break;
         }
         columns += 1;
         let head = cells.heads.get(column).map_or("", String::as_str);
-        let at = |text: &str| x + width.saturating_sub(length(text));
-        put(buffer, (at(head), area.y), head, area.right().saturating_sub(at(head)), faint());
+        let at = |text: &str| x + bound::left(width, length(text));
+        put(buffer, (at(head), area.y), head, bound::left(area.right(), at(head)), faint());
         for ((_, texts), y) in cells.rows.iter().zip(area.y + 1..area.bottom()) {
             let text = texts.get(column).map_or("", String::as_str);
-            put(buffer, (at(text), y), text, area.right().saturating_sub(at(text)), Style::new());
+            put(buffer, (at(text), y), text, bound::left(area.right(), at(text)), Style::new());
         }
         x += width + 2;
     }

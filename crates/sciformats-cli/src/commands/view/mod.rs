@@ -15,11 +15,11 @@ mod work;
 mod tests;
 
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use sciformats_conventions::Dataset;
 
 use self::browser::Browser;
 use crate::args::View;
@@ -38,9 +38,9 @@ pub(super) fn run(args: &View, session: &Session) -> Outcome {
         let text = "view is for people at a terminal: `ls`, `cat` and `plot` print".to_owned();
         return Err(Failure::Usage(text));
     }
-    let file = Arc::new(session.open(&args.file)?);
+    let data = Dataset::new(session.open(&args.file)?);
     let title = look::safe(&args.file.display().to_string()).into_owned();
-    let browser = Browser::new(file, title, Depth::of_stdout());
+    let browser = Browser::new(data, args.raw, (title, Depth::of_stdout()));
     let mut browser = browser.map_err(|error| Failure::of(&args.file, &error))?;
     let mut terminal = ratatui::try_init()?;
     let ended = events(&mut terminal, &mut browser);

@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use sciformats::{Datum, ElementType, Result};
+use sciformats_core::bound;
 use unicode_width::UnicodeWidthStr;
 
 use crate::gather::Subject;
@@ -50,8 +51,8 @@ fn fields(subject: &Subject<'_>) -> Option<usize> {
 /// Reads the elements from `corner` on, at most that many rows and columns.
 pub(super) fn read(subject: &Subject<'_>, corner: Corner, (rows, columns): (u64, u64)) -> Result<Cells> {
     let (height, width) = extent(subject);
-    let rows = rows.min(height.saturating_sub(corner.row));
-    let columns = columns.min(width.saturating_sub(corner.column));
+    let rows = rows.min(bound::left(height, corner.row));
+    let columns = columns.min(bound::left(width, corner.column));
     let axes = subject.selection.axes();
     let index = |axis: usize, at: u64| match axes.get(axis) {
         Some(axis) => (i128::from(axis.first) + i128::from(axis.step) * i128::from(at)).to_string(),
@@ -64,7 +65,7 @@ pub(super) fn read(subject: &Subject<'_>, corner: Corner, (rows, columns): (u64,
         _ => vec![(corner.row, rows), (corner.column, columns)],
     };
     let mut cells: Vec<String> = Vec::new();
-    let (skip, take) = (usize::try_from(corner.column).unwrap_or(usize::MAX), columns as usize);
+    let (skip, take) = (bound::addressable(corner.column), columns as usize);
     if rows > 0 && columns > 0 {
         let part = subject.selection.part(&within)?;
         subject.array.for_each(&part, &mut |datum| {
@@ -116,13 +117,16 @@ impl Cells {
 mod tests {
     use sciformats::memory::{Memory, MemoryArray, array, texts};
     use sciformats::{ArrayInfo, File, Format};
+    use sciformats_conventions::Dataset;
 
     use super::*;
+    use crate::meaning::{Thing, View};
 
     fn table(array: MemoryArray, slice: Option<&str>, corner: Corner, most: (u64, u64)) -> Cells {
-        let file = File::from(Memory::single(Format::Hdf5, array));
-        let array = file.array("/").unwrap();
-        let subject = Subject::new((&file, "/", &array), slice, None).unwrap();
+        let data = Dataset::new(File::from(Memory::single(Format::Hdf5, array)));
+        let thing = Thing::find(&data, "/", View::Words).unwrap();
+        let array = thing.array().unwrap();
+        let (subject, _) = Subject::new((&thing, &array), (slice, None), None).unwrap();
         read(&subject, corner, most).unwrap()
     }
 

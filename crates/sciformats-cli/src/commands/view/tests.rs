@@ -1,13 +1,12 @@
 //! The browser on a screen in memory.
 
-use std::sync::Arc;
-
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use sciformats::memory::{Memory, array, texts};
 use sciformats::{File, Format};
+use sciformats_conventions::Dataset;
 
 use super::browser::Browser;
 use super::draw;
@@ -20,7 +19,8 @@ struct Test {
 
 impl Test {
     fn new(memory: Memory, (width, height): (u16, u16)) -> Self {
-        let browser = Browser::new(Arc::new(File::from(memory)), "run.h5".into(), Depth::None).unwrap();
+        let browser =
+            Browser::new(Dataset::new(File::from(memory)), false, ("run.h5".into(), Depth::None)).unwrap();
         Self { browser, terminal: Terminal::new(TestBackend::new(width, height)).unwrap() }
     }
 

@@ -3,6 +3,8 @@
 
 use sciformats::walk::join;
 use sciformats::{File, Kind, Object, ObjectId, Result, Target};
+use sciformats_conventions::type_name;
+use sciformats_core::bound;
 
 use crate::look;
 
@@ -120,7 +122,7 @@ impl Tree {
         let count = below.iter().take_while(|line| line.depth > depth).count();
         self.lines.drain(index + 1..index + 1 + count);
         if self.selected > index {
-            self.selected = self.selected.saturating_sub(count).max(index);
+            self.selected = bound::left(self.selected, count).max(index);
         }
     }
 
@@ -132,7 +134,7 @@ impl Tree {
 
     /// Moves the selection by some lines.
     pub(super) fn step(&mut self, by: isize) {
-        self.selected = self.selected.saturating_add_signed(by).min(self.lines.len().saturating_sub(1));
+        self.selected = self.selected.saturating_add_signed(by).min(bound::left(self.lines.len(), 1)); // a bound: the first line and the last
     }
 
     /// Opens what is on the way to the object that the names lead to, and selects it.
@@ -153,9 +155,9 @@ impl Tree {
 
     /// Moves what is on the screen so that the selected line is among its `height` lines.
     pub(super) fn scroll(&mut self, height: usize) {
-        let lowest = (self.selected + 1).saturating_sub(height);
+        let lowest = bound::left(self.selected + 1, height);
         self.top = self.top.clamp(lowest, self.selected.max(lowest));
-        self.top = self.top.min(self.lines.len().saturating_sub(height).max(lowest));
+        self.top = self.top.min(bound::left(self.lines.len(), height).max(lowest));
     }
 }
 
@@ -167,10 +169,10 @@ fn look_at(file: &File, id: ObjectId) -> Known {
     let note = match &object {
         Object::Group => String::new(),
         Object::Array(info) => {
-            let element = look::clipped(&info.element.to_string(), 24);
+            let element = look::clipped(&type_name(&info.element), 24);
             format!("{element}  {}", look::shape(info.shape.as_deref()))
         }
-        Object::Datatype(element) => look::clipped(&format!("type {element}"), 40),
+        Object::Datatype(element) => look::clipped(&format!("type {}", type_name(element)), 40),
         Object::Value(value) => look::clipped(&value.to_string(), 40),
         Object::Damaged { error, .. } => error.to_string(),
     };
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!(tree.path(3), "/a/b/x");
         assert_eq!((tree.path(0), tree.path(5)), ("/".into(), "/s".into()));
         assert_eq!((tree.parent(3), tree.parent(4), tree.parent(0)), (Some(2), Some(1), None));
-        assert_eq!(tree.known(&file, 3).unwrap().note, "f4  2");
+        assert_eq!(tree.known(&file, 3).unwrap().note, "float32  2");
         assert!(tree.known(&file, 5).is_none());
         tree.selected = 3;
         tree.close(1);

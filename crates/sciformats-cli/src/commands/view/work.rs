@@ -10,10 +10,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use sciformats::walk::{Found, breadth_first};
 use sciformats::{File, Name, Target};
+use sciformats_conventions::Dataset;
 
 use crate::figure::Figure;
 use crate::figure::sample::Statistics;
 use crate::gather::{Kind, Room, Subject};
+use crate::meaning::{Thing, View};
 
 /// Objects that a search finds at most.
 const HITS: usize = 1000;
@@ -48,7 +50,8 @@ pub(super) enum Answer {
 /// Threads at work, and what comes from them.
 #[derive(Debug)]
 pub(super) struct Work {
-    file: Arc<File>,
+    data: Dataset,
+    view: View,
     send: Sender<(u64, Answer)>,
     answers: Receiver<(u64, Answer)>,
     /// The task of each kind that is under way.
@@ -66,9 +69,9 @@ struct Running {
 }
 
 impl Work {
-    pub(super) fn new(file: Arc<File>) -> Self {
+    pub(super) fn new(data: Dataset, view: View) -> Self {
         let (send, answers) = channel();
-        Self { file, send, answers, running: HashMap::new(), next: 0 }
+        Self { data, view, send, answers, running: HashMap::new(), next: 0 }
     }
 
     /// Whether something is under way.
@@ -88,10 +91,10 @@ impl Work {
         if let Some(before) = self.running.insert(kind, running) {
             before.stop.store(true, Ordering::Relaxed);
         }
-        let (file, send) = (Arc::clone(&self.file), self.send.clone());
+        let (data, view, send) = (self.data.clone(), self.view, self.send.clone());
         std::thread::spawn(move || {
             // Nobody may be left to hear it.
-            let _ = send.send((number, carry_out(&file, &task, room, &stop)));
+            let _ = send.send((number, carry_out((&data, view), &task, room, &stop)));
         });
     }
 
@@ -108,17 +111,17 @@ impl Work {
     }
 }
 
-fn carry_out(file: &File, task: &Task, room: Room, stop: &AtomicBool) -> Answer {
+fn carry_out(data: (&Dataset, View), task: &Task, room: Room, stop: &AtomicBool) -> Answer {
     match task {
         Task::Statistics(part) => {
-            let found = with(file, part, None, stop, measured);
+            let found = with(data, part, None, stop, measured);
             Answer::Statistics(part.clone(), found)
         }
         Task::Picture(part, kind, _) => {
-            let found = with(file, part, Some(*kind), stop, |subject| subject.figure(*kind, room, None));
+            let found = with(data, part, Some(*kind), stop, |subject| subject.figure(*kind, room, None));
             Answer::Picture(part.clone(), *kind, found)
         }
-        Task::Search(text) => Answer::Hits(text.clone(), search(file, text, stop)),
+        Task::Search(text) => Answer::Hits(text.clone(), search(data.0.file(), text, stop)),
     }
 }
 
@@ -127,16 +130,19 @@ fn measured(subject: &Subject<'_>) -> sciformats::Result<Statistics> {
 }
 
 fn with<T>(
-    file: &File,
+    (data, view): (&Dataset, View),
     part: &Part,
     kind: Option<Kind>,
     stop: &AtomicBool,
     work: impl FnOnce(&Subject<'_>) -> sciformats::Result<T>,
 ) -> Result<T, String> {
-    let array = file.array(&part.path).map_err(|error| error.to_string())?;
-    let subject = Subject::new((file, &part.path, &array), part.slice.as_deref(), kind);
-    let subject = subject.map_err(|error| error.to_string())?.until(stop);
-    work(&subject).map_err(|error| error.to_string())
+    let found = || {
+        let thing = Thing::find(data, &part.path, view)?;
+        let array = thing.array()?;
+        let (subject, _) = Subject::new((&thing, &array), (part.slice.as_deref(), None), kind)?;
+        work(&subject.until(stop))
+    };
+    found().map_err(|error: sciformats::Error| error.to_string())
 }
 
 /// The objects whose names hold the text, whatever the case of its letters.
@@ -214,7 +220,7 @@ mod tests {
         let mut memory = Memory::new(Format::Hdf5);
         let root = memory.root();
         memory.array(root, "x", array::<f32>(&[2], &[1.0, 3.0]));
-        let mut work = Work::new(Arc::new(File::from(memory)));
+        let mut work = Work::new(Dataset::new(File::from(memory)), View::Numbers);
         let room = Room { line: 8, image: (8, 8), bars: 8 };
         let part = |path: &str| Part { path: path.into(), slice: None };
         work.begin(Task::Statistics(part("/none")), room);

@@ -1,6 +1,7 @@
 //! Elements of ASDF arrays as canonical bytes.
 
 use asdf_core::{Datatype, ScalarType};
+use sciformats_core::bound;
 use sciformats_core::slab::elements;
 use sciformats_core::{Error, Fault, FaultKind};
 
@@ -115,14 +116,14 @@ fn text(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn trimmed(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| bound::sum(last, 1));
     bytes.get(..end).unwrap_or_default()
 }
 
 /// The text that code points of four bytes spell, without the zeros at its end; `None` if one of them is no character.
 fn decoded(bytes: &[u8]) -> Option<String> {
     let codes = bytes.as_chunks::<4>().0;
-    let end = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| last.saturating_add(1));
+    let end = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| bound::sum(last, 1));
     codes.iter().take(end).map(|code| char::from_u32(u32::from_le_bytes(*code))).collect()
 }
 

@@ -8,6 +8,7 @@ use asdf_core::structure::{BlockEntry, IndexState};
 
 use crate::model::Value;
 use crate::source::{Fact, Structure};
+use sciformats_core::bound;
 
 /// Comment lines that are told.
 const COMMENTS: usize = 16;
@@ -72,9 +73,9 @@ pub(super) fn facts(file: &Asdf) -> Vec<Fact> {
 pub(super) fn measures(file: &Asdf) -> Vec<Fact> {
     let layout = file.layout();
     let sum = |size: fn(&BlockEntry) -> u64| {
-        layout.blocks.iter().fold(0u64, |sum, block| sum.saturating_add(size(block)))
+        layout.blocks.iter().fold(0u64, |sum, block| bound::sum(sum, size(block)))
     };
-    let tree = layout.tree.as_ref().map_or(0, |tree| tree.end.saturating_sub(tree.start));
+    let tree = layout.tree.as_ref().map_or(0, |tree| bound::left(tree.end, tree.start));
     vec![
         ("tree bytes", tree.into()),
         ("tree nodes", if file.has_tree() { file.tree().len() } else { 0 }.into()),
@@ -82,7 +83,7 @@ pub(super) fn measures(file: &Asdf) -> Vec<Fact> {
         ("decoded bytes", sum(BlockEntry::data_size).into()),
         (
             "reserved bytes",
-            sum(|block| block.end().saturating_sub(block.data_offset()).saturating_sub(block.stored)).into(),
+            sum(|block| bound::left(bound::left(block.end(), block.data_offset()), block.stored)).into(),
         ),
     ]
 }
@@ -95,7 +96,7 @@ fn structure(
     fields: Vec<(&'static str, Value)>,
 ) -> Structure {
     let fields = fields.into_iter().map(|(key, value)| (key.into(), value)).collect();
-    Structure { name: name.into(), offset, size: end.saturating_sub(offset), depth, fields }
+    Structure { name: name.into(), offset, size: bound::left(end, offset), depth, fields }
 }
 
 pub(super) fn structures(
@@ -150,7 +151,7 @@ fn block(entry: &BlockEntry, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>
         ("checksum", checksum.into()),
     ];
     let data = entry.data_offset();
-    let stored = data.saturating_add(entry.stored);
+    let stored = bound::sum(data, entry.stored);
     visit(structure("block", (entry.offset, entry.end()), 0, Vec::new()))?;
     visit(structure("block header", (entry.offset, data), 1, fields))?;
     visit(structure("block data", (data, stored), 1, Vec::new()))?;

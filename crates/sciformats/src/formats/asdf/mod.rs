@@ -15,14 +15,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use asdf_core::structure::{Mask, Source as Stored};
 use asdf_core::yaml::Value as Scalar;
 use asdf_core::{Array, Asdf, ByteOrder, Datatype, NodeId};
+use sciformats_core::arith::{add, fit, present};
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use super::numbers::{decimal_order, number};
+use crate::details::Details;
 use crate::file::Storage;
 use crate::model::{
     ArrayInfo, Attribute, AttributeValue, ElementType, Kind, Name, Object, ObjectId, Target, Value,
 };
 use crate::options::OpenOptions;
+use crate::pieces::{copied, grow};
 use crate::source::{Attributes, Fact, Finding, Listed, Listing, Member, Members, Source, Structure};
 use crate::{Format, Result};
 
@@ -135,7 +138,7 @@ impl Adapter {
         if datatype.size() == Some(0) || packed.is_none_or(|packed| packed > available) {
             // A few bytes, or none, are repeated.
             let most = canonical::most(datatype).and_then(|most| most.checked_mul(array.len()));
-            self.limits.memory("bytes of repeated elements", most.unwrap_or(u64::MAX))?;
+            self.limits.memory("bytes of repeated elements", most.unwrap_or(u64::MAX))?; // a bound
         }
         let description = array.description();
         if description.byteorder == ByteOrder::Big
@@ -172,7 +175,7 @@ impl Adapter {
         let entry = block.entry();
         if entry.header.compression.is_none() {
             info.stored = packed.map(|packed| packed.min(block.stored_size()));
-            info.facts.push(("offset", entry.data_offset().saturating_add(start).into()));
+            info.facts.push(("offset", add(entry.data_offset(), start)?.into()));
         } else {
             info.filters.push(entry.header.compression.to_string());
             info.stored = Some(block.stored_size());
@@ -202,11 +205,32 @@ impl Adapter {
 
     /// Bytes that the selected elements take in memory, packed; their canonical bytes pass a limit.
     fn size(&self, datatype: &Datatype, slab: &Slab) -> Result<usize> {
-        let bytes = |one: Option<u64>| one.and_then(|one| one.checked_mul(slab.len())).unwrap_or(u64::MAX);
+        let bytes = |one: Option<u64>| one.and_then(|one| one.checked_mul(slab.len())).unwrap_or(u64::MAX); // a bound
         if !canonical::is_packed(datatype) {
             self.limits.memory("bytes of the selected elements", bytes(canonical::most(datatype)))?;
         }
         self.limits.memory("bytes of the selected elements", bytes(datatype.size()))
+    }
+}
+
+/// Nodes have tags, and no attributes but the mask of an array.
+impl Details for Adapter {
+    fn attribute(&self, id: ObjectId, name: &Name) -> Result<Option<Attribute>> {
+        let mut found = self.attributes(id)?.filter_map(Result::ok);
+        Ok(found.find(|attribute| attribute.name == *name))
+    }
+
+    fn attribute_names(&self, id: ObjectId) -> Result<Vec<Name>> {
+        self.attributes(id)?.map(|attribute| attribute.map(|attribute| attribute.name)).collect()
+    }
+
+    fn created(&self, group: ObjectId) -> Result<Option<Vec<Name>>> {
+        let pairs = self.file.tree().pairs(self.node(group)?)?;
+        Ok(pairs.map(|pairs| pairs.iter().filter_map(|(key, _)| self.name(*key)).collect()))
+    }
+
+    fn tag(&self, id: ObjectId) -> Option<String> {
+        self.node(id).ok().and_then(|node| self.file.tree().tag(node)).map(str::to_owned)
     }
 }
 
@@ -309,7 +333,8 @@ impl Source for Adapter {
         let at = self.file.tree().node(node).offset;
         if let Some(inline) = self.inline(node)? {
             let size = self.size(&inline.datatype, slab)?;
-            let one = inline.datatype.size().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+            let one = present(inline.datatype.size(), "bytes of an inline element")?;
+            let one = fit(one, "bytes of an inline element")?;
             let mut packed = Vec::with_capacity(size);
             super::gather(&inline.bytes, one, slab, &mut packed)?;
             return canonical::append(&inline.datatype, slab.len(), &mut &*packed, at, out);
@@ -317,10 +342,23 @@ impl Source for Adapter {
         let array = self.file.array_at(node)?;
         let size = self.size(array.datatype(), slab)?;
         if canonical::is_packed(array.datatype()) {
-            return array.read_slab_bytes_into(slab, super::grow(out, size)?);
+            return array.read_slab_bytes_into(slab, grow(out, size)?);
         }
         let packed = array.read_slab_bytes(slab)?;
         canonical::append(array.datatype(), slab.len(), &mut &*packed, at, out)
+    }
+
+    fn read_into(&self, id: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let node = self.node(id)?;
+        if self.inline(node)?.is_none() {
+            let array = self.file.array_at(node)?;
+            if canonical::is_packed(array.datatype()) {
+                return array.read_slab_bytes_into(slab, out);
+            }
+        }
+        let mut bytes = Vec::new();
+        self.read(id, slab, &mut bytes)?;
+        copied(&bytes, out)
     }
 
     fn may_be_shared(&self, id: ObjectId) -> bool {
@@ -355,12 +393,13 @@ impl Source for Adapter {
         }
     }
 
+    fn details(&self) -> Option<&dyn Details> {
+        Some(self)
+    }
+
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
         // The caller has seen enough if it breaks; there is nothing to clean up.
         let _ = inspect::structures(&self.file, visit);
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,7 @@
 //! Elements of Blosc2 arrays as canonical bytes.
 
 use cframe::{ByteOrder, DType, Kind};
+use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, endian};
 
 use crate::model::ElementType;
@@ -14,7 +15,7 @@ pub(super) fn element(of: &DType) -> ElementType {
     match of {
         DType::Scalar { kind, size, .. } => {
             let wide = *size as u64;
-            let small = u16::try_from(*size).unwrap_or(u16::MAX);
+            let small = u16::try_from(*size).unwrap_or(u16::MAX); // a bound: numbers are narrower
             match (kind, size) {
                 (Kind::Bool, 1) => ElementType::Bool,
                 (Kind::Signed | Kind::DateTime | Kind::TimeDelta, _) => ElementType::Int(small),
@@ -58,7 +59,7 @@ pub(super) fn is_packed(of: &DType) -> bool {
             let mut end = 0;
             let packed = fields.iter().all(|field| {
                 let follows = field.offset == end;
-                end = end.saturating_add(field.dtype.size());
+                end = bound::sum(end, field.dtype.size());
                 follows && is_packed(&field.dtype)
             });
             packed && end == *size
@@ -128,14 +129,14 @@ fn put_text(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn trimmed(bytes: &[u8]) -> &[u8] {
-    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| bound::sum(last, 1));
     bytes.get(..end).unwrap_or_default()
 }
 
 /// The text that code points of four bytes spell, without the zeros at its end.
 fn decoded(bytes: &[u8], order: ByteOrder) -> Result<String> {
     let codes = bytes.as_chunks::<4>().0;
-    let end = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| last.saturating_add(1));
+    let end = codes.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| bound::sum(last, 1));
     let code = |code: &[u8; 4]| match order {
         ByteOrder::Little => u32::from_le_bytes(*code),
         ByteOrder::Big => u32::from_be_bytes(*code),

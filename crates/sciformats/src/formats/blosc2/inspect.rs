@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 
 use cframe::{Array, Chunk, ChunkPlace, ChunkSize, Codec, Filter, Frame, FrameType, Pipeline, Special};
 use sciformats_core::Limits;
+use sciformats_core::bound;
 
 use crate::Result;
 use crate::model::Value;
@@ -149,7 +150,7 @@ pub(super) fn special(of: Special) -> &'static str {
 }
 
 fn length(range: &Range<u64>) -> u64 {
-    range.end.saturating_sub(range.start)
+    bound::left(range.end, range.start)
 }
 
 /// What each chunk says of itself, counted.
@@ -168,7 +169,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, chunk: &Chunk<'_>) {
-        self.live = self.live.saturating_add(chunk.cbytes() as u64);
+        self.live = bound::sum(self.live, chunk.cbytes() as u64);
         if let Some(kind) = chunk.special() {
             one_more(self.specials.entry(special(kind)).or_default());
             return;
@@ -183,13 +184,13 @@ impl Counts {
         one_more(
             self.filters.entry(if names.is_empty() { "none".into() } else { names.join(" + ") }).or_default(),
         );
-        one_more(self.blocks.entry(chunk.blocksize().unwrap_or(0) as u64).or_default());
-        self.dictionaries = self.dictionaries.saturating_add(chunk.has_dictionary().into());
+        one_more(self.blocks.entry(chunk.blocksize().unwrap_or_default() as u64).or_default()); // one without blocks
+        self.dictionaries = bound::sum(self.dictionaries, chunk.has_dictionary().into());
     }
 }
 
 fn one_more(count: &mut u64) {
-    *count = count.saturating_add(1);
+    *count = bound::sum(*count, 1);
 }
 
 /// `lz4, zstd (3)`.
@@ -234,7 +235,7 @@ pub(super) fn measures(frame: &Frame) -> Result<Vec<Fact>> {
             facts.push((name, count.into()));
         }
     }
-    let holes = frame.cbytes().saturating_sub(counts.live);
+    let holes = bound::left(frame.cbytes(), counts.live);
     if holes > 0 && counts.unreadable == 0 {
         facts.push(("bytes in holes", holes.into()));
     }
@@ -308,7 +309,7 @@ fn chunk_fields(chunk: &Chunk<'_>) -> Vec<(&'static str, Value)> {
 fn chunk(frame: &Frame, index: u64, (at, end): (u64, u64), name: String) -> Structure {
     match frame.chunk(index) {
         Ok(chunk) => {
-            let range = at..at.saturating_add(chunk.cbytes() as u64);
+            let range = at..bound::sum(at, chunk.cbytes() as u64);
             structure(name, &range, 1, chunk_fields(&chunk))
         }
         Err(error) => structure(name, &(at..end.max(at)), 1, vec![("error", error.to_string().into())]),
@@ -345,7 +346,7 @@ pub(super) fn structures(
                         visit(structure("hole", &(end..*at), 1, Vec::new()))?;
                     }
                     let found = chunk(frame, *index, (*at, anatomy.chunks.end), format!("chunk {index}"));
-                    end = end.max(found.offset.saturating_add(found.size));
+                    end = end.max(bound::sum(found.offset, found.size));
                     found
                 }
             };

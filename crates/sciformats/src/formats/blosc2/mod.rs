@@ -7,19 +7,20 @@
 
 mod canonical;
 mod inspect;
-#[cfg(test)]
-mod tests;
 
 use std::any::Any;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use cframe::{Array, ChunkSize, DType, Frame};
+use cframe::{Array, ChunkSize, DType, Frame, Places};
+use sciformats_core::arith::{add, div, fit, increase, mul, sub};
+use sciformats_core::bound;
 use sciformats_core::{Error, Limits, Slab};
 
 use crate::file::Storage;
 use crate::model::{ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target};
 use crate::options::OpenOptions;
+use crate::pieces::{copied, grow};
 use crate::source::{Attributes, Fact, Finding, Members, Source, Stored, StoredPiece, Structure};
 use crate::{Format, Result};
 
@@ -51,9 +52,9 @@ fn options(options: &OpenOptions) -> cframe::OpenOptions {
         .with_access(options.access)
 }
 
-/// Opens a contiguous frame.
+/// Opens a contiguous frame; with the option for files that were cut, also what is left of one.
 pub(in crate::formats) fn open(storage: Storage, with: &OpenOptions) -> Result<Box<dyn Source>> {
-    let frame = Frame::from_storage(storage, 0, &options(with))?;
+    let frame = Frame::from_storage(storage, 0, &options(with).with_rescue(with.cut))?;
     Ok(Box::new(Adapter::new(frame, with.limits)?))
 }
 
@@ -63,7 +64,7 @@ pub(in crate::formats) fn open_folder(folder: &Path, with: &OpenOptions) -> Resu
     let io = |e| Error::io("list", e).in_file(folder, None);
     let mut size = 0u64;
     for entry in std::fs::read_dir(folder).map_err(io)? {
-        size = size.saturating_add(entry.and_then(|entry| entry.metadata()).map_err(io)?.len());
+        increase(&mut size, entry.and_then(|entry| entry.metadata()).map_err(io)?.len())?;
     }
     Ok((Box::new(Adapter::new(frame, with.limits)?), size))
 }
@@ -105,7 +106,7 @@ impl Adapter {
                 info
             }
             Content::Items { frame, size } => {
-                let count = frame.nbytes().checked_div(*size).unwrap_or(0);
+                let count = div(frame.nbytes(), *size)?;
                 let mut info = ArrayInfo::new(ElementType::Opaque(*size), [count]);
                 if let ChunkSize::Fixed(bytes) = frame.chunk_size() {
                     let items = u64::from(bytes).checked_div(*size).filter(|&items| items > 0);
@@ -129,39 +130,40 @@ impl Adapter {
         let bytes = self.limits.memory("bytes of the selected elements", bytes)?;
         let start = range.start.checked_mul(size).ok_or_else(too_much)?;
         if range.step == 1 || range.count <= 1 {
-            return frame.read_bytes(start, super::grow(out, bytes)?);
+            return frame.read_bytes(start, grow(out, bytes)?);
         }
         let stride = range.step.checked_mul(size).ok_or_else(too_much)?;
-        let (step, width) =
-            (usize::try_from(stride).unwrap_or(usize::MAX), usize::try_from(size).unwrap_or(1));
-        let most = SPAN.checked_div(stride).unwrap_or(1).max(1);
+        let (step, width) = (bound::addressable(stride), fit::<usize, _>(size, "bytes of an item")?);
+        let most = div(SPAN, stride)?.max(1);
         let (mut at, mut left) = (start, range.count);
         let mut span = Vec::new();
         while left > 0 {
             let count = left.min(most);
-            let len = count.saturating_sub(1).saturating_mul(stride).saturating_add(size);
+            let len = add(mul(sub(count, 1)?, stride)?, size)?;
             span.resize(self.limits.memory("bytes of the selected elements", len)?, 0);
             frame.read_bytes(at, &mut span)?;
             span.chunks(step)
                 .filter_map(|item| item.get(..width))
                 .for_each(|item| out.extend_from_slice(item));
-            left = left.saturating_sub(count);
-            at = at.saturating_add(count.saturating_mul(stride));
+            left = sub(left, count)?;
+            at = add(at, mul(count, stride)?)?;
         }
         Ok(())
     }
 }
 
-/// What a frame that is open holds.
-pub(crate) struct Parts<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) array: Option<&'a Array>,
+/// What a frame that is open holds, for who writes it anew.
+pub struct Parts<'a> {
+    /// The frame.
+    pub frame: &'a Frame,
+    /// The array in it, if it holds one.
+    pub array: Option<&'a Array>,
     /// Bytes of an item, where there is no array.
-    pub(crate) size: u64,
+    pub size: u64,
 }
 
 /// The frame of a source, if it is one of this module.
-pub(crate) fn parts(source: &dyn Source) -> Option<Parts<'_>> {
+pub fn parts(source: &dyn Source) -> Option<Parts<'_>> {
     let adapter: &Adapter = source.as_any()?.downcast_ref()?;
     let frame = adapter.frame().ok()?;
     Some(match &adapter.content {
@@ -239,16 +241,27 @@ impl Source for Adapter {
             Content::Array { array, dtype } => (array, dtype),
             Content::Items { frame, size } => return self.items(frame, *size, slab, out),
         };
-        let total = |one: Option<u64>| one.and_then(|one| one.checked_mul(slab.len())).unwrap_or(u64::MAX);
+        let total = |one: Option<u64>| one.and_then(|one| one.checked_mul(slab.len())).unwrap_or(u64::MAX); // a bound
         let stored = total(Some(array.typesize().into()));
         let stored = self.limits.memory("bytes of the selected elements", stored)?;
         match dtype.as_ref().filter(|dtype| !canonical::is_packed(dtype)) {
-            None => array.read_slab_bytes_into(slab, super::grow(out, stored)?),
+            None => array.read_slab_bytes_into(slab, grow(out, stored)?),
             Some(dtype) => {
                 self.limits.memory("bytes of the selected elements", total(canonical::most(dtype)))?;
                 canonical::append(dtype, &array.read_slab_bytes(slab)?, out)
             }
         }
+    }
+
+    fn read_into(&self, id: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if let Content::Array { array, dtype } = &self.content
+            && dtype.as_ref().is_none_or(canonical::is_packed)
+        {
+            return array.read_slab_bytes_into(slab, out);
+        }
+        let mut bytes = Vec::new();
+        self.read(id, slab, &mut bytes)?;
+        copied(&bytes, out)
     }
 
     fn storage(&self, _id: ObjectId) -> Result<Vec<(&'static str, String)>> {
@@ -283,6 +296,22 @@ impl Source for Adapter {
             _ => u64::MAX,
         };
         Ok(Some(Stored { how, pieces, largest, read: Box::new(read) }))
+    }
+
+    fn doubt(&self) -> Option<&'static str> {
+        Some(match self.frame().ok()?.rescued()?.places {
+            Places::Indexed | Places::Counted => {
+                "has lost what stood at its end: metalayers of variable length, if it had any"
+            }
+            Places::Unknown => {
+                "has lost its index, and metalayers of variable length, if it had any: which of its chunks were not stored \
+                 is not known, and so none can be read"
+            }
+            _ => {
+                "has lost its index, and metalayers of variable length, if it had any: the chunks that were found are taken \
+                 for the first ones, and are at wrong places if chunks of nothing but zeros were between them"
+            }
+        })
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

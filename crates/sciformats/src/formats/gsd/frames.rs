@@ -7,6 +7,7 @@ use gsd_rs::{Chunk, ElementType, Reader};
 use crate::Result;
 use crate::model::Name;
 use crate::source::Summary;
+use sciformats_core::bound;
 
 /// What of a chunk its listing shows, but for its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ struct Changes {
 impl Changes {
     fn begin_frame(&mut self, frame: u64) {
         // The frame after the last one that has chunks; those from there on to this one are empty.
-        let next = self.frame.map_or(0, |last| last.saturating_add(1));
+        let next = self.frame.map_or(0, |last| bound::sum(last, 1));
         if next < frame {
             if next > 0 {
                 self.found.push(next);
@@ -118,8 +119,9 @@ fn add(summary: &mut Summary, chunk: &Chunk<'_>) {
     for ((low, high), extent) in summary.shape.iter_mut().zip(shape) {
         (*low, *high) = ((*low).min(extent), (*high).max(extent));
     }
-    summary.arrays = summary.arrays.saturating_add(1);
-    summary.stored = summary.stored.saturating_add(chunk.size().unwrap_or(0));
+    summary.arrays = bound::sum(summary.arrays, 1);
+    // A type that is not known has a size that is not.
+    summary.stored = bound::sum(summary.stored, chunk.size().unwrap_or_default());
 }
 
 #[cfg(test)]

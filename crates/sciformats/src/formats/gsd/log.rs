@@ -14,6 +14,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gsd_rs::{Chunk, Reader};
+use sciformats_core::arith::{add, fit, mul, present};
+use sciformats_core::bound;
 use sciformats_core::{Error, Slab};
 
 use crate::Result;
@@ -133,7 +135,7 @@ impl<'a> Tally<'a> {
             return;
         }
         self.last = chunk.frame;
-        self.frames = self.frames.saturating_add(1);
+        self.frames = bound::sum(self.frames, 1);
         self.same_row &= (chunk.element, chunk.m) == (self.first.element, self.first.m);
         self.same_shape &= self.same_row && chunk.n == self.first.n;
     }
@@ -230,7 +232,7 @@ impl Log {
         let limits = &reader.options().limits;
         let all = self.initial(reader)?;
         for i in 0..rows.count {
-            let frame = rows.start.saturating_add(rows.step.saturating_mul(i));
+            let frame = add(rows.start, mul(rows.step, i)?)?;
             match position {
                 None => self.row(reader, frame, &all, out)?,
                 Some(position) => self.value(reader, (frame, position), &all, &inner, out)?,
@@ -294,7 +296,7 @@ impl Log {
         let Form::Fixed { element, .. } = &column.form else {
             return column.write(reader, chunk.as_ref(), out);
         };
-        let size = element.size().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        let size = fit(present(element.size(), "bytes of a logged element")?, "bytes of a logged element")?;
         let mut bytes = Vec::new();
         column.write(reader, chunk.as_ref(), &mut bytes)?;
         super::super::gather(&bytes, size, inner, out)

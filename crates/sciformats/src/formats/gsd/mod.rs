@@ -11,6 +11,8 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use gsd_rs::{Chunk, Reader};
+use sciformats_core::arith::{add, mul, sub};
+use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Range, Slab, limits};
 
 use super::numbers::{decimal_order, number};
@@ -63,9 +65,9 @@ impl Place {
         ObjectId(match self {
             Self::Root => 0,
             Self::Frames => 2,
-            Self::Frame(frame) => (frame << 1).saturating_add(4),
+            Self::Frame(frame) => bound::sum(frame << 1, 4),
             Self::Log(None) => VIEW,
-            Self::Log(Some(column)) => VIEW | u64::from(column).saturating_add(1),
+            Self::Log(Some(column)) => VIEW | bound::sum(u64::from(column), 1),
             Self::Chunk(frame, name) => (frame << (NAME_BITS + 1)) | (u64::from(name) << 1) | 1,
         })
     }
@@ -75,7 +77,7 @@ impl Place {
             return Self::Log(u32::try_from((id ^ VIEW).wrapping_sub(1)).ok());
         }
         if id & 1 == 1 {
-            let name = u16::try_from((id >> 1) & u64::from(u16::MAX)).unwrap_or(u16::MAX);
+            let name = u16::try_from((id >> 1) & u64::from(u16::MAX)).unwrap_or(u16::MAX); // a bound: it is masked to fit
             return Self::Chunk(id >> (NAME_BITS + 1), name);
         }
         match id {
@@ -101,7 +103,7 @@ impl Adapter {
     /// any number of them.
     fn frames(&self) -> Result<u64> {
         let frames = self.reader.frames();
-        let limit = self.reader.entries().saturating_add(64).saturating_mul(EMPTY);
+        let limit = bound::product(bound::sum(self.reader.entries(), 64), EMPTY);
         limits::within("frames", frames, limit.min(self.limits.items))?;
         Ok(frames.min(FRAMES))
     }
@@ -161,7 +163,7 @@ impl Adapter {
             }
             if !names.insert(chunk.name) {
                 let path = format!("/frames/{}/{}", chunk.frame, Name::from(chunk.name));
-                let offset = index.saturating_add(position.saturating_mul(32));
+                let offset = bound::sum(index, bound::product(position, 32));
                 let fault = Fault::new("id", FaultKind::Rule("names a chunk that its frame has already"));
                 visit(Finding { path: Some(path), error: fault.at("index entry", offset) });
             }
@@ -322,12 +324,13 @@ impl Source for Adapter {
         let size = chunk.element.size().ok_or_else(unknown)?;
         // Only the rows from the first selected one to the last are looked at.
         let (Some(rows), false) = (slab.ranges().first().copied(), slab.is_empty()) else { return Ok(()) };
-        let last = rows.count.saturating_sub(1).saturating_mul(rows.step).saturating_add(rows.start);
-        let bytes = self.reader.read_bytes(&chunk, rows.start..last.saturating_add(1))?;
+        let last = add(mul(sub(rows.count, 1)?, rows.step)?, rows.start)?;
+        let bytes = self.reader.read_bytes(&chunk, rows.start..add(last, 1)?);
+        let bytes = bytes.map_err(|error| crate::cut::named(error, self.size, || self.cut_short()))?;
         let mut shape = slab.of().to_vec();
         let mut ranges = slab.ranges().to_vec();
         if let (Some(dimension), Some(range)) = (shape.first_mut(), ranges.first_mut()) {
-            *dimension = last.saturating_sub(rows.start).saturating_add(1);
+            *dimension = add(sub(last, rows.start)?, 1)?;
             *range = Range { start: 0, ..rows };
         }
         super::gather(&bytes, size, &Slab::new(&shape, ranges)?, out)
@@ -381,13 +384,13 @@ impl Source for Adapter {
             structure(
                 "index block",
                 header.index.location,
-                header.index.allocated.saturating_mul(32),
+                bound::product(header.index.allocated, 32),
                 vec![("used", self.reader.entries().into())],
             ),
             structure(
                 "name list",
                 header.names.location,
-                header.names.allocated.saturating_mul(64),
+                bound::product(header.names.allocated, 64),
                 vec![("names", self.reader.names().len().into())],
             ),
         ];
@@ -403,7 +406,7 @@ impl Source for Adapter {
                 ("N", chunk.n.into()),
                 ("M", chunk.m.into()),
             ];
-            let data = structure("data chunk", chunk.location, chunk.size().unwrap_or(0), fields);
+            let data = structure("data chunk", chunk.location, chunk.size().unwrap_or_default(), fields);
             if visit(data).is_break() {
                 break;
             }

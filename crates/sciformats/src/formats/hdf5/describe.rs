@@ -5,6 +5,7 @@ use hdf5_pure::structure::{
     Member, MessageType, Rest, VariableLength,
 };
 use hdf5_pure::{Address, Class, Dataset, Datatype, File, Node};
+use sciformats_core::bound;
 use sciformats_core::endian::ByteOrder;
 
 use super::name;
@@ -17,7 +18,7 @@ use crate::source::Fact;
 const COUNTED: u64 = 1 << 18;
 
 /// The type of elements.
-pub(crate) fn element(of: &hdf5_pure::ElementType) -> ElementType {
+pub fn element(of: &hdf5_pure::ElementType) -> ElementType {
     use hdf5_pure::ElementType as Stored;
     match of {
         Stored::Integer { signed, size } => match u16::try_from(*size) {
@@ -55,10 +56,10 @@ pub(crate) fn element(of: &hdf5_pure::ElementType) -> ElementType {
 }
 
 /// Whether elements are stored as their canonical bytes.
-pub(crate) fn is_canonical(datatype: &Datatype) -> bool {
+pub fn is_canonical(datatype: &Datatype) -> bool {
     match &datatype.class {
         Class::FixedPoint(fixed) => {
-            let full = u32::from(fixed.precision) == datatype.size.saturating_mul(8);
+            let full = u32::from(fixed.precision) == bound::product(datatype.size, 8);
             full && fixed.bit_offset == 0 && fixed.order == ByteOrder::Little
         }
         Class::FloatingPoint(float) => {
@@ -195,7 +196,7 @@ fn class(datatype: &Datatype) -> String {
 }
 
 /// Whether elements lead to other places of the file.
-pub(crate) fn leads_elsewhere(datatype: &Datatype) -> bool {
+pub fn leads_elsewhere(datatype: &Datatype) -> bool {
     match &datatype.class {
         Class::VariableLength(_) | Class::Reference(_) => true,
         Class::Compound(members) => members.iter().any(|member| leads_elsewhere(&member.datatype)),
@@ -239,7 +240,7 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
         Layout::Contiguous { address: None } => info.stored = Some(0),
         Layout::Contiguous { address: Some(address) } => {
             info.stored = info.elements().and_then(|count| count.checked_mul(datatype.size.into()));
-            info.facts.push(("offset", file.base().saturating_add(address.0).into()));
+            info.facts.push(("offset", bound::sum(file.base(), address.0).into()));
         }
         Layout::Chunked(chunked) => {
             info.chunks = Some(chunked.dimensions.clone());
@@ -257,7 +258,7 @@ pub(super) fn array(file: &File, dataset: &Dataset) -> Result<ArrayInfo> {
 }
 
 /// Whether elements are in other files, and have no place in this one.
-pub(crate) fn is_external(file: &File, dataset: &Dataset) -> bool {
+pub fn is_external(file: &File, dataset: &Dataset) -> bool {
     matches!(dataset.layout(), Ok(Layout::Contiguous { address: None }))
         && file
             .object_info(dataset.address())
@@ -331,7 +332,7 @@ fn maximum(dataspace: &Dataspace) -> Option<Value> {
 }
 
 /// A filter and the parameter that people know it by: `deflate 6`.
-pub(crate) fn filter(of: &FilterDescription) -> String {
+pub fn filter(of: &FilterDescription) -> String {
     let first =
         |name: &str| of.values.first().map_or_else(|| name.to_owned(), |value| format!("{name} {value}"));
     match of.id {

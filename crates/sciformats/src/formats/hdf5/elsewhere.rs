@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hdf5_pure::{Address, File, Node};
 use sciformats_core::Error;
+use sciformats_core::bound;
 
 use crate::Result;
 use crate::model::{Name, ObjectId};
@@ -28,7 +29,7 @@ struct Table {
 
 impl Table {
     fn id(&mut self, file: usize, Address(address): Address) -> ObjectId {
-        let next = ObjectId(FIRST.saturating_add(self.places.len() as u64));
+        let next = ObjectId(bound::sum(FIRST, self.places.len() as u64));
         let places = &mut self.places;
         *self.ids.entry((file, address)).or_insert_with(|| {
             places.push((file, address));
@@ -111,7 +112,7 @@ impl Elsewhere {
         let path = path.map_err(|_| Error::unsupported("following a link to a name that is not UTF-8"))?;
         match other.object(&path) {
             Ok(node) => Ok(self.add(&node)),
-            Err(Error::NotFound { what: "object", name }) => Err(Error::Missing {
+            Err(Error::NotFound { what: "object", name, .. }) => Err(Error::Missing {
                 what: "target of a link",
                 name: format!("{name} in {file}").into(),
                 problem: "is not there".into(),

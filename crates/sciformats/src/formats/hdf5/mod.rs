@@ -4,9 +4,12 @@
 //! Elements that lie in other files, of virtual datasets and of external storage, are read if the policy of
 //! [`OpenOptions::external`] allows to open these files. Objects behind links into other files have ids of their own.
 
-pub(crate) mod describe;
+mod describe;
+mod details;
 mod elsewhere;
 mod structures;
+
+pub use describe::{element, filter, is_canonical, is_external, leads_elsewhere};
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,12 +17,15 @@ use std::sync::{Mutex, PoisonError};
 
 use hdf5_pure::structure::{self, Layout, Link};
 use hdf5_pure::{Address, Dataset, File, Group, Met, MissingSources, Node, NodeKind, StoredChunk};
+use sciformats_core::bound;
 use sciformats_core::{Error, Fault, FaultKind, Limits, Slab};
 
 use self::elsewhere::Elsewhere;
+use crate::details::Details;
 use crate::file::Storage;
 use crate::model::{Attribute, AttributeValue, Kind, Name, Object, ObjectId, Target};
 use crate::options::{Missing, OpenOptions};
+use crate::pieces::{copied, grow};
 use crate::source::{Attributes, Fact, Finding, Member, Members, Source, Stored, Structure};
 use crate::{Format, Result};
 
@@ -80,6 +86,11 @@ fn attribute(of: &hdf5_pure::Attribute) -> Result<Attribute> {
 }
 
 impl Adapter {
+    /// An error that says so where the cause is that the file was cut short.
+    fn cut(&self, error: Error) -> Error {
+        crate::cut::named(error, self.size, || self.cut_short())
+    }
+
     /// The file that an object is in, and its address there.
     fn place(&self, id: ObjectId) -> Result<(File, Address)> {
         match self.elsewhere.place(id) {
@@ -128,6 +139,9 @@ impl Adapter {
         }
         let (file, address) = self.place(id)?;
         let dataset = file.dataset_at(address)?;
+        if dataset.layout().is_err() {
+            return Ok(dataset);
+        }
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, dataset.clone()));
         Ok(dataset)
     }
@@ -138,7 +152,10 @@ impl Adapter {
             Node::Group(_) => Ok(Object::Group),
             Node::Dataset(dataset) => {
                 let info = describe::array(&file, &dataset)?;
-                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, dataset));
+                // What could not be read just now may be here the next time.
+                if dataset.layout().is_ok() {
+                    *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((id, dataset));
+                }
                 Ok(Object::Array(Box::new(info)))
             }
             Node::Datatype(datatype) => {
@@ -182,7 +199,7 @@ impl Source for Adapter {
         // A list of free space that cannot be read is told by a check: it keeps nothing else from being read.
         let tracked = self.file.file_space().is_some_and(|info| info.persist);
         let sections = if tracked { self.file.free_space().ok() } else { None };
-        let free = sections.map(|all| all.iter().fold(0u64, |sum, section| sum.saturating_add(section.size)));
+        let free = sections.map(|all| all.iter().fold(0u64, |sum, section| bound::sum(sum, section.size)));
         Ok(free.map(|bytes| ("free bytes", bytes.into())).into_iter().collect())
     }
 
@@ -193,27 +210,31 @@ impl Source for Adapter {
 
     fn object(&self, id: ObjectId) -> Result<Object> {
         let kind = || self.place(id).and_then(|(file, address)| file.kind_at(address));
-        Ok(self.read_object(id).unwrap_or_else(|error| match kind() {
-            Ok(NodeKind::Group) => Object::Damaged { kind: Kind::Group, error },
-            Ok(NodeKind::Dataset) => Object::Damaged { kind: Kind::Array, error },
-            Ok(NodeKind::Datatype) => Object::Damaged { kind: Kind::Datatype, error },
-            Err(error) => Object::Damaged { kind: Kind::Unknown, error },
+        Ok(self.read_object(id).unwrap_or_else(|error| {
+            let (kind, error) = match kind() {
+                Ok(NodeKind::Group) => (Kind::Group, error),
+                Ok(NodeKind::Dataset) => (Kind::Array, error),
+                Ok(NodeKind::Datatype) => (Kind::Datatype, error),
+                Err(error) => (Kind::Unknown, error),
+            };
+            Object::Damaged { kind, error: self.cut(error) }
         }))
     }
 
     fn members(&self, group: ObjectId) -> Result<Members<'_>> {
         let mut members = Vec::new();
         let mut unnamed = Vec::new();
-        for link in self.group(group)?.links()? {
+        for link in self.group(group).and_then(|group| group.links()).map_err(|error| self.cut(error))? {
             match link {
                 Ok(Link { name, target, .. }) => {
                     members.push(Member { name: self::name(&name), target: self.target(group, target) });
                 }
                 Err(broken) => match broken.name {
                     Some(found) => {
-                        members.push(Member { name: name(&found), target: Target::Damaged(broken.error) });
+                        let target = Target::Damaged(self.cut(broken.error));
+                        members.push(Member { name: name(&found), target });
                     }
-                    None => unnamed.push(Err(broken.error)),
+                    None => unnamed.push(Err(self.cut(broken.error))),
                 },
             }
         }
@@ -227,28 +248,45 @@ impl Source for Adapter {
             if Elsewhere::has(group) {
                 return self.member_elsewhere(group, &found, text);
             }
-            return Ok(found.link(text)?.map(|link| self.target(group, link.target)));
+            let link = found.link(text).map_err(|error| self.cut(error))?;
+            return Ok(link.map(|link| self.target(group, link.target)));
         }
-        let mut members = self.members(group)?.filter_map(Result::ok);
-        Ok(members.find(|member| member.name == *name).map(|member| member.target))
+        let mut unreadable = None;
+        for member in self.members(group)? {
+            match member {
+                Ok(member) if member.name == *name => return Ok(Some(member.target)),
+                Ok(_) => {}
+                Err(error) => unreadable = unreadable.or(Some(error)),
+            }
+        }
+        // A link that cannot be read may be the one that is looked for.
+        unreadable.map_or(Ok(None), Err)
     }
 
     fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
         let (file, address) = self.place(id)?;
-        let attributes = file.attributes_at(address)?;
+        let attributes = file.attributes_at(address).map_err(|error| self.cut(error))?;
         Ok(Box::new(attributes.into_iter().map(|found| attribute(&found))))
     }
 
     fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
-        let dataset = self.dataset(array)?;
+        let dataset = self.dataset(array).map_err(|error| self.cut(error))?;
         if !describe::is_canonical(dataset.datatype()) {
-            out.extend(dataset.read_canonical(slab)?);
+            out.extend(dataset.read_canonical(slab).map_err(|error| self.cut(error))?);
             return Ok(());
         }
         let size = slab.len().checked_mul(dataset.datatype().size.into());
         let size = size.ok_or_else(|| Error::usage("selection", "has more than 2^64 bytes"))?;
         let size = self.limits.memory("bytes of the selected elements", size)?;
-        dataset.read_raw_into(slab, super::grow(out, size)?)
+        dataset.read_raw_into(slab, grow(out, size)?).map_err(|error| self.cut(error))
+    }
+
+    fn read_into(&self, array: ObjectId, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let dataset = self.dataset(array).map_err(|error| self.cut(error))?;
+        if describe::is_canonical(dataset.datatype()) {
+            return dataset.read_raw_into(slab, out).map_err(|error| self.cut(error));
+        }
+        copied(&dataset.read_canonical(slab).map_err(|error| self.cut(error))?, out)
     }
 
     fn storage(&self, id: ObjectId) -> Result<Vec<(&'static str, String)>> {
@@ -279,12 +317,12 @@ impl Source for Adapter {
                 let mut chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
                 chunks.sort_by(|a, b| a.scaled.cmp(&b.scaled));
                 let (pieces, largest) =
-                    (chunks.len(), chunks.iter().map(|chunk| chunk.size).max().unwrap_or(0));
+                    (chunks.len(), chunks.iter().map(|chunk| chunk.size).max().unwrap_or_default());
                 let read = move |range: std::ops::Range<usize>, out: &mut Vec<u8>| {
                     let chunks = chunks.get(range).unwrap_or_default();
                     dataset.chunks_raw(chunks, out)?;
                     let told = |chunk: &StoredChunk| {
-                        (chunk.scaled.clone(), chunk.filter_mask, usize::try_from(chunk.size).unwrap_or(0))
+                        (chunk.scaled.clone(), chunk.filter_mask, bound::addressable(chunk.size))
                     };
                     Ok(chunks.iter().map(told).collect())
                 };
@@ -329,5 +367,9 @@ impl Source for Adapter {
 
     fn structures(&self, visit: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
         structures::all(&self.file, visit)
+    }
+
+    fn details(&self) -> Option<&dyn Details> {
+        Some(self)
     }
 }

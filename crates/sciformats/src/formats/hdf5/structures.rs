@@ -9,6 +9,8 @@ use hdf5_pure::{Address, Dataset, File, Met, Node};
 use crate::Result;
 use crate::model::{Name, Value};
 use crate::source::Structure;
+use sciformats_core::arith::mul;
+use sciformats_core::bound;
 
 type Visit<'v> = dyn FnMut(Structure) -> ControlFlow<()> + 'v;
 type Fields = Vec<(Cow<'static, str>, Value)>;
@@ -59,12 +61,12 @@ fn superblock(file: &File) -> Structure {
             fields.push(("root group object header address".into(), optional(root.header)));
             // Fixed fields, four addresses, and the entry of the root group with two more.
             let fixed = if superblock.version == 0 { 24 + 24 } else { 28 + 24 };
-            width.saturating_mul(6).saturating_add(fixed)
+            bound::sum(bound::product(width, 6), fixed)
         }
         Rest::New { extension, root } => {
             fields.push(("superblock extension address".into(), optional(*extension)));
             fields.push(("root group object header address".into(), root.0.into()));
-            width.saturating_mul(4).saturating_add(16)
+            bound::sum(bound::product(width, 4), 16)
         }
     };
     Structure { name: "superblock".into(), offset: file.base(), size, depth: 0, fields }
@@ -73,7 +75,7 @@ fn superblock(file: &File) -> Structure {
 fn object(file: &File, address: Address, path: String, visit: &mut Visit<'_>) -> Result<ControlFlow<()>> {
     let info = file.object_info(address)?;
     let mut blocks = info.blocks.iter();
-    let (offset, size) = blocks.next().copied().unwrap_or((file.base().saturating_add(address.0), 0));
+    let (offset, size) = blocks.next().copied().unwrap_or((bound::sum(file.base(), address.0), 0));
     let mut fields: Fields = vec![
         ("path".into(), path.into()),
         ("version".into(), info.header_version.into()),
@@ -128,11 +130,12 @@ fn structure_at(place: hdf5_pure::Place) -> Structure {
 
 /// The elements of a dataset, as far as they are in pieces of their own.
 fn data(file: &File, dataset: &Dataset, visit: &mut Visit<'_>) -> Result<ControlFlow<()>> {
-    let at = |address: Address| file.base().saturating_add(address.0);
+    let at = |address: Address| bound::sum(file.base(), address.0);
     match dataset.layout()? {
         Layout::Contiguous { address: Some(address) } => {
-            let count = dataset.shape().and_then(sciformats_core::slab::elements).unwrap_or(0);
-            let size = count.saturating_mul(dataset.datatype().size.into());
+            // A null dataspace has no elements.
+            let count = dataset.shape().and_then(sciformats_core::slab::elements).unwrap_or_default();
+            let size = mul(count, dataset.datatype().size.into())?;
             let (name, offset) = ("contiguous data".into(), at(*address));
             Ok(visit(Structure { name, offset, size, depth: 1, fields: Vec::new() }))
         }
@@ -140,7 +143,7 @@ fn data(file: &File, dataset: &Dataset, visit: &mut Visit<'_>) -> Result<Control
             for chunk in dataset.chunks()? {
                 let chunk = chunk?;
                 let first =
-                    chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
+                    chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| bound::product(*n, *size));
                 let fields = vec![
                     ("first element".into(), Value::List(first.map(Value::from).collect())),
                     ("filters skipped".into(), chunk.filter_mask.into()),

@@ -144,6 +144,16 @@ impl Datatype {
         dimensions.iter().try_fold(1u32, |product, &n| product.checked_mul(n))
     }
 
+    /// Whether elements have parts of any length: text and sequences that lie in heaps.
+    pub(crate) fn is_variable(&self) -> bool {
+        match &self.class {
+            Class::VariableLength(_) => true,
+            Class::Compound(members) => members.iter().any(|member| member.datatype.is_variable()),
+            Class::Array { base, .. } => base.is_variable(),
+            _ => false,
+        }
+    }
+
     /// Whether elements lead to other places of the file: sequences and references.
     pub(crate) fn is_indirect(&self) -> bool {
         match &self.class {

@@ -1,0 +1,135 @@
+//! The nodes of a tree in pages. Lines that are no more than `key: value` are kept as text until one of their nodes is
+//! asked for, so that opening a file does not make nodes that nobody looks at.
+
+use std::sync::OnceLock;
+
+use sciformats_core::bound;
+
+use super::tree::{Content, Node, ScalarStyle};
+
+/// Nodes of a page.
+pub(super) const PAGE: usize = 128;
+/// Lines of a page: each is a key and a value.
+pub(super) const LINES: usize = PAGE / 2;
+
+/// Nodes by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arena {
+    pages: Vec<Page>,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Page {
+    Nodes(Vec<Node>),
+    Lines(Lines),
+}
+
+/// [`LINES`] lines that [`simple`](super::simple) has found to be a plain key and a value each.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    /// The text from the first key to the last line break.
+    text: Box<str>,
+    /// Where it begins in the file.
+    offset: u64,
+    nodes: OnceLock<Vec<Node>>,
+}
+
+impl Lines {
+    pub(super) fn new(text: &str, offset: u64) -> Self {
+        Self { text: text.into(), offset, nodes: OnceLock::new() }
+    }
+
+    fn nodes(&self) -> &Vec<Node> {
+        self.nodes.get_or_init(|| {
+            let mut nodes = Vec::with_capacity(PAGE);
+            let mut offset = self.offset;
+            for line in self.text.split_inclusive('\n') {
+                let Some((before, after)) = line.split_once(':') else { continue };
+                for (part, from) in [(before, 0), (after, bound::sum(before.len(), 1))] {
+                    // A place in the file, which is shorter than 2^64 bytes: the sum is a position.
+                    let blanks = bound::left(part.len(), part.trim_ascii_start().len());
+                    let offset = bound::sum(offset, bound::sum(from, blanks) as u64);
+                    nodes.push(Node { offset, ..Node::new(scalar(part.trim_ascii())) });
+                }
+                offset = bound::sum(offset, line.len() as u64);
+            }
+            nodes
+        })
+    }
+}
+
+/// A text without quotes inside, as it is written.
+fn scalar(text: &str) -> Content {
+    match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+        Some(text) => Content::Scalar { text: text.into(), style: ScalarStyle::Single },
+        None => Content::Scalar { text: text.into(), style: ScalarStyle::Plain },
+    }
+}
+
+impl Arena {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&Node> {
+        match self.pages.get(number / PAGE)? {
+            Page::Nodes(nodes) => nodes.get(number % PAGE),
+            Page::Lines(lines) => lines.nodes().get(number % PAGE),
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut Node> {
+        let page = self.pages.get_mut(number / PAGE)?;
+        if let Page::Lines(lines) = page {
+            lines.nodes();
+            *page = Page::Nodes(lines.nodes.take().unwrap_or_default());
+        }
+        match page {
+            Page::Nodes(nodes) => nodes.get_mut(number % PAGE),
+            Page::Lines(_) => None,
+        }
+    }
+
+    /// Adds a node; returns its number.
+    pub(super) fn push(&mut self, node: Node) -> usize {
+        let number = self.len;
+        if self.is_at_page() {
+            self.pages.push(Page::Nodes(Vec::new()));
+        }
+        if let Some(Page::Nodes(nodes)) = self.pages.last_mut() {
+            nodes.push(node);
+            self.len = bound::sum(self.len, 1); // a bound: memory ends before
+        }
+        number
+    }
+
+    /// Whether the next node begins a page.
+    fn is_at_page(&self) -> bool {
+        self.len.is_multiple_of(PAGE)
+    }
+
+    /// Adds the nodes of a page of lines, where a page begins; returns the number of the first.
+    pub(super) fn push_lines(&mut self, lines: Lines) -> usize {
+        let number = self.len;
+        self.pages.push(Page::Lines(lines));
+        self.len = bound::sum(self.len, PAGE); // a bound: memory ends before
+        number
+    }
+
+    /// Whether the node is one of lines that nobody has looked at: a scalar without properties, and no merge key.
+    pub(super) fn is_line(&self, number: usize) -> bool {
+        matches!(self.pages.get(number / PAGE), Some(Page::Lines(lines)) if lines.nodes.get().is_none())
+    }
+
+    /// Whether the node is one of lines, none of which has this key.
+    pub(super) fn is_line_without(&self, number: usize, key: &str) -> bool {
+        let Some(Page::Lines(lines)) = self.pages.get(number / PAGE) else { return false };
+        // In such lines a key ends with the first `:` of its line.
+        lines.nodes.get().is_none()
+            && !lines.text.match_indices(key).any(|(at, _)| {
+                let end = bound::sum(at, key.len());
+                lines.text.as_bytes().get(end) == Some(&b':')
+            })
+    }
+}

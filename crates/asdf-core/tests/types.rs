@@ -1,0 +1,148 @@
+//! What a node is: types of data models that stay, and errors that say what is there instead.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use asdf_core::{Asdf, Compression, Document, Error, NewArray, Tree};
+
+const MODEL: &str = "#ASDF 1.0.0
+#ASDF_STANDARD 1.5.0
+%YAML 1.1
+%TAG ! tag:stsci.edu:asdf/
+---
+roman: !<asdf://stsci.edu/datamodels/roman/tags/wfi_image-1.0.0>
+  meta: !<asdf://stsci.edu/datamodels/roman/tags/common-1.0.0>
+    telescope: !<asdf://stsci.edu/datamodels/roman/tags/telescope-1.0.0> ROMAN
+    exposure: {type: WFI_IMAGE, time: 30.0}
+    count: !!int 3
+  steps:
+  - !core/software-1.0.0 {name: flat, version: '1'}
+  - !core/software-1.0.0 {name: dark, version: '2'}
+  data: !core/ndarray-1.0.0 [1, 2, 3]
+  z: !core/complex-1.0.0 1+2j
+...
+";
+
+fn tag(tree: &Tree, path: &str) -> Option<String> {
+    tree.tag(tree.get(path).unwrap()).map(|tag| tag.rsplit('/').next().unwrap().to_owned())
+}
+
+fn changed(change: impl FnOnce(&mut Document)) -> Asdf {
+    let mut document = Document::from_file(Asdf::from_bytes(MODEL).unwrap());
+    change(&mut document);
+    Asdf::from_bytes(document.to_bytes().unwrap()).unwrap()
+}
+
+#[test]
+fn a_data_model_keeps_its_types() {
+    #[derive(serde::Serialize)]
+    struct Meta {
+        telescope: String,
+        count: u32,
+        exposure: BTreeMap<String, f64>,
+    }
+    let exposure = BTreeMap::from([("time".to_owned(), 60.0)]);
+    let meta = Meta { telescope: "ROMAN-2".into(), count: 4, exposure };
+    let file = changed(|document| {
+        document.set("roman", &BTreeMap::from([("meta", &meta)])).unwrap();
+    });
+    assert_eq!(tag(file.tree(), "roman").as_deref(), Some("wfi_image-1.0.0"));
+    assert_eq!(tag(file.tree(), "roman/meta").as_deref(), Some("common-1.0.0"));
+    assert_eq!(tag(file.tree(), "roman/meta/telescope").as_deref(), Some("telescope-1.0.0"));
+    assert_eq!(tag(file.tree(), "roman/meta/count"), None); // a type of YAML
+    assert_eq!(file.tree().get_as::<u32>("roman/meta/count").unwrap(), 4);
+    assert_eq!(tag(file.tree(), "roman/meta/exposure"), None);
+    assert_eq!(file.tree().get_as::<f64>("roman/meta/exposure/time").unwrap(), 60.0);
+}
+
+#[test]
+fn items_of_one_type_keep_it_however_many_they_are() {
+    let step = |name: &str| BTreeMap::from([("name", name.to_owned()), ("version", "3".to_owned())]);
+    let steps = ["flat", "dark", "jump"].map(step);
+    let file = changed(|document| {
+        document.set("roman/steps", &steps).unwrap();
+    });
+    for step in ["roman/steps/0", "roman/steps/1", "roman/steps/2"] {
+        assert_eq!(tag(file.tree(), step).as_deref(), Some("software-1.0.0"));
+    }
+}
+
+#[test]
+fn a_tag_goes_where_it_would_be_wrong_and_where_the_caller_sets_one() {
+    let file = changed(|document| {
+        document.set("roman/data", &BTreeMap::from([("mean", 2.0)])).unwrap();
+        document.set("roman/z", "none").unwrap();
+        let meta = document.set("roman/meta", &BTreeMap::from([("a", 1)])).unwrap();
+        document.tree_mut().set_tag(meta, "asdf://example.org/tags/mine-1.0.0");
+    });
+    assert_eq!(tag(file.tree(), "roman/data"), None);
+    assert_eq!(tag(file.tree(), "roman/z"), None);
+    assert_eq!(tag(file.tree(), "roman/meta").as_deref(), Some("mine-1.0.0"));
+    let file = changed(|document| {
+        document.set("roman/data", &[4, 5]).unwrap();
+        document.set("roman/z", &1.5).unwrap();
+        document.set("roman/meta/telescope", &[1]).unwrap(); // of another kind
+    });
+    assert_eq!(file.array("roman/data").unwrap().read::<i64>().unwrap(), [4, 5]);
+    assert_eq!(tag(file.tree(), "roman/z").as_deref(), Some("complex-1.0.0"));
+    assert_eq!(tag(file.tree(), "roman/meta/telescope"), None);
+}
+
+#[test]
+fn what_is_no_array_is_said_and_the_file_is_not_blamed() {
+    let file = Asdf::from_bytes(MODEL).unwrap();
+    for (path, found) in [
+        ("roman/meta/exposure", "a mapping with 2 keys"),
+        ("roman/meta/exposure/type", "a text"),
+        ("roman/meta/exposure/time", "a number"),
+        ("roman/steps", "a sequence of 2 items"),
+        (
+            "roman/meta",
+            "a mapping with 3 keys and the tag asdf://stsci.edu/datamodels/roman/tags/common-1.0.0",
+        ),
+    ] {
+        let error = file.array(path).unwrap_err();
+        assert_eq!(error.to_string(), format!("{path:?} is {found}, not an array"));
+        assert!(matches!(error, Error::WrongType { expected: "an array", .. }), "{error:?}");
+    }
+    // An array by its tag that is none is a fault of the file.
+    let bad = MODEL.replace("[1, 2, 3]", "{datatype: int8, shape: [3]}");
+    let error = Asdf::from_bytes(bad).unwrap().array("roman/data").unwrap_err();
+    assert!(matches!(error, Error::Malformed { structure: "ndarray", .. }), "{error}");
+}
+
+#[test]
+fn a_path_that_is_not_there_names_those_that_are_near() {
+    let file = Asdf::from_bytes(MODEL).unwrap();
+    let error = file.array("roman/dta").unwrap_err();
+    assert_eq!(error.to_string(), r#"no node named "roman/dta" (did you mean "roman/data"?)"#);
+    let error = file.tree().get_as::<f64>("exposure/time").unwrap_err();
+    assert!(error.to_string().ends_with(r#"(did you mean "roman/meta/exposure/time"?)"#), "{error}");
+    let Err(Error::NotFound { name, nearest, .. }) = file.array("spectrum") else {
+        panic!("there is no spectrum")
+    };
+    assert_eq!((&*name, nearest.len()), ("spectrum", 0));
+}
+
+#[test]
+fn levels_that_do_not_exist_are_refused_when_they_are_set() {
+    let mut document = Document::new();
+    for (compression, level) in [
+        (Compression::Zlib, 10),
+        (Compression::Bzp2, 99),
+        (Compression::Zstd, 99),
+        (Compression::Blosc2, 10),
+        (Compression::Lz4, 3),
+        (Compression::None, 3),
+    ] {
+        let array =
+            NewArray::new(&[0.5; 100], &[100]).unwrap().with_compression(compression).with_level(level);
+        let refused = document.set_array("a", array).unwrap_err();
+        assert!(
+            matches!(refused, Error::Usage { argument: "level", .. }),
+            "{compression:?} {level}: {refused}"
+        );
+        assert!(document.recompress(compression, Some(level)).is_err(), "{compression:?} {level}");
+    }
+    assert_eq!((document.block_count(), document.tree().get("a")), (0, None));
+}

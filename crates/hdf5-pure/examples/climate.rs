@@ -1,0 +1,43 @@
+//! A slab of a climate model's output: `climate FILE`, which is made if it is not there.
+//!
+//! The values are packed as 16-bit integers with `scale_factor` and `add_offset`, as NetCDF files often are.
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::path::{Path, PathBuf};
+
+use hdf5_pure::{Error, File, Result, Writer};
+
+fn main() -> Result<()> {
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "name no file"))?;
+    let path = PathBuf::from(path);
+    if !path.exists() {
+        make(&path)?;
+    }
+    println!("{:.2} K in the tropics at the last hour", tropics(&path)?);
+    Ok(())
+}
+
+/// The mean over a band of latitudes at the last hour.
+pub(crate) fn tropics(path: &Path) -> Result<f64> {
+    let file = File::open(path)?;
+    let temperature = file.dataset("t2m")?; // hours × latitudes × longitudes
+    let packed: Vec<f64> = temperature.read_slice((-1, 30..60, ..))?;
+    let mean = packed.iter().sum::<f64>() / packed.len() as f64;
+    Ok(mean * temperature.attr_or("scale_factor", 1.0)? + temperature.attr_or("add_offset", 0.0)?)
+}
+
+/// Two days of hours, by two degrees.
+pub(crate) fn make(path: &Path) -> Result<()> {
+    let mut file = Writer::create(path)?;
+    file.root().attribute("Conventions", "CF-1.8")?;
+    let dataset = file.dataset("t2m").shape([0, 90, 180]).max_shape([None, Some(90), Some(180)]);
+    let dataset = dataset.chunks([1, 90, 180]).shuffle().lzf();
+    let dataset =
+        dataset.attribute("units", "K").attribute("scale_factor", 0.01).attribute("add_offset", 273.15);
+    let mut hours = dataset.create::<i16>()?;
+    for hour in 0..48i16 {
+        let field: Vec<i16> = (0..90).flat_map(|latitude| vec![latitude * 10 + hour; 180]).collect();
+        hours.append(&field)?;
+    }
+    file.finish()
+}

@@ -1,0 +1,35 @@
+//! What can go wrong, told apart without looking at text: `errors FILE PATH`.
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::path::Path;
+
+use hdf5_pure::{Error, File, Result};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match &arguments[..] {
+        [file, path] => println!("{}", told(bytes(file.as_ref(), path))),
+        _ => println!("arguments: FILE PATH"),
+    }
+}
+
+/// The elements of a dataset as bytes.
+pub(crate) fn bytes(file: &Path, path: &str) -> Result<Vec<u8>> {
+    File::open(file)?.dataset(path)?.read()
+}
+
+/// Who can do something about it.
+pub(crate) fn told(result: Result<Vec<u8>>) -> String {
+    match result {
+        Ok(bytes) => format!("{} bytes", bytes.len()),
+        Err(Error::NotFound { name, .. }) => format!("look for another name than {name}"),
+        Err(Error::Misfit(misfit)) => {
+            format!("read a wider type: element {} is {}", misfit.index, misfit.value)
+        }
+        Err(Error::LimitExceeded { limit, .. }) => format!("raise the limit of {limit}"),
+        Err(Error::Unsupported { feature: Some(feature), .. }) => format!("build with the feature {feature}"),
+        Err(Error::Malformed { offset, .. }) => format!("the file is damaged at byte {offset}"),
+        Err(Error::Io { source, .. }) => format!("ask the system: {}", source.kind()),
+        Err(other) => format!("{:?}: {other}", other.blame()),
+    }
+}

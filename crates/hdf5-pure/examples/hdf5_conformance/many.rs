@@ -1,0 +1,37 @@
+//! Many small edits, as `hdf5_many_conform.py` says them: a line for each, its words separated by tabs.
+
+use std::path::Path;
+
+use hdf5_pure::{Editor, Error, File, Flush, Result};
+
+/// Does what the lines of the file `script` say to the file at `path`, of which no byte may belong to two structures then.
+pub(crate) fn run(path: &Path, script: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(script).map_err(|error| Error::io("read the script", error))?;
+    let mut editor = Editor::open(path)?;
+    for line in text.lines() {
+        step(&mut editor, &line.split('\t').collect::<Vec<_>>())?;
+    }
+    editor.close_with(Flush::None)?;
+    File::open(path)?.check_space()
+}
+
+fn step(editor: &mut Editor, words: &[&str]) -> Result<()> {
+    match *words {
+        ["commit"] => editor.commit_with(Flush::None),
+        ["group", path] => editor.group(path).map(drop),
+        ["soft", path, target] => editor.root().soft_link(path, target).map(drop),
+        ["hard", path, target] => {
+            let target = editor.id(target)?;
+            editor.root().hard_link(path, target).map(drop)
+        }
+        ["unlink", path] => editor.unlink(path),
+        ["move", path, to] => editor.move_link(path, to),
+        ["attribute", object, name, count] => {
+            let count = count.parse().map_err(|_| Error::usage("script", "has no number"))?;
+            editor.object(object)?.attribute(name, vec![17i32; count]).map(drop)
+        }
+        ["remove", object, name] => editor.object(object)?.remove_attribute(name).map(drop),
+        ["rename", object, name, to] => editor.object(object)?.rename_attribute(name, to).map(drop),
+        _ => Err(Error::usage("script", "has a line that is not understood")),
+    }
+}

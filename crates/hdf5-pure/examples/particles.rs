@@ -1,0 +1,47 @@
+//! Structs as rows of a table, written, read, and read by one column: `particles FILE`.
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+use std::path::Path;
+
+use hdf5_pure::{Error, File, Result, Writer};
+
+hdf5_pure::record! {
+    /// A row.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct Particle {
+        pub(crate) id: u64,
+        pub(crate) r#type: String,
+        pub(crate) mass: f64,
+        pub(crate) position: [f32; 3],
+        pub(crate) charged: bool,
+    }
+}
+
+fn main() -> Result<()> {
+    let path = std::env::args_os().nth(1).ok_or_else(|| Error::usage("arguments", "names no file"))?;
+    println!("the mass is {}", run(path.as_ref())?);
+    Ok(())
+}
+
+/// Writes some particles and reads them again; returns the sum of their masses.
+pub(crate) fn run(path: &Path) -> Result<f64> {
+    let charged = |id: u64| id.is_multiple_of(2);
+    let row = |id: u64| Particle {
+        id,
+        r#type: if charged(id) { "proton" } else { "neutron" }.into(),
+        mass: 1.5,
+        position: [id as f32, 0.0, 0.5],
+        charged: charged(id),
+    };
+    let all: Vec<Particle> = (0..10).map(row).collect();
+    let mut file = Writer::create(path)?;
+    file.dataset("particles").max_shape([None]).write(&all)?;
+    file.finish()?;
+
+    let particles = File::open(path)?.dataset("particles")?;
+    assert_eq!(particles.read_slice::<Particle>(2..4)?, all[2..4]);
+    let kinds: Vec<String> = particles.read_field("type")?;
+    assert_eq!(kinds[..2], ["proton", "neutron"]);
+    let masses: Vec<f64> = particles.read_field("mass")?;
+    Ok(masses.iter().sum())
+}

@@ -1,0 +1,265 @@
+//! What programs agree on beyond the format: dimension scales, netCDF-4, and marks of `PyTables` and MATLAB.
+//!
+//! Sources: the HDF5 Dimension Scale Specification; the appendix "File Format Specifications" of the netCDF users' guide.
+//!
+//! ```no_run
+//! use hdf5_pure::{File, conventions};
+//!
+//! let file = File::open("weather.nc")?;
+//! for dimension in conventions::netcdf_dimensions(&file.root()?)? {
+//!     let _ = (dimension.name, dimension.len, dimension.unlimited);
+//! }
+//! let temperature = file.dataset("/temperature")?;
+//! for scales in conventions::scales(&temperature)? {
+//!     // One list for each dimension; usually of one dataset.
+//!     let _ = scales.first().map(|scale| scale.read::<f64>());
+//! }
+//! # Ok::<(), hdf5_pure::Error>(())
+//! ```
+
+use sciformats_core::{Error, Result};
+
+use crate::api::attribute::Attribute;
+use crate::api::dataset::Dataset;
+use crate::api::file::Node;
+use crate::api::group::Group;
+use crate::spec::Address;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::link::Target;
+
+/// An attribute that may be missing.
+fn optional(found: Result<Attribute>) -> Result<Option<Attribute>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The first string of an attribute; `None` if there is no such attribute.
+fn text(found: Result<Attribute>) -> Result<Option<String>> {
+    Ok(match optional(found)? {
+        Some(found) => found.read::<String>()?.into_iter().next(),
+        None => None,
+    })
+}
+
+/// Whether the dataset is a dimension scale; then the name that it has as one, which may be empty.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let hours = file.dataset("hours").write(&[0.0, 6.0, 12.0, 18.0])?;
+/// file.make_scale(hours, "time of day")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(conventions::scale_name(&file.dataset("hours")?)?.as_deref(), Some("time of day"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with its attributes.
+pub fn scale_name(dataset: &Dataset) -> Result<Option<String>> {
+    match text(dataset.attribute("CLASS"))?.as_deref() {
+        Some("DIMENSION_SCALE") => Ok(Some(text(dataset.attribute("NAME"))?.unwrap_or_default())),
+        _ => Ok(None),
+    }
+}
+
+/// The dimension scales of a dataset, a list for each of its dimensions.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let hours = file.dataset("hours").write(&[0.0, 12.0])?;
+/// file.make_scale(hours, "time of day")?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// file.attach_scale(temperature, 0, hours)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let scales = conventions::scales(&file.dataset("temperature")?)?;
+/// assert_eq!(scales[0][0].read::<f64>()?, [0.0, 12.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with its attributes, or with the scales.
+pub fn scales(dataset: &Dataset) -> Result<Vec<Vec<Dataset>>> {
+    let rank = dataset.shape().map_or(0, <[u64]>::len);
+    let Some(list) = optional(dataset.attribute("DIMENSION_LIST"))? else {
+        return Ok(vec![Vec::new(); rank]);
+    };
+    let lists: Vec<Vec<Option<Address>>> = list.read()?;
+    let open = |address: Address| dataset.file().dataset_at(address);
+    let mut scales = lists
+        .into_iter()
+        .map(|addresses| addresses.into_iter().flatten().map(open).collect())
+        .collect::<Result<Vec<Vec<Dataset>>>>()?;
+    scales.resize_with(rank, Vec::new);
+    Ok(scales)
+}
+
+/// The labels of a dataset's dimensions; those without one are empty.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").shape([2, 3]).attribute("DIMENSION_LABELS", ["time", ""]);
+/// temperature.write(&[281.5; 6])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(conventions::labels(&file.dataset("temperature")?)?, ["time", ""]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with its attributes.
+pub fn labels(dataset: &Dataset) -> Result<Vec<String>> {
+    let rank = dataset.shape().map_or(0, <[u64]>::len);
+    let mut labels = match optional(dataset.attribute("DIMENSION_LABELS"))? {
+        Some(found) => found.read::<String>()?,
+        None => Vec::new(),
+    };
+    labels.resize(rank, String::new());
+    Ok(labels)
+}
+
+/// A dimension of a netCDF-4 group.
+///
+/// ```no_run
+/// use hdf5_pure::{File, conventions};
+///
+/// let file = File::open("weather.nc")?;
+/// for dimension in conventions::netcdf_dimensions(&file.root()?)? {
+///     let more = if dimension.unlimited { ", and may grow" } else { "" };
+///     println!("{}: {}{more}", dimension.name, dimension.len);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetcdfDimension {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub len: u64,
+    /// Whether it may grow.
+    pub unlimited: bool,
+    /// Whether it has no values: the dataset stands for the dimension alone.
+    pub without_variable: bool,
+    /// Its number in the file, where that is stored.
+    pub id: Option<i32>,
+}
+
+/// What the name of a scale begins with that is no netCDF variable.
+const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
+
+/// The dimensions that a netCDF-4 group declares, in the order of their numbers.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let time = file.dataset("time").max_shape([None]).write(&[0.0, 6.0, 12.0])?;
+/// file.make_scale(time, "time")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let found = conventions::netcdf_dimensions(&file.root()?)?;
+/// assert_eq!((found[0].name.as_str(), found[0].len, found[0].unlimited), ("time", 3, true));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the group or its scales.
+pub fn netcdf_dimensions(group: &Group) -> Result<Vec<NetcdfDimension>> {
+    let mut found = Vec::new();
+    for link in group.links()? {
+        let link = link.map_err(|broken| broken.error)?;
+        let Target::Hard(address) = link.target else { continue };
+        let Node::Dataset(dataset) = group.file().object_at(address)? else { continue };
+        let Some(scale) = scale_name(&dataset)? else { continue };
+        let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else { continue };
+        let id = match optional(dataset.attribute("_Netcdf4Dimid"))? {
+            Some(id) => id.read::<i32>()?.into_iter().next(),
+            None => None,
+        };
+        found.push(NetcdfDimension {
+            name: link.name.to_text().into_owned(),
+            len: dimensions.first().copied().unwrap_or(0),
+            unlimited: maximum.first().is_some_and(Option::is_none),
+            without_variable: scale.starts_with(NO_VARIABLE),
+            id,
+        });
+    }
+    found.sort_by_key(|dimension| dimension.id.unwrap_or(i32::MAX));
+    Ok(found)
+}
+
+/// The names of a netCDF-4 variable's dimensions: those of its scales, or its own if it is one.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let time = file.dataset("time").write(&[0.0, 6.0])?;
+/// file.make_scale(time, "time")?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// file.attach_scale(temperature, 0, time)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(conventions::netcdf_dimensions_of(&file.dataset("temperature")?)?, ["time"]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with its attributes.
+pub fn netcdf_dimensions_of(dataset: &Dataset) -> Result<Vec<String>> {
+    let name = |scale: &Dataset| -> Result<String> {
+        let path = dataset.file().path_of(scale.address())?.unwrap_or_default();
+        let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(last).into_owned())
+    };
+    let scales = scales(dataset)?;
+    if scales.iter().all(Vec::is_empty) && scale_name(dataset)?.is_some() {
+        return Ok(vec![name(dataset)?]);
+    }
+    scales.iter().map(|scales| scales.first().map_or_else(|| Ok(String::new()), &name)).collect()
+}
+
+/// What `PyTables` says an object is: `GROUP`, `TABLE`, `ARRAY`, `CARRAY`, `EARRAY`, `VLARRAY`, …
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let marked = file.dataset("temperature").attribute("CLASS", "ARRAY").attribute("VERSION", "2.4");
+/// marked.write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let address = file.dataset("temperature")?.address();
+/// assert_eq!(conventions::pytables_class(&file, address)?.as_deref(), Some("ARRAY"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the attributes of the object.
+pub fn pytables_class(file: &crate::File, object: Address) -> Result<Option<String>> {
+    let version = optional(file.attribute_at(object, "VERSION"))?.is_some();
+    let class = text(file.attribute_at(object, "CLASS"))?;
+    Ok(class.filter(|class| version && class != "DIMENSION_SCALE"))
+}
+
+/// The MATLAB class of a variable of a file of version 7.3: `double`, `char`, `cell`, `struct`, …
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("temperature").attribute("MATLAB_class", "double").write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let address = file.dataset("temperature")?.address();
+/// assert_eq!(conventions::matlab_class(&file, address)?.as_deref(), Some("double"));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the attributes of the object.
+pub fn matlab_class(file: &crate::File, object: Address) -> Result<Option<String>> {
+    text(file.attribute_at(object, "MATLAB_class"))
+}

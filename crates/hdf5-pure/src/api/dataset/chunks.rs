@@ -1,0 +1,158 @@
+//! Chunks as they are stored.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use sciformats_core::{Error, Result, bound};
+
+use crate::api::dataset::Dataset;
+use crate::chunk::index::{Bounds, Index, StoredChunk, chunk_bytes};
+use crate::dataset::read::{Reader, Scratch};
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::layout::{Chunked, Layout};
+
+impl Dataset {
+    pub(super) fn chunked(&self) -> Result<&Chunked> {
+        match self.layout()? {
+            Layout::Chunked(chunked) => Ok(chunked),
+            _ => Err(Error::usage("dataset", "is not stored in chunks")),
+        }
+    }
+
+    /// The chunks that are stored, in the order of the index; parts of it that cannot be read are items that are errors.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([2, 4]).chunks([2, 2]).write(&[281.5f32; 8])?;
+    /// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+    /// let mut places = Vec::new();
+    /// for chunk in temperature.chunks()? {
+    ///     let chunk = chunk?;
+    ///     places.push((chunk.scaled, chunk.size));
+    /// }
+    /// assert_eq!(places, [(vec![0, 0], 16), (vec![0, 1], 16)]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no chunks, `Malformed` if the messages about the storage are.
+    pub fn chunks(&self) -> Result<Vec<Result<StoredChunk>>> {
+        let mut found = Vec::new();
+        let layout = self.chunked()?;
+        let shape = self.shape().unwrap_or_default();
+        if shape.is_empty() || shape.contains(&0) || shape.len() != layout.dimensions.len() {
+            return Ok(found);
+        }
+        let last = shape.iter().zip(&layout.dimensions);
+        let last = last.map(|(size, n)| bound::left(*size, 1).checked_div(*n).unwrap_or(0)).collect();
+        let bounds = Bounds { first: vec![0; shape.len()], last };
+        self.visit_chunks(&bounds, &mut |chunk| {
+            found.push(chunk);
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
+    }
+
+    /// Goes through the stored chunks within bounds.
+    pub(super) fn visit_chunks(
+        &self,
+        bounds: &Bounds,
+        visit: &mut dyn FnMut(Result<StoredChunk>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let layout = self.chunked()?;
+        let Dataspace::Simple { dimensions, maximum } = &self.content.dataspace else { return Ok(()) };
+        let filtered = !self.filters()?.filters.is_empty();
+        let context = &self.file.opened().context;
+        Index { context, layout, dimensions, maximum, filtered }.visit(bounds, visit);
+        Ok(())
+    }
+
+    /// The bytes of a chunk as they are stored.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// for chunk in counts.chunks()? {
+    ///     assert_eq!(*counts.chunk_raw(&chunk?)?, [1, 3, 0, 2]); // the low bytes, then the high ones
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it is not in the file.
+    pub fn chunk_raw(&self, chunk: &StoredChunk) -> Result<Cow<'_, [u8]>> {
+        self.file.opened().context.read("chunk", chunk.address, chunk.size)
+    }
+
+    /// Appends the bytes of chunks as they are stored, one after another. Chunks that are neighbours in the file are read
+    /// at once.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515, 2, 3])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// let chunks = counts.chunks()?.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// let mut bytes = Vec::new();
+    /// counts.chunks_raw(&chunks, &mut bytes)?;
+    /// assert_eq!(bytes, [1, 3, 0, 2, 2, 3, 0, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if one of them is not in the file; `Io` if the machine has no memory for all of them.
+    pub fn chunks_raw(&self, chunks: &[StoredChunk], out: &mut Vec<u8>) -> Result<()> {
+        let context = &self.file.opened().context;
+        context.announce(chunks.iter().map(|chunk| (chunk.address, chunk.size)))?;
+        let mut rest = chunks;
+        while let Some(first) = rest.first() {
+            let (mut size, mut count) = (context.checked("chunk", first.address, first.size)?, 1);
+            for chunk in rest.iter().skip(1) {
+                let next = first.address.0.checked_add(size as u64);
+                let len = context.checked("chunk", chunk.address, chunk.size)?;
+                match size.checked_add(len).filter(|_| next == Some(chunk.address.0)) {
+                    Some(sum) => (size, count) = (sum, count + 1),
+                    None => break,
+                }
+            }
+            let start = out.len();
+            out.try_reserve(size)
+                .map_err(|_| Error::io("allocate", std::io::ErrorKind::OutOfMemory.into()))?;
+            out.resize(start + size, 0);
+            context.read_into("chunk", first.address, out.get_mut(start..).unwrap_or_default())?;
+            rest = rest.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// The elements of a chunk, its filters undone.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// for chunk in counts.chunks()? {
+    ///     assert_eq!(counts.chunk_decoded(&chunk?)?, [1, 0, 3, 2]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw); [`Error::Usage`] if the dataset has no chunks.
+    pub fn chunk_decoded(&self, chunk: &StoredChunk) -> Result<Vec<u8>> {
+        let layout = self.chunked()?;
+        let opened = self.file.opened();
+        let bytes =
+            opened.context.limits.memory("bytes of a chunk", chunk_bytes(layout).unwrap_or(u64::MAX))?; // a bound
+        let reader = Reader::new(opened, &self.content, 1);
+        reader.chunk(layout, chunk, bytes, &mut Scratch::default()).map(<[u8]>::to_vec)
+    }
+}

@@ -1,0 +1,112 @@
+//! Members of compounds, read alone.
+
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Error, Result, Slab, bound};
+
+use crate::api::dataset::Dataset;
+use crate::value::element::Element;
+
+impl Dataset {
+    /// One member of the selected elements, which are compounds; `name` may lead to members of members: `position.x`.
+    ///
+    /// ```no_run
+    /// let file = hdf5_pure::File::open("particles.h5")?;
+    /// let energies: Vec<f64> = file.dataset("/particles")?.read_field("energy")?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and [`Error::NotFound`] if there is no such member.
+    pub fn read_field<T: Element>(&self, name: &str) -> Result<Vec<T>> {
+        match self.shape() {
+            None => Ok(Vec::new()),
+            Some(shape) => self.read_field_slab(name, &Slab::all(shape)?),
+        }
+    }
+
+    /// As [`read_field`](Self::read_field), of the selected elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// hdf5_pure::record! {
+    ///     struct Particle { mass: f64, position: [f32; 3] }
+    /// }
+    /// let all: Vec<Particle> = (0..5).map(|i| Particle { mass: f64::from(i), position: [0.5; 3] }).collect();
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("particles").write(&all)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let some = Slab::new(&[5], [Range::new(2, 2)])?;
+    /// assert_eq!(file.dataset("particles")?.read_field_slab::<f64>("mass", &some)?, [2.0, 3.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_field`](Self::read_field).
+    pub fn read_field_slab<T: Element>(&self, name: &str, slab: &Slab) -> Result<Vec<T>> {
+        let (offset, member) = self.datatype().member(name)?;
+        let size = bound::addressable(member.size.into());
+        self.raw_size(slab)?;
+        let count = bound::addressable(slab.len());
+        let gather = |out: &mut [u8]| self.gather(slab, (offset, size), out);
+        if let Some(read) = T::read_direct(member, count, &mut |out| gather(out)) {
+            return read;
+        }
+        let mut raw = zeroed(bound::product(count, size))?;
+        gather(&mut raw)?;
+        self.typed(member, &raw)
+    }
+
+    /// Fills `out` with the `size` bytes at `offset` of each selected element, reading a piece at a time.
+    fn gather(&self, slab: &Slab, (offset, size): (usize, usize), out: &mut [u8]) -> Result<()> {
+        /// Small enough to stay in a processor's cache between the two steps.
+        const PIECE: u64 = 1 << 18;
+        let step = bound::addressable(self.element_size());
+        let mut rest = out;
+        let mut raw = Vec::new();
+        for piece in self.steps(slab, PIECE) {
+            raw.resize(self.raw_size(&piece)?, 0);
+            self.read_raw_into(&piece, &mut raw)?;
+            rest = pick(&raw, step, (offset, size), rest)?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies a part of each element; returns what of `out` is left.
+fn pick<'o>(
+    elements: &[u8],
+    step: usize,
+    (offset, size): (usize, usize),
+    out: &'o mut [u8],
+) -> Result<&'o mut [u8]> {
+    let count = elements.len().checked_div(step).unwrap_or(0);
+    let room = bound::product(count, size);
+    let Some((into, rest)) = out.split_at_mut_checked(room) else {
+        return Err(Error::usage("out", "has not the size of the selection"));
+    };
+    // A size that is known compiles to a move.
+    match size {
+        1 => parts::<1>(elements, step, offset, into),
+        2 => parts::<2>(elements, step, offset, into),
+        4 => parts::<4>(elements, step, offset, into),
+        8 => parts::<8>(elements, step, offset, into),
+        _ => {
+            for (element, out) in elements.chunks_exact(step).zip(into.chunks_exact_mut(size.max(1))) {
+                if let Some(part) = element.get(offset..bound::sum(offset, size)) {
+                    out.copy_from_slice(part);
+                }
+            }
+        }
+    }
+    Ok(rest)
+}
+
+fn parts<const N: usize>(elements: &[u8], step: usize, offset: usize, out: &mut [u8]) {
+    let (out, _) = out.as_chunks_mut::<N>();
+    for (element, out) in elements.chunks_exact(step).zip(out) {
+        if let Some(part) = element.get(offset..).and_then(<[u8]>::first_chunk::<N>) {
+            *out = *part;
+        }
+    }
+}

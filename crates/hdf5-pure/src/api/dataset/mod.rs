@@ -1,0 +1,565 @@
+//! Datasets: shape, type, and reads of all or some of their elements.
+
+mod chunk_values;
+mod chunks;
+mod fields;
+mod pieces;
+mod selection;
+mod slice;
+
+pub(crate) use chunk_values::part_of_chunk;
+
+use std::sync::Arc;
+
+use sciformats_core::storage::zeroed;
+use sciformats_core::{Conversion, Error, Result, Slab, bound};
+
+use crate::api::attribute::Attribute;
+use crate::api::file::File;
+use crate::dataset::external;
+use crate::dataset::read::{self, Content, Reader};
+use crate::dataset::virtual_layout::{self, Nesting};
+use crate::object::header::Object;
+use crate::object::shared;
+use crate::spec::message::MessageType;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::fill_value::{Fill, FillValue};
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::message::layout::Layout;
+use crate::spec::virtual_mapping::Mapping;
+use crate::spec::{Address, Name};
+use crate::value::canonical::Canonical;
+use crate::value::element::{Element, Values};
+
+/// A dataset of an open file.
+///
+/// ```
+/// use hdf5_pure::{ElementType, Range, Slab};
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let temperature = file.dataset("surface/temperature")?;
+/// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+/// assert_eq!(temperature.datatype().element_type()?, ElementType::Float(8));
+/// assert_eq!(temperature.attribute("units")?.read::<String>()?, ["K"]);
+/// let column = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
+/// assert_eq!(temperature.read_slab::<f64>(&column)?, [282.0, 280.5]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    file: File,
+    content: Arc<Content>,
+    conversion: Conversion,
+}
+
+impl Dataset {
+    pub(crate) fn open(file: File, object: &Object<'_>) -> Result<Self> {
+        let mut content = read::content(file.opened(), object)?;
+        // The shape is the stored one; what keeps the sources from being asked keeps the elements from being read.
+        if let Err(error) = virtual_layout::update(file.opened(), &mut content, &Nesting::default()) {
+            content.storage = Err(error);
+        }
+        Ok(Self { file, content: Arc::new(content), conversion: Conversion::Exact })
+    }
+
+    /// Where its header is.
+    pub fn address(&self) -> Address {
+        self.content.address
+    }
+
+    /// The file that it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its shape and what it may grow to.
+    pub fn dataspace(&self) -> &Dataspace {
+        &self.content.dataspace
+    }
+
+    /// Lengths of the dimensions, the slowest-varying first; none for a null dataspace.
+    pub fn shape(&self) -> Option<&[u64]> {
+        self.content.dataspace.shape()
+    }
+
+    /// Whether it has only a type: a null dataspace, and so neither a shape nor elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("none").datatype(Datatype::float64()).write_null()?;
+    /// file.dataset("empty").write::<f64>(&[])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.dataset("none")?.is_null() && !file.dataset("empty")?.is_null());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn is_null(&self) -> bool {
+        self.shape().is_none()
+    }
+
+    /// What its elements are.
+    pub fn datatype(&self) -> &Datatype {
+        &self.content.datatype
+    }
+
+    /// Where its elements are.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Layout;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert!(matches!(temperature.layout()?, Layout::Contiguous { address: Some(_) }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the messages about the storage are.
+    pub fn layout(&self) -> Result<&Layout> {
+        self.content.storage().map(|storage| &storage.layout)
+    }
+
+    /// The filters of its chunks.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([100]).shuffle().lzf().write(&[7u16; 1000])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let numbers: Vec<u16> = file.dataset("counts")?.filters()?.filters.iter().map(|filter| filter.id).collect();
+    /// assert_eq!(numbers, [2, 32000]); // shuffle, LZF
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the messages about the storage are.
+    pub fn filters(&self) -> Result<&Pipeline> {
+        self.content.storage().map(|storage| &storage.pipeline)
+    }
+
+    /// What elements that were never written read as.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Fill;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").shape([4]).fill(-1i16).create::<i16>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.fill_value()?.value, Fill::Value(vec![255, 255]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the messages about the storage are.
+    pub fn fill_value(&self) -> Result<&FillValue> {
+        self.content.storage().map(|storage| &storage.fill)
+    }
+
+    /// The address of its datatype, if that is a committed one.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.dataset("temperature").committed(kelvin).shape([2]).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.dataset("temperature")?.committed()?.is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the header cannot be read.
+    pub fn committed(&self) -> Result<Option<Address>> {
+        let context = &self.file.opened().context;
+        let object = Object::read(context, self.address())?;
+        let message = object.find(MessageType::Datatype).filter(|message| message.is_shared());
+        message.map_or(Ok(None), |message| shared::committed(context, message.offset, object.body(message)))
+    }
+
+    /// The files in which the elements lie one after another, the first byte of each and how many it has for them (none: as many
+    /// as there are); nothing for datasets that have their elements in this file.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("frames").shape([8]).external([("frames.raw", 0, Some(8))]).create::<u8>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("frames")?.external_files()?, [("frames.raw".into(), 0, Some(8))]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if their list is.
+    pub fn external_files(&self) -> Result<Vec<(Name, u64, Option<u64>)>> {
+        match &self.content.storage()?.external {
+            Some(files) => external::list(&self.file.opened().context, files),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What elements that were never written read as, by meaning only as [`canonical`](crate::value::canonical) has it; nothing if the
+    /// file does not say it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let counts = file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).shape([4]);
+    /// counts.fill(7u16).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.fill_canonical()?, Some(vec![7, 0]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the fill value is, or what it leads to.
+    pub fn fill_canonical(&self) -> Result<Option<Vec<u8>>> {
+        match &self.fill_value()?.value {
+            Fill::Value(raw) => {
+                let convert = Canonical::new(self.file.opened(), &self.content.datatype)?;
+                convert.convert(raw.clone(), self.data_offset()).map(Some)
+            }
+            Fill::Default | Fill::Undefined => Ok(None),
+        }
+    }
+
+    /// Where the elements of a virtual dataset come from; nothing for others.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let all = Slab::all(&[24])?;
+    /// file.dataset("week").shape([24]).map("monday.h5", "/temperature", &all, &all).create::<f32>()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("week")?.mappings()?[0].file.to_text(), "monday.h5");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the mappings are.
+    pub fn mappings(&self) -> Result<Vec<Mapping>> {
+        match *self.layout()? {
+            Layout::Virtual(id) => virtual_layout::mappings(self.file.opened(), id),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Its attributes, as [`File::attributes_at`] has them.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// for attribute in temperature.attributes()? {
+    ///     let Some(name) = attribute.name() else { continue };
+    ///     assert_eq!((name.to_text().as_ref(), attribute.read::<String>()?), ("units", vec!["K".to_owned()]));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::attributes_at`].
+    pub fn attributes(&self) -> Result<Vec<Attribute>> {
+        self.file.attributes_at(self.address())
+    }
+
+    /// The attribute `name`.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.attribute("units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::attribute_at`].
+    pub fn attribute(&self, name: &str) -> Result<Attribute> {
+        self.file.attribute_at(self.address(), name)
+    }
+
+    /// The selection of everything.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// for piece in temperature.all()?.pieces(3) {
+    ///     assert_eq!(temperature.read_slab::<f32>(&piece)?.len(), 3); // a row
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a null dataspace, which has no elements.
+    pub fn all(&self) -> Result<Slab> {
+        Slab::all(self.shape().ok_or_else(|| Error::usage("dataset", "has a null dataspace"))?)
+    }
+
+    fn element_size(&self) -> u64 {
+        self.content.datatype.size.into()
+    }
+
+    /// The bytes that the elements of `slab` take as they are stored.
+    fn raw_size(&self, slab: &Slab) -> Result<usize> {
+        if Some(slab.of()) != self.shape() {
+            return Err(Error::usage("slab", "is of an array of another shape"));
+        }
+        let bytes = bound::product(slab.len(), self.element_size());
+        self.file.opened().context.limits.memory("bytes of the selection", bytes)
+    }
+
+    /// The selected elements as they are stored, in C order.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.read_raw(&counts.all()?)?, [0, 1, 2, 3]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed`, `Unsupported` (a filter), `LimitExceeded`, `Io`; [`Error::Usage`] if the slab is of another shape.
+    pub fn read_raw(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let mut out = zeroed(self.raw_size(slab)?)?;
+        self.read_raw_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`read_raw`](Self::read_raw), into a buffer of exactly the size of the selection.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// let mut bytes = [0; 48];
+    /// temperature.read_raw_into(&temperature.all()?, &mut bytes)?;
+    /// assert_eq!(bytes[..8], 281.5f64.to_le_bytes());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw).
+    pub fn read_raw_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if self.raw_size(slab)? != out.len() {
+            return Err(Error::usage("out", "has not the size of the selection"));
+        }
+        let opened = self.file.opened();
+        Reader::new(opened, &self.content, opened.threads()).read(slab, out)
+    }
+
+    /// The selected elements by meaning only, see [`canonical`](crate::value::canonical).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// file.dataset("names").write(&["K"])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let canonical = |name| file.dataset(name).and_then(|dataset| dataset.read_canonical(&dataset.all()?));
+    /// assert_eq!(canonical("counts")?, [1, 0, 3, 2]); // little-endian
+    /// assert_eq!(canonical("names")?, [1, 0, 0, 0, 0, 0, 0, 0, b'K']); // length and text
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw), and what is wrong with what the elements lead to.
+    pub fn read_canonical(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let raw = self.read_raw(slab)?;
+        Canonical::new(self.file.opened(), &self.content.datatype)?.convert(raw, self.data_offset())
+    }
+
+    /// An offset to blame faults of elements on.
+    fn data_offset(&self) -> u64 {
+        let context = &self.file.opened().context;
+        match self.layout() {
+            Ok(Layout::Contiguous { address: Some(at) }) => context.offset(*at),
+            _ => context.offset(self.content.address),
+        }
+    }
+
+    /// The same dataset, whose elements are converted otherwise when they are read as types: all methods that take an
+    /// [`Element`] type obey.
+    ///
+    /// ```
+    /// use hdf5_pure::{Conversion, CreateOptions, Error, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").write(&[20.0, 300.5])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert!(matches!(counts.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// let lossy = counts.clone().with_conversion(Conversion::Lossy); // as the C library converts
+    /// assert_eq!(lossy.read::<u8>()?, [20, 255]);
+    /// let stored = counts.with_conversion(Conversion::None);
+    /// assert!(stored.read::<f64>().is_ok() && stored.read::<f32>().is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    pub(crate) fn conversion(&self) -> Conversion {
+        self.conversion
+    }
+
+    /// Elements of type `datatype` as `T`.
+    fn typed<T: Element>(&self, datatype: &Datatype, raw: &[u8]) -> Result<Vec<T>> {
+        T::read(
+            &Values::new(self.file.opened(), datatype, raw, self.data_offset())
+                .with_conversion(self.conversion),
+        )
+    }
+
+    /// All elements in C order, converted where no value changes; see [`Element`].
+    ///
+    /// ```no_run
+    /// let file = hdf5_pure::File::open("weather.h5")?;
+    /// let temperatures: Vec<f32> = file.dataset("/t")?.read()?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_raw`](Self::read_raw); [`Error::Misfit`] with the first element that `T` cannot hold; [`Error::Usage`] if
+    /// `T` reads nothing of the kind.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        match self.shape() {
+            None => Ok(Vec::new()),
+            Some(shape) => self.read_slab(&Slab::all(shape)?),
+        }
+    }
+
+    /// The selected elements in C order.
+    ///
+    /// ```
+    /// use hdf5_pure::{Range, Slab};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// let shape = temperature.shape().unwrap_or_default();
+    /// let second_row = Slab::new(shape, [Range::new(1, 1), Range::all(3)])?;
+    /// assert_eq!(temperature.read_slab::<f32>(&second_row)?, [280.0, 280.5, 281.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        let len = self.raw_size(slab)?.checked_div(size_of::<T>()).unwrap_or(0);
+        if let Some(read) = T::read_direct(self.datatype(), len, &mut |out| self.read_raw_into(slab, out)) {
+            return read;
+        }
+        self.convert(slab)
+    }
+
+    /// As [`read_slab`](Self::read_slab), into a buffer with a place for each selected element.
+    ///
+    /// ```no_run
+    /// use hdf5_pure::{File, Range, Slab};
+    ///
+    /// let frames = File::open("movie.h5")?.dataset("/frames")?;
+    /// let mut frame = vec![0.0f32; 512 * 512];
+    /// for i in 0..100 {
+    ///     let range = [Range::new(i, 1), Range::all(512), Range::all(512)];
+    ///     frames.read_slab_into(&Slab::new(&[100, 512, 512], range)?, &mut frame)?;
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Error::Usage`] if `out` is of another length.
+    pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        if usize::try_from(slab.len()) != Ok(out.len()) {
+            return Err(Error::usage("out", "has not a place for each element of the selection"));
+        }
+        match T::bytes_of(self.datatype(), out) {
+            Some(bytes) => self.read_raw_into(slab, bytes),
+            None => self.convert_into(slab, out),
+        }
+    }
+
+    /// The bytes of all elements, where they are contiguous and in memory.
+    fn bytes(&self) -> Option<&[u8]> {
+        let storage = self.content.storage().ok()?;
+        let Layout::Contiguous { address: Some(at) } = storage.layout else { return None };
+        if storage.external.is_some() {
+            return None;
+        }
+        let context = &self.file.opened().context;
+        let start = usize::try_from(context.offset(at)).ok()?;
+        let bytes = self.content.dataspace.elements()?.checked_mul(self.element_size())?;
+        context.storage.as_slice()?.get(start..start.checked_add(usize::try_from(bytes).ok()?)?)
+    }
+
+    /// Single elements in the order given, each by as many coordinates as there are dimensions.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// # let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.read_points::<f64>(&[vec![1, 2], vec![0, 0]])?, [281.0, 281.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_points<T: Element>(&self, points: &[Vec<u64>]) -> Result<Vec<T>> {
+        let shape = self.shape().unwrap_or_default();
+        let size = bound::addressable(self.element_size());
+        let mut raw = zeroed(bound::product(points.len(), size))?;
+        for (point, out) in points.iter().zip(raw.chunks_exact_mut(size.max(1))) {
+            let ranges: Vec<_> = point.iter().map(|&at| sciformats_core::Range::new(at, 1)).collect();
+            self.read_raw_into(&Slab::new(shape, ranges)?, out)?;
+        }
+        self.typed(self.datatype(), &raw)
+    }
+
+    /// All elements without a copy: where they are contiguous, in memory, aligned, and stored as this machine has them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("image").write(&[10u8, 20, 30])?;
+    /// let image = File::from_bytes(file.into_bytes()?)?.dataset("image")?;
+    /// assert_eq!(image.as_slice::<u8>(), Some(&[10, 20, 30][..]));
+    /// assert_eq!(image.as_slice::<i32>(), None); // these would be converted
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn as_slice<T: Element + bytemuck::AnyBitPattern>(&self) -> Option<&[T]> {
+        let bytes = self.bytes().filter(|_| T::is_stored_as(&self.content.datatype))?;
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+}

@@ -1,0 +1,136 @@
+//! Other files that a file names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sciformats_core::{Error, Result};
+
+use crate::api::file::{File, Node};
+use crate::dataset::external;
+use crate::heap::global::GlobalHeap;
+use crate::spec::Address;
+use crate::value::canonical;
+use crate::value::references::ExternalReference;
+
+impl File {
+    /// The bytes of an element of variable length, as they are stored: `element` is what the dataset has of it, `size` the bytes of
+    /// each of its own elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("visits").write(&[vec![3u16, 5]])?;
+    /// let visits = File::from_bytes(file.into_bytes()?)?.dataset("visits")?;
+    /// let element = visits.read_raw(&visits.all()?)?;
+    /// assert_eq!(visits.file().sequence_bytes(&element, 2)?, [3, 0, 5, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it leads to nothing that there is.
+    pub fn sequence_bytes(&self, element: &[u8], size: usize) -> Result<Vec<u8>> {
+        let mut heap = GlobalHeap::new(&self.opened().context);
+        canonical::sequence(self.opened(), &mut heap, element, size, 0).map(<[u8]>::to_vec)
+    }
+
+    /// The reference in an element of the standard reference type, if it leads into another file. A [`Writer`](crate::Writer) takes
+    /// it as a [`StandardReference::External`](crate::StandardReference::External).
+    ///
+    /// ```no_run
+    /// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+    ///
+    /// let old = File::open("old.h5")?;
+    /// let links = old.dataset("links")?;
+    /// let element = links.read_raw(&links.all()?)?;
+    /// if let Some(reference) = old.external_reference(&element)? {
+    ///     let mut new = Writer::create_with("new.h5", &CreateOptions::default().with_bound(Bound::V112))?;
+    ///     new.dataset("links").write(&[StandardReference::External(reference)])?;
+    ///     new.finish()?;
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it is no reference, or leads to nothing that there is.
+    pub fn external_reference(&self, element: &[u8]) -> Result<Option<ExternalReference>> {
+        ExternalReference::read(self.opened(), element)
+    }
+
+    /// What was missing of the sources of elements that were read since this was last asked, each once: see
+    /// [`MissingSources`](crate::MissingSources), which has an example.
+    pub fn take_missing(&self) -> Vec<Error> {
+        self.opened().missing_list.take()
+    }
+
+    /// Opens the file that an external link of this one names, if the policy of [`OpenOptions`](crate::OpenOptions) allows it.
+    ///
+    /// ```no_run
+    /// use hdf5_pure::{External, File, OpenOptions};
+    ///
+    /// let options = OpenOptions::default().with_external(External::SameFolder);
+    /// let master = File::open_with("master.h5", &options)?;
+    /// let data = master.open_external(b"data_000001.h5")?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Missing`], [`Error::Forbidden`], and those of opening it.
+    pub fn open_external(&self, name: &[u8]) -> Result<Self> {
+        let opened = self.opened();
+        match external::find(opened, name)? {
+            Some(found) => opened.open_beside(&found).map(Self::new),
+            None => {
+                let name = String::from_utf8_lossy(name).into();
+                Err(Error::Missing { what: "file of an external link", name, problem: "is not there".into() })
+            }
+        }
+    }
+
+    /// Whether the two are clones of one open file.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert!(file.is_same(file.root()?.file()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The path by which it was opened, if by one.
+    pub fn path(&self) -> Option<&Path> {
+        self.opened().path.as_deref()
+    }
+}
+
+impl Node {
+    /// The file that it is in, which is another one behind an external link.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.dataset("surface/temperature").write(&[281.5, 282.0])?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let node = file.object("surface")?;
+    /// assert_eq!(node.file().object_at(node.address())?.address(), node.address());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn file(&self) -> &File {
+        match self {
+            Self::Group(group) => group.file(),
+            Self::Dataset(dataset) => dataset.file(),
+            Self::Datatype(datatype) => &datatype.file,
+        }
+    }
+
+    /// Where its header is in that file.
+    pub fn address(&self) -> Address {
+        match self {
+            Self::Group(group) => group.address(),
+            Self::Dataset(dataset) => dataset.address(),
+            Self::Datatype(datatype) => datatype.address,
+        }
+    }
+}

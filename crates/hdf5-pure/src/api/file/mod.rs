@@ -1,0 +1,539 @@
+//! Files: opening, and objects by path or address.
+
+mod absent;
+mod elsewhere;
+mod info;
+mod walk;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, ReadAt, Result};
+
+pub use crate::api::file::info::ObjectInfo;
+pub use crate::api::file::walk::Walk;
+
+use crate::api::attribute::Attribute;
+use crate::api::dataset::Dataset;
+use crate::api::group::Group;
+use crate::file::open::Opened;
+use crate::file::options::OpenOptions;
+use crate::group::path::{self, Found};
+use crate::object::attributes;
+use crate::object::header::Object;
+use crate::object::kind::NodeKind;
+use crate::spec::Address;
+use crate::spec::message::MessageType;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::superblock::Superblock;
+
+/// An open HDF5 file. Clones share it; any number of threads may read at once.
+///
+/// ```
+/// use hdf5_pure::File;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let bytes = made.into_bytes()?;
+/// let file = File::from_bytes(bytes)?;
+/// let title: Vec<String> = file.root()?.attribute("title")?.read()?;
+/// assert_eq!(title, ["a week in May"]);
+///
+/// let reading = file.clone(); // of the same open file
+/// let handle = std::thread::spawn(move || reading.dataset("surface/temperature")?.read::<f64>());
+/// assert_eq!(handle.join().unwrap_or_else(|_| Ok(Vec::new()))?.len(), 6);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct File(Arc<Opened>);
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("File").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}
+
+impl File {
+    /// Opens the file at `path` for reading. Parts of a family, multi or split file are found by its name.
+    ///
+    /// ```
+    /// use hdf5_pure::File;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let file = File::open(&path)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// assert!(File::open("no such file.h5").is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`, or `Malformed` if there is no sound superblock.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// As [`open`](Self::open), with limits, filters and permissions of the caller's.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, Limits, OpenOptions, External};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let limits = Limits::default().with_memory(1 << 30);
+    /// let options = OpenOptions::default().with_limits(limits).with_external(External::SameFolder);
+    /// let file = File::open_with(&path, &options)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.read::<f32>()?[0], 281.5);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        Opened::open(path.as_ref(), options).map(Self::new)
+    }
+
+    /// A file that is in memory.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if there is no sound superblock.
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_storage(bytes.into(), &OpenOptions::default())
+    }
+
+    /// A file in any storage.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, OpenOptions};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let bytes = made.into_bytes()?;
+    /// // Bytes, or anything else that is `ReadAt`.
+    /// let file = File::from_storage(bytes, &OpenOptions::default().with_threads(1))?;
+    /// assert_eq!(file.dataset("surface/temperature")?.read::<f64>()?.len(), 6);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
+        Opened::of(Arc::new(storage), None, options).map(Self::new)
+    }
+
+    /// A file as the next commit of an editor will leave it.
+    pub(crate) fn of_pending(
+        storage: impl ReadAt + 'static,
+        path: Option<&Path>,
+        superblock: &Superblock,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let mut opened = Opened::plain(Arc::new(storage), path, options)?;
+        opened.superblock = superblock.clone();
+        Ok(Self::new(opened))
+    }
+
+    fn new(opened: Opened) -> Self {
+        Self(Arc::new(opened))
+    }
+
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.0
+    }
+
+    /// The root group.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// for link in file.root()?.links()? {
+    ///     assert_eq!(link.map(|link| link.name.to_string()).ok().as_deref(), Some("surface"));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub fn root(&self) -> Result<Group> {
+        self.group_at(self.0.root)
+    }
+
+    /// The object at `path`, soft links followed, external ones as [`OpenOptions::external`] allows.
+    ///
+    /// ```
+    /// use hdf5_pure::{Error, Node};
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert!(matches!(file.object("surface")?, Node::Group(_)));
+    /// assert!(matches!(file.object("/surface/temperature")?, Node::Dataset(_)));
+    /// assert!(matches!(file.object("surface/wind"), Err(Error::NotFound { .. })));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] with paths that may have been meant, and what reading the groups on the way meets.
+    pub fn object(&self, path: &str) -> Result<Node> {
+        self.follow(self.0.root, path.as_bytes(), 0)
+    }
+
+    pub(crate) fn follow(&self, from: Address, path: &[u8], depth: usize) -> Result<Node> {
+        match path::resolve(self.opened(), from, path, &mut 0)? {
+            None => Err(self.absent(from, path)),
+            Some(Found::Here(address)) => self.object_at(address),
+            Some(Found::Elsewhere { file, path, rest }) => {
+                const MAX_FILES: usize = 16;
+                if depth >= MAX_FILES {
+                    let (declared, limit) = (depth as u64 + 1, MAX_FILES as u64);
+                    return Err(Error::LimitExceeded { what: "external links in a row", declared, limit });
+                }
+                let other = self.open_external(&file)?;
+                let path = [&b"/"[..], &path, &rest].concat();
+                other.follow(other.opened().root, &path, depth + 1)
+            }
+        }
+    }
+
+    /// The group at `path`.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let surface = file.group("surface")?;
+    /// assert_eq!(surface.links()?.len(), 1);
+    /// assert!(file.group("surface/temperature").is_err()); // a dataset
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`object`](Self::object), and [`Error::WrongType`] if it is something else.
+    pub fn group(&self, path: &str) -> Result<Group> {
+        self.object(path)?.into_group(path)
+    }
+
+    /// The dataset at `path`.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let temperature = file.dataset("surface/temperature")?;
+    /// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(temperature.read::<f32>()?[..2], [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`object`](Self::object), and [`Error::WrongType`] if it is something else.
+    pub fn dataset(&self, path: &str) -> Result<Dataset> {
+        self.object(path)?.into_dataset(path)
+    }
+
+    /// The object with the header at `address`.
+    ///
+    /// ```
+    /// use hdf5_pure::Node;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.group("surface")?.address();
+    /// assert!(matches!(file.object_at(address)?, Node::Group(_)));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub fn object_at(&self, address: Address) -> Result<Node> {
+        let object = Object::read(&self.opened().context, address)?;
+        Ok(match NodeKind::of(&object) {
+            Some(NodeKind::Group) => Node::Group(Group::new(self.clone(), address)),
+            Some(NodeKind::Dataset) => Node::Dataset(Dataset::open(self.clone(), &object)?),
+            Some(NodeKind::Datatype) => Node::Datatype(CommittedDatatype { file: self.clone(), address }),
+            None => {
+                return Err(
+                    object.missing(&self.opened().context, "is neither a group, dataset nor datatype")
+                );
+            }
+        })
+    }
+
+    /// What the object at `address` is.
+    ///
+    /// ```
+    /// use hdf5_pure::NodeKind;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// assert_eq!(file.kind_at(address)?, NodeKind::Dataset);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub fn kind_at(&self, address: Address) -> Result<NodeKind> {
+        let object = Object::read(&self.opened().context, address)?;
+        NodeKind::of(&object)
+            .ok_or_else(|| object.missing(&self.opened().context, "is neither a group, dataset nor datatype"))
+    }
+
+    fn group_at(&self, address: Address) -> Result<Group> {
+        match self.kind_at(address)? {
+            NodeKind::Group => Ok(Group::new(self.clone(), address)),
+            _ => {
+                let kind = FaultKind::Rule("is not a group");
+                Err(self.opened().context.fault("object header", address, Fault::from(kind)))
+            }
+        }
+    }
+
+    /// The dataset with the header at `address`.
+    ///
+    /// ```
+    /// use hdf5_pure::{Address, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let reference = file.reference(temperature)?;
+    /// file.root().attribute("main", reference)?;
+    ///
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let main: Vec<Option<Address>> = file.root()?.attribute("main")?.read()?;
+    /// for address in main.into_iter().flatten() {
+    ///     assert_eq!(file.dataset_at(address)?.read::<f64>()?, [281.5, 282.0]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`object_at`](Self::object_at), and [`Error::Usage`] if it is something else.
+    pub fn dataset_at(&self, address: Address) -> Result<Dataset> {
+        match self.object_at(address)? {
+            Node::Dataset(dataset) => Ok(dataset),
+            _ => Err(Error::usage("address", "is not that of a dataset")),
+        }
+    }
+
+    /// The attributes of the object at `address`, in byte order of their names; those that cannot be read come last.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// let names: Vec<String> =
+    ///     file.attributes_at(address)?.iter().filter_map(|found| Some(found.name()?.to_string())).collect();
+    /// assert_eq!(names, ["units"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the object's header cannot be read; broken attributes are items.
+    pub fn attributes_at(&self, address: Address) -> Result<Vec<Attribute>> {
+        let object = Object::read(&self.opened().context, address)?;
+        let found = attributes::all(&self.opened().context, &object);
+        let mut all: Vec<Attribute> =
+            found.into_iter().map(|found| Attribute::new(self.clone(), found)).collect();
+        all.sort_by(|a, b| {
+            let key = |attribute: &Attribute| (attribute.name().is_none(), attribute.name().cloned());
+            key(a).cmp(&key(b))
+        });
+        Ok(all)
+    }
+
+    /// The attribute `name` of the object at `address`, found without reading all of them.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// assert_eq!(file.attribute_at(address, "units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], and what reading meets.
+    pub fn attribute_at(&self, address: Address, name: &str) -> Result<Attribute> {
+        self.find_attribute(address, name)?.ok_or_else(|| Error::not_found("attribute", name))
+    }
+
+    pub(crate) fn find_attribute(&self, address: Address, name: &str) -> Result<Option<Attribute>> {
+        let object = Object::read(&self.opened().context, address)?;
+        let found = attributes::find(&self.opened().context, &object, name.as_bytes())?;
+        Ok(found.map(|found| Attribute::new(self.clone(), found)))
+    }
+}
+
+/// An object.
+///
+/// ```
+/// use hdf5_pure::Node;
+///
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// match file.object("surface/temperature")? {
+///     Node::Group(group) => println!("a group of {} members", group.links()?.len()),
+///     Node::Dataset(dataset) => assert_eq!(dataset.shape(), Some(&[2, 3][..])),
+///     Node::Datatype(datatype) => println!("{:?}", datatype.datatype()?.element_type()?),
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A group.
+    Group(Group),
+    /// A dataset.
+    Dataset(Dataset),
+    /// A committed datatype.
+    Datatype(CommittedDatatype),
+}
+
+impl Node {
+    pub(crate) fn into_group(self, path: &str) -> Result<Group> {
+        match self {
+            Self::Group(group) => Ok(group),
+            other => Err(other.is_not("a group", path)),
+        }
+    }
+
+    fn is_not(&self, wanted: &'static str, path: &str) -> Error {
+        let found = match self {
+            Self::Group(_) => "a group",
+            Self::Dataset(_) => "a dataset",
+            Self::Datatype(_) => "a committed datatype",
+        };
+        Error::wrong_type(path, wanted, found)
+    }
+
+    pub(crate) fn into_dataset(self, path: &str) -> Result<Dataset> {
+        match self {
+            Self::Dataset(dataset) => Ok(dataset),
+            other => Err(other.is_not("a dataset", path)),
+        }
+    }
+}
+
+/// A datatype that is an object of its own.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().commit("kelvin", &Datatype::float32())?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// if let Node::Datatype(kelvin) = file.object("kelvin")? {
+///     assert_eq!(kelvin.datatype()?, Datatype::float32());
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CommittedDatatype {
+    file: File,
+    address: Address,
+}
+
+impl CommittedDatatype {
+    /// Where its header is.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// The file that it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The datatype.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().commit("counts", &Datatype::integer(false, 2))?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// if let Node::Datatype(counts) = file.object("counts")? {
+    ///     assert_eq!(counts.datatype()?.size, 2);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub fn datatype(&self) -> Result<Datatype> {
+        let context = &self.file.opened().context;
+        let object = Object::read(context, self.address)?;
+        let datatype = object.parse(context, MessageType::Datatype, Datatype::parse)?;
+        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message of a datatype"))
+    }
+
+    /// Its attributes, as [`File::attributes_at`] has them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Node, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.attribute(kelvin, "symbol", "K")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// if let Node::Datatype(kelvin) = file.object("kelvin")? {
+    ///     assert_eq!(kelvin.attributes()?[0].read::<String>()?, ["K"]);
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::attributes_at`].
+    pub fn attributes(&self) -> Result<Vec<Attribute>> {
+        self.file.attributes_at(self.address)
+    }
+}

@@ -1,0 +1,81 @@
+//! Walks over everything that links lead to.
+
+use sciformats_core::Result;
+
+use crate::api::file::File;
+use crate::group::walk::{Visited, Walker, path_of};
+use crate::spec::Address;
+
+impl File {
+    /// A walk over all links, breadth first, members in byte order of their names. Each object comes once, by the path on
+    /// which it is first met; further hard links to it are named as such.
+    ///
+    /// ```
+    /// use hdf5_pure::Met;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// for visited in file.walk() {
+    ///     let path = String::from_utf8_lossy(&visited.path).into_owned();
+    ///     match visited.what {
+    ///         Met::Object(address) => println!("{path}: {:?}", file.kind_at(address)?),
+    ///         Met::Broken(error) => println!("{path}: {error}"),
+    ///         other => println!("{path}: {other:?}"),
+    ///     }
+    /// }
+    /// assert_eq!(file.walk().filter(|visited| matches!(visited.what, Met::Object(_))).count(), 3);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn walk(&self) -> Walk {
+        Walk { file: self.clone(), steps: Walker::new(self.opened().root) }
+    }
+
+    /// The path by which the object at `address` is first reached in a [`walk`](Self::walk), if any leads to it.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let address = file.dataset("surface/temperature")?.address();
+    /// assert_eq!(file.path_of(address)?, Some(&b"/surface/temperature"[..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None at present: what cannot be read leads nowhere.
+    pub fn path_of(&self, address: Address) -> Result<Option<&[u8]>> {
+        Ok(path_of(self.opened(), address))
+    }
+}
+
+/// The iterator of [`File::walk`].
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let mut walk = file.walk();
+/// assert_eq!(walk.next().map(|visited| visited.path), Some(b"/".to_vec()));
+/// assert_eq!(walk.count(), 2);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Walk {
+    file: File,
+    steps: Walker,
+}
+
+impl Iterator for Walk {
+    type Item = Visited;
+
+    fn next(&mut self) -> Option<Visited> {
+        self.steps.next(self.file.opened())
+    }
+}

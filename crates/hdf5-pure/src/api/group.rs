@@ -1,0 +1,195 @@
+//! Groups: links by name, and what they lead to.
+
+use sciformats_core::Result;
+
+use crate::api::attribute::Attribute;
+use crate::api::dataset::Dataset;
+use crate::api::file::{File, Node};
+use crate::group::links::{self, BrokenLink};
+use crate::object::header::Object;
+use crate::spec::Address;
+use crate::spec::message::link::Link;
+
+/// A group of an open file.
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let surface = file.group("surface")?;
+/// for link in surface.links()?.into_iter().flatten() {
+///     assert_eq!(link.name.to_text(), "temperature");
+/// }
+/// assert_eq!(surface.dataset("temperature")?.read::<f64>()?.len(), 6);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Group {
+    file: File,
+    address: Address,
+}
+
+impl Group {
+    pub(crate) fn new(file: File, address: Address) -> Self {
+        Self { file, address }
+    }
+
+    /// Where its header is.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// The file that it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// All links in byte order of their names; those that cannot be read come last, as errors.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Target;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// for link in file.group("surface")?.links()? {
+    ///     match link {
+    ///         Ok(link) => assert!(matches!(link.target, Target::Hard(_))),
+    ///         Err(broken) => println!("{:?}: {}", broken.name, broken.error),
+    ///     }
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if the group itself cannot be read.
+    pub fn links(&self) -> Result<Vec<Result<Link, BrokenLink>>> {
+        let context = &self.file.opened().context;
+        Ok(links::sorted(links::all(context, &Object::read(context, self.address)?)?))
+    }
+
+    /// The link `name`, found without listing the group; `None` if there is none.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let surface = file.group("surface")?;
+    /// assert!(surface.link("temperature")?.is_some());
+    /// assert_eq!(surface.link("wind")?, None);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if what is on the way to it cannot be read.
+    pub fn link(&self, name: &str) -> Result<Option<Link>> {
+        let context = &self.file.opened().context;
+        links::find(context, &Object::read(context, self.address)?, name.as_bytes())
+    }
+
+    /// The object at `path` from here, as [`File::object`] finds it.
+    ///
+    /// ```
+    /// use hdf5_pure::Node;
+    ///
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let surface = file.group("surface")?;
+    /// assert!(matches!(surface.object("temperature")?, Node::Dataset(_)));
+    /// assert!(matches!(surface.object("/")?, Node::Group(_))); // from the root
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::object`].
+    pub fn object(&self, path: &str) -> Result<Node> {
+        self.file.follow(self.address, path.as_bytes(), 0)
+    }
+
+    /// The group at `path` from here.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let surface = file.root()?.group("surface")?;
+    /// assert_eq!(surface.address(), file.group("/surface")?.address());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::group`].
+    pub fn group(&self, path: &str) -> Result<Self> {
+        self.object(path)?.into_group(path)
+    }
+
+    /// The dataset at `path` from here.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// let temperature = file.group("surface")?.dataset("temperature")?;
+    /// assert_eq!(temperature.shape(), Some(&[2, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::dataset`].
+    pub fn dataset(&self, path: &str) -> Result<Dataset> {
+        self.object(path)?.into_dataset(path)
+    }
+
+    /// Its attributes, as [`File::attributes_at`] has them.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// for attribute in file.root()?.attributes()? {
+    ///     let Some(name) = attribute.name() else { continue };
+    ///     assert_eq!(name.to_text(), "title");
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::attributes_at`].
+    pub fn attributes(&self) -> Result<Vec<Attribute>> {
+        self.file.attributes_at(self.address)
+    }
+
+    /// The attribute `name`.
+    ///
+    /// ```
+    /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+    /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+    /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+    /// assert_eq!(file.root()?.attribute("title")?.read::<String>()?, ["a week in May"]);
+    /// assert!(file.root()?.attribute("author").is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::attribute_at`].
+    pub fn attribute(&self, name: &str) -> Result<Attribute> {
+        self.file.attribute_at(self.address, name)
+    }
+}

@@ -1,0 +1,438 @@
+//! Datasets of a file that is written, to write elements to.
+
+use std::borrow::Cow;
+
+use sciformats_core::{Conversion, Error, IntoSelection, Range, Result, Slab};
+
+use crate::api::dataset::part_of_chunk;
+use crate::api::writer::value::{self, Value};
+use crate::change::tree::Tree;
+use crate::dataset::write::Data;
+use crate::object::id::ObjectId;
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::value::store::{self, Encoder, Store};
+
+/// A dataset of a file that is written, to write elements to.
+///
+/// Chunks are filtered and stored as soon as they are complete. Those that are not are kept until 32 MiB of them are in
+/// memory; then they are stored as they are, and read back when more of their elements come.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).chunks([64, 3]);
+/// let mut position = position.create::<f32>()?;
+/// for step in 0..100u8 {
+///     position.append(&[f32::from(step), 0.5, 1.0])?;
+/// }
+/// position.attribute("units", "nm")?;
+/// assert_eq!(position.shape()?, [100, 3]);
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("position")?.read_points::<f32>(&[vec![99, 0]])?, [99.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub struct DatasetWriter<'w> {
+    pub(super) tree: &'w mut Tree,
+    pub(super) id: ObjectId,
+    conversion: Conversion,
+}
+
+impl std::fmt::Debug for DatasetWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatasetWriter").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<'w> DatasetWriter<'w> {
+    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+        Self { tree, id, conversion: Conversion::Exact }
+    }
+
+    /// What is done with values that the stored type cannot hold: by default they are an [`Error::Misfit`] with their
+    /// index, and nothing is written.
+    ///
+    /// ```
+    /// use hdf5_pure::{Conversion, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f32>()?;
+    /// assert!(energy.append(&[0.1]).is_err()); // a f64 that no f32 is
+    /// energy.with_conversion(Conversion::Lossy).append(&[0.1])?; // the nearest f32
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("energy")?.read::<f32>()?, [0.1]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// The dataset, or nothing in its place if it cannot be written.
+    pub(super) fn or_nothing(mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<ObjectId> {
+        match write(&mut self) {
+            Ok(()) => Ok(self.id),
+            Err(error) => {
+                self.tree.withdraw(self.id);
+                Err(error)
+            }
+        }
+    }
+
+    /// The dataset, for [`Writer::open_id`](crate::Writer::open_id), hard links and references.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f64>()?.id();
+    /// file.root().attribute("steps", 1)?; // the dataset no longer holds the file
+    /// assert_eq!(file.open_id(energy)?.append(&[0.5])?.shape()?, [1]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// The number of elements along each dimension.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn shape(&self) -> Result<&[u64]> {
+        Ok(self.tree.dataset(self.id)?.shape())
+    }
+
+    /// What its chunks go through.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn filters(&self) -> Result<&Pipeline> {
+        Ok(&self.tree.dataset(self.id)?.pipeline)
+    }
+
+    /// Gives the dataset another shape. Elements beyond it are taken away, and new ones read as the fill value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let counts = file.dataset("counts").shape([2, 2]).max_shape([None, None]).chunks([2, 2]).fill(9u8);
+    /// counts.create::<u8>()?.write_all(&[1u8, 2, 3, 4])?.resize(&[3, 1])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u8>()?, [1, 3, 9]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it passes the maximum, or elements are not stored in chunks; `Io`.
+    pub fn resize(&mut self, shape: &[u64]) -> Result<&mut Self> {
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.resize(output, registry, shape)?;
+        Ok(self)
+    }
+
+    /// Writes the elements of a part of the dataset, row by row of the part, as `encode` appends them: in the dataset's
+    /// own datatype, sequences and strings as such.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, Slab, Writer};
+    ///
+    /// # fn main() -> hdf5_pure::Result<()> {
+    /// # let dir = tempfile::tempdir().map_err(|e| hdf5_pure::Error::io("create", e))?;
+    /// # let path = dir.path().join("ragged.h5");
+    /// let mut writer = Writer::create(&path)?;
+    /// let row = Datatype::compound([("name", Datatype::string()), ("x", Datatype::float64())]);
+    /// let mut rows = writer.dataset("rows").datatype(row).shape([2]).create_encoded()?;
+    /// rows.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     for (name, x) in [("one", 1.0f64), ("two", 2.0)] {
+    ///         to.sequence(name.len(), name.as_bytes())?;
+    ///         to.bytes(&x.to_le_bytes());
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// writer.finish()?;
+    /// let rows = hdf5_pure::File::open(&path)?.dataset("rows")?;
+    /// assert_eq!(rows.read_field::<f64>("x")?, [1.0, 2.0]);
+    /// assert_eq!(rows.read_field::<String>("name")?, ["one", "two"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `slab` is one of another shape or what is appended are not its elements; those of `encode`;
+    /// `Io`.
+    pub fn write_encoded(
+        &mut self,
+        slab: &Slab,
+        encode: impl FnOnce(&mut Encoder<'_>) -> Result<()>,
+    ) -> Result<&mut Self> {
+        let ((), bytes) = store::encoded(self.tree.elsewhere(), encode)?;
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.write(output, registry, slab, &bytes)?;
+        Ok(self)
+    }
+
+    /// Writes the elements of a part of the dataset, row by row of the part.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut image = file.dataset("image").shape([2, 3]).create::<u8>()?;
+    /// image.write_slab(&Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?, &[10u8, 20])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("image")?.read::<u8>()?, [0, 10, 0, 0, 20, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `slab` is one of another shape or the number of values is not its own; `Io`.
+    pub fn write_slab<T: Store>(&mut self, slab: &Slab, values: &[T]) -> Result<&mut Self> {
+        let bytes = self.stored(values)?;
+        self.write_stored(slab, &bytes)
+    }
+
+    fn write_stored(&mut self, slab: &Slab, bytes: &[u8]) -> Result<&mut Self> {
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.write(output, registry, slab, bytes)?;
+        Ok(self)
+    }
+
+    /// Values as the dataset stores them.
+    fn stored<'v, T: Store>(&mut self, values: &'v [T]) -> Result<Cow<'v, [u8]>> {
+        let datatype = &self.tree.dataset(self.id)?.datatype;
+        match T::as_bytes(values).filter(|_| crate::value::convert::same(&T::datatype(), datatype)) {
+            Some(bytes) => Ok(Cow::Borrowed(bytes)),
+            None => {
+                let datatype = datatype.clone();
+                store::convert(self.tree.elsewhere(), values, (&datatype, self.conversion)).map(Cow::Owned)
+            }
+        }
+    }
+
+    /// Stores a chunk of a new dataset as it is: `bytes` are what its filters make of the elements, but for those that
+    /// `filter_mask` has a bit for, which were skipped. `scaled` counts chunks along each dimension.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut writer = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut u = writer.dataset("u").shape([4]).chunks([2]).shuffle().create::<u16>()?;
+    /// u.write_chunk(&[1], 0, &[1, 2, 0, 0])?; // the low bytes of 1 and 2, then the high ones
+    /// let file = File::from_bytes(writer.into_bytes()?)?;
+    /// assert_eq!(file.dataset("u")?.read::<u16>()?, [0, 0, 1, 2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no such chunk, is not new, or is not filtered and `bytes` are not the elements of a
+    /// chunk; `Io`. Whether the filters can be undone is not checked.
+    pub fn write_chunk(&mut self, scaled: &[u64], filter_mask: u32, bytes: &[u8]) -> Result<&mut Self> {
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.write_chunk(output, registry, scaled, (filter_mask, bytes))?;
+        Ok(self)
+    }
+
+    /// Writes the elements of the chunk at `scaled`, which counts in chunks along each dimension: row by row, without those
+    /// beyond the edges of the dataset. They go through the filters.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut counts = file.dataset("counts").shape([2, 3]).chunks([2, 2]).lzf().create::<u16>()?;
+    /// counts.write_chunk_values(&[0, 0], &[1u16, 2, 4, 5])?.write_chunk_values(&[0, 1], &[3u16, 6])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.read::<u16>()?, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no such chunk; as [`write_slab`](Self::write_slab).
+    pub fn write_chunk_values<T: Store>(&mut self, scaled: &[u64], values: &[T]) -> Result<&mut Self> {
+        let dataset = self.tree.dataset(self.id)?;
+        let Data::Chunked(chunked) = &dataset.data else {
+            return Err(Error::usage("dataset", "is not stored in chunks"));
+        };
+        let slab = part_of_chunk(&chunked.dimensions, scaled, dataset.shape())?;
+        self.write_slab(&slab, values)
+    }
+
+    /// Writes a part: ranges and indices, one for each dimension; numbers below zero count from the end, and dimensions that
+    /// are not named are taken whole.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer, by};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut counts = file.dataset("counts").shape([2, 4]).create::<u16>()?;
+    /// counts.write_slice((0, ..), &[1u16, 2, 3, 4])?.write_slice((-1, by(.., 2)), &[7u16, 9])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.read::<u16>()?, [1, 2, 3, 4, 7, 0, 9, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the part is not inside of the dataset, or runs backwards; as [`write_slab`](Self::write_slab).
+    pub fn write_slice<T: Store>(&mut self, part: impl IntoSelection, values: &[T]) -> Result<&mut Self> {
+        let selection = part.into_selection(self.shape()?)?;
+        if selection.is_reversed() {
+            return Err(Error::usage("slice", "runs backwards: turn the values instead"));
+        }
+        self.write_slab(selection.slab(), values)
+    }
+
+    /// Writes all elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.open_dataset("surface/temperature")?.write_all(&[8.5, 9.0, 9.5, 7.0, 7.5, 8.0])?.attribute("units", "C")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.dataset("surface/temperature")?.read::<f64>()?[0], 8.5);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab).
+    pub fn write_all<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
+        let slab = Slab::all(self.shape()?)?;
+        self.write_slab(&slab, values)
+    }
+
+    /// Writes single elements, each by as many coordinates as there are dimensions.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut mask = file.dataset("mask").shape([2, 3]).create::<u8>()?;
+    /// mask.write_points(&[vec![0, 2], vec![1, 0]], &[1u8, 2])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("mask")?.read::<u8>()?, [0, 0, 1, 2, 0, 0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab); a point outside of the shape, or another number of values than points, changes
+    /// nothing.
+    pub fn write_points<T: Store>(&mut self, points: &[Vec<u64>], values: &[T]) -> Result<&mut Self> {
+        if points.len() != values.len() {
+            return Err(Error::usage("values", "are not as many as points"));
+        }
+        let shape = self.shape()?.to_vec();
+        let of = |point: &Vec<u64>| {
+            Slab::new(&shape, point.iter().map(|&at| Range::new(at, 1)).collect::<Vec<_>>())
+        };
+        let slabs = points.iter().map(of).collect::<Result<Vec<_>>>()?;
+        for (slab, value) in slabs.iter().zip(values) {
+            self.write_slab(slab, std::slice::from_ref(value))?;
+        }
+        Ok(self)
+    }
+
+    /// Lets the dataset grow along its first dimension by the rows that `values` are, and writes them there.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut position = file.dataset("position").shape([0, 3]).max_shape([None, Some(3)]).create::<f32>()?;
+    /// position.append(&[0.0f32, 0.5, 1.0])?;
+    /// position.append(&[0.1f32, 0.6, 1.1, 0.2, 0.7, 1.2])?; // two rows
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("position")?.shape(), Some(&[3, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`append_along`](Self::append_along).
+    pub fn append<T: Store>(&mut self, values: &[T]) -> Result<&mut Self> {
+        if self.tree.dataset(self.id)?.edited.is_some() {
+            return self.append_along(0, values);
+        }
+        let row = sciformats_core::slab::elements(self.shape()?.get(1..).unwrap_or_default());
+        let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements in a row"))?;
+        let rows = match (values.len() as u64).checked_rem(row) {
+            Some(0) => values.len() as u64 / row.max(1),
+            _ => return Err(Error::usage("values", "are no whole rows of the dataset")),
+        };
+        let bytes = self.stored(values)?;
+        let (dataset, output, registry) = self.tree.dataset_mut(self.id)?;
+        dataset.append(output, registry, rows, &bytes)?;
+        Ok(self)
+    }
+
+    /// Lets the dataset grow along a dimension by as much as `values` are, and writes them there.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let channels = file.dataset("channels").shape([2, 0]).max_shape([Some(2), None]).chunks([2, 64]);
+    /// let mut channels = channels.create::<i16>()?;
+    /// channels.append_along(1, &[1i16, 2, 3, 4])?; // two samples of each channel
+    /// channels.append_along(1, &[5i16, 6])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("channels")?.read::<i16>()?, [1, 2, 5, 3, 4, 6]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write_slab`](Self::write_slab); [`Error::Usage`] if values do not fill the other dimensions, or the dataset may not
+    /// grow so far.
+    pub fn append_along<T: Store>(&mut self, axis: usize, values: &[T]) -> Result<&mut Self> {
+        let (shape, slab) = appended(self.shape()?, axis, values.len() as u64)?;
+        let bytes = self.stored(values)?;
+        self.resize(&shape)?.write_stored(&slab, &bytes)
+    }
+
+    /// Gives the dataset an attribute; one of that name gets the new value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut energy = file.dataset("energy").shape([0]).max_shape([None]).create::<f64>()?;
+    /// energy.append(&[0.5, 0.25])?.attribute("units", "eV")?.attribute("least", 0.25)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("energy")?.attribute("least")?.read::<f64>()?, [0.25]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the format has no place for it.
+    pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
+        let attribute = value::attribute(self.tree, name, value)?;
+        self.tree.attribute(self.id, attribute)?;
+        Ok(self)
+    }
+}
+
+/// The shape after `count` more elements along `axis`, and the part of it that is new.
+pub(crate) fn appended(shape: &[u64], axis: usize, count: u64) -> Result<(Vec<u64>, Slab)> {
+    let mut others = shape.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, &n)| n);
+    let row = others.try_fold(1u64, u64::checked_mul);
+    let row = row.ok_or_else(|| Error::usage("shape", "has more than 2^64 elements in a row"))?;
+    let mut grown = shape.to_vec();
+    let (Some(length), Some(0)) = (grown.get_mut(axis), count.checked_rem(row)) else {
+        return Err(Error::usage("values", "are no whole rows of the dataset"));
+    };
+    let rows = count / row.max(1);
+    let start = *length;
+    *length = start.checked_add(rows).ok_or_else(|| Error::usage("shape", "has more than 2^64 rows"))?;
+    let mut ranges: Vec<Range> = grown.iter().map(|&n| Range::all(n)).collect();
+    if let Some(range) = ranges.get_mut(axis) {
+        *range = Range::new(start, rows);
+    }
+    let slab = Slab::new(&grown, ranges)?;
+    Ok((grown, slab))
+}

@@ -1,0 +1,402 @@
+//! Groups that are written.
+
+use sciformats_core::{Error, Result};
+
+use crate::api::writer::dataset::DatasetBuilder;
+use crate::api::writer::value::{self, Value};
+use crate::change::tree::{Kind, Tree};
+use crate::group::members::Destination;
+use crate::object::id::ObjectId;
+use crate::spec::message::datatype::{CharacterSet, Datatype};
+
+/// A group of a file that is written.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let mut run = file.group("run")?;
+/// run.attribute("number", 7)?.comment("the one that went well")?;
+/// let position = run.dataset("position").shape([2, 3]).write(&[0.5f32; 6])?;
+/// run.hard_link("latest", position)?.soft_link("first", "/run/position")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.group("run")?.links()?.len(), 3);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub struct GroupWriter<'w> {
+    tree: &'w mut Tree,
+    id: ObjectId,
+}
+
+impl std::fmt::Debug for GroupWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GroupWriter").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<'w> GroupWriter<'w> {
+    pub(crate) fn new(tree: &'w mut Tree, id: ObjectId) -> Self {
+        Self { tree, id }
+    }
+
+    pub(crate) fn into_group(self, path: &str) -> Result<Self> {
+        let id = self.tree.group_at(self.id, path)?;
+        Ok(Self { tree: self.tree, id })
+    }
+
+    /// The group, for hard links and references.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let run = file.group("runs/7")?.id();
+    /// file.root().hard_link("latest", run)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.group("latest")?.address(), file.group("runs/7")?.address());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// The group at `path` below this one; groups that are missing are made. A path that starts with `/` starts at the root.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut weather = file.group("weather")?;
+    /// weather.group("surface")?.attribute("height", 2.0)?;
+    /// weather.group("/other/place")?; // from the root
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.group("weather/surface").is_ok() && file.group("other/place").is_ok());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if something else is there.
+    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+        GroupWriter { tree: self.tree, id: self.id }.into_group(path)
+    }
+
+    /// A new dataset at `path` below this group.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut surface = file.group("surface")?;
+    /// surface.dataset("temperature").write(&[281.5, 282.0])?;
+    /// surface.dataset("pressure").write(&[1013.0, 1012.5])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("surface/pressure")?.read::<f64>()?, [1013.0, 1012.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+        DatasetBuilder::new(self.tree, self.id, path)
+    }
+
+    /// As [`dataset`](Self::dataset), giving up the group.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, DatasetBuilder, File, Result, Writer};
+    ///
+    /// fn prepare<'w>(file: &'w mut Writer, name: &str) -> Result<DatasetBuilder<'w>> {
+    ///     Ok(file.group("surface")?.into_dataset(name).attribute("station", "north"))
+    /// }
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// prepare(&mut file, "temperature")?.write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn into_dataset(self, path: &str) -> DatasetBuilder<'w> {
+        DatasetBuilder::new(self.tree, self.id, path)
+    }
+
+    /// Gives the group an attribute; one of that name gets the new value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.group("surface")?.attribute("height", 2.0)?.attribute("stations", ["north", "south"])?;
+    /// let surface = File::from_bytes(file.into_bytes()?)?.group("surface")?;
+    /// assert_eq!(surface.attribute("stations")?.read::<String>()?, ["north", "south"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if the format has no place for it.
+    pub fn attribute(&mut self, name: &str, value: impl Value) -> Result<&mut Self> {
+        let attribute = value::attribute(self.tree, name, value)?;
+        self.tree.attribute(self.id, attribute)?;
+        Ok(self)
+    }
+
+    /// Gives the group a comment.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.group("surface")?.comment("two metres above the ground")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let info = file.object_info(file.group("surface")?.address())?;
+    /// assert_eq!(info.comment, Some("two metres above the ground".into()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if it holds a NUL.
+    pub fn comment(&mut self, text: &str) -> Result<&mut Self> {
+        self.tree.comment(self.id, text)?;
+        Ok(self)
+    }
+
+    /// Takes an attribute out.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().remove_attribute("title")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.root()?.attributes()?.len(), 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub fn remove_attribute(&mut self, name: &str) -> Result<&mut Self> {
+        self.tree.remove_attribute(self.id, name)?;
+        Ok(self)
+    }
+
+    /// Gives an attribute another name.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.root().rename_attribute("title", "name")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.root()?.attribute("name")?.read::<String>()?, ["a week in May"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
+    pub fn rename_attribute(&mut self, name: &str, to: &str) -> Result<&mut Self> {
+        self.tree.rename_attribute(self.id, name, to)?;
+        Ok(self)
+    }
+
+    /// Takes the link at `path` out. An object that no other hard link leads to goes with it.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.group("surface")?.unlink("temperature")?;
+    /// file.commit()?;
+    /// assert_eq!(File::open(&path)?.group("surface")?.links()?.len(), 0);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub fn unlink(&mut self, path: &str) -> Result<&mut Self> {
+        self.tree.unlink(self.id, path)?;
+        Ok(self)
+    }
+
+    /// Gives the link at `path` another name or group; what it leads to stays where it is.
+    ///
+    /// ```
+    /// use hdf5_pure::{Editor, File};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// # let mut made = hdf5_pure::Writer::create(&path)?;
+    /// # made.root().attribute("title", "a week in May")?;
+    /// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+    /// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// # made.finish()?;
+    /// let mut file = Editor::open(&path)?;
+    /// file.group("surface")?.move_link("temperature", "air temperature")?;
+    /// file.commit()?;
+    /// assert!(File::open(&path)?.dataset("surface/air temperature").is_ok());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound), and [`Error::Usage`](crate::Error::Usage) if the new name is taken or none.
+    pub fn move_link(&mut self, path: &str, to: &str) -> Result<&mut Self> {
+        self.tree.move_link(self.id, path, to)?;
+        Ok(self)
+    }
+
+    /// Gives an object of the file one more name.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("runs/7/temperature").write(&[281.5, 282.0])?;
+    /// file.root().hard_link("latest", temperature)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("latest")?.address(), file.dataset("runs/7/temperature")?.address());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the object none of this file.
+    pub fn hard_link(&mut self, path: &str, object: ObjectId) -> Result<&mut Self> {
+        self.link(path, Destination::Object(object))
+    }
+
+    /// A link to a path of this file, which need not exist.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().soft_link("latest", "/runs/7")?;
+    /// file.dataset("runs/7/temperature").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("latest/temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hard_link`](Self::hard_link).
+    pub fn soft_link(&mut self, path: &str, target: &str) -> Result<&mut Self> {
+        value::link_value("soft link", &[target])?;
+        self.link(path, Destination::Soft(target.into()))
+    }
+
+    /// A link to a path of another file, which need not exist.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Target;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().external_link("monday", "monday.h5", "/surface/temperature")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let target = file.root()?.link("monday")?.map(|link| link.target);
+    /// assert_eq!(target, Some(Target::External { file: "monday.h5".into(), path: "/surface/temperature".into() }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hard_link`](Self::hard_link).
+    pub fn external_link(&mut self, path: &str, file: &str, target: &str) -> Result<&mut Self> {
+        value::link_value("external link", &[file, target])?;
+        self.link(path, Destination::External { file: file.into(), path: target.into() })
+    }
+
+    /// A link of a class of yours, 65 to 255, whose data only your program understands.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Target;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().user_link("archive", 200, b"shelf 7")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let target = file.root()?.link("archive")?.map(|link| link.target);
+    /// assert_eq!(target, Some(Target::User { class: 200, data: b"shelf 7".to_vec() }));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`hard_link`](Self::hard_link); [`Error::Usage`](crate::Error::Usage) for another class or data of 64 KiB.
+    pub fn user_link(&mut self, path: &str, class: u8, data: &[u8]) -> Result<&mut Self> {
+        if class < 65 || data.len() > 65_000 {
+            return Err(Error::usage("link", "has a class below 65, or data of 64 KiB"));
+        }
+        self.link(path, Destination::User { class, data: data.to_vec() })
+    }
+
+    fn link(&mut self, path: &str, to: Destination) -> Result<&mut Self> {
+        let (group, name) = self.tree.parent(self.id, path)?;
+        self.tree.link(group, &name, to)?;
+        Ok(self)
+    }
+
+    /// Says in which character set the name of a link of this group is. By default that is what its characters
+    /// need; groups with symbol tables do not say it of any.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::CharacterSet;
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.root().link_character_set("temperature", CharacterSet::Utf8)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.root()?.link("temperature")?.map(|link| link.utf8), Some(true));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if there is no such link; [`Error::Unsupported`](crate::Error::Unsupported) for one
+    /// that an edited file has already.
+    pub fn link_character_set(&mut self, name: &str, characters: CharacterSet) -> Result<&mut Self> {
+        if self.tree.member(self.id, name.as_bytes())?.is_none() {
+            return Err(crate::Error::usage("name", format!("{name:?} is not in the group")));
+        }
+        if let Some(member) = self.tree.group_mut(self.id)?.get_mut(name.as_bytes())
+            && member.message.is_none()
+        {
+            member.utf8 = Some(characters == CharacterSet::Utf8);
+            return Ok(self);
+        }
+        Err(crate::Error::unsupported("another character set for a link that is in the file"))
+    }
+
+    /// Makes a datatype an object of its own.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
+    /// let particle = file.root().commit("particle", &particle)?;
+    /// file.dataset("particles").committed(particle).shape([100]).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("particles")?.datatype().size, 9);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) if the name is taken or none, or the file's bound has no such type.
+    pub fn commit(&mut self, path: &str, datatype: &Datatype) -> Result<ObjectId> {
+        let datatype = self.tree.datatype(datatype)?;
+        self.tree.insert(self.id, path, Kind::Datatype(datatype))
+    }
+}

@@ -1,0 +1,370 @@
+//! Datasets that are made of their settings.
+
+use std::collections::BTreeMap;
+
+use sciformats_core::arith::{fit, mul, present};
+use sciformats_core::{Error, Result, Slab};
+
+use crate::api::writer::dataset::{DatasetBuilder, Place};
+use crate::api::writer::elements::DatasetWriter;
+use crate::api::writer::filters::Filtered;
+use crate::api::writer::layout::{self, ChunkIndex};
+use crate::change::tree::Kind;
+use crate::chunk::shape;
+use crate::chunk::write::Chunked;
+use crate::dataset::write::{Data, Dataset};
+use crate::heap::local;
+use crate::object::bound::Bound;
+use crate::object::id::ObjectId;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::external_files::{ExternalFiles, Slot};
+use crate::spec::message::fill_value::{Fill, FillValue};
+use crate::spec::virtual_mapping::{self, Mapping};
+use crate::value::store::{self, Store};
+
+/// When space is taken: 1 at once, 2 with the first elements, 3 chunk by chunk.
+const EARLY: u8 = 1;
+const LATE: u8 = 2;
+const INCREMENTAL: u8 = 3;
+/// Fill values are written with the allocation of space, or where the user set one.
+const WITH_SPACE: u8 = 0;
+const IF_SET: u8 = 2;
+/// Elements in the header share a message's 64 KiB with its other fields.
+const MAX_COMPACT: u64 = 65_520;
+
+impl<'w> DatasetBuilder<'w> {
+    /// Makes the dataset and writes all of its elements, row by row.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").shape([2, 2]).write(&[281.5f32, 282.0, 280.0, 280.5])?;
+    /// file.dataset("stations").write(&["north", "south"])?;
+    /// file.dataset("visits").write(&[vec![3u32, 5], vec![], vec![8]])?; // rows of any length
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("visits")?.read::<Vec<u32>>()?, [vec![3, 5], vec![], vec![8]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the number of values is not that of the shape, or settings do not go together; `Io`.
+    pub fn write<T: Store>(mut self, values: &[T]) -> Result<ObjectId> {
+        let shape = self.shape.take().unwrap_or_else(|| vec![values.len() as u64]);
+        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataset = self.build(&T::datatype(), dataspace)?;
+        dataset.or_nothing(|dataset| dataset.write_all(values).map(|_| ()))
+    }
+
+    /// Makes a dataset without dimensions, which has one element.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("height").attribute("units", "m").write_scalar(412.5)?;
+    /// let height = File::from_bytes(file.into_bytes()?)?.dataset("height")?;
+    /// assert_eq!((height.shape(), height.read::<f64>()?), (Some(&[][..]), vec![412.5]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_scalar<T: Store>(mut self, value: T) -> Result<ObjectId> {
+        if self.shape.take().is_some() || self.maximum.take().is_some() {
+            return Err(Error::usage("shape", "is none that a scalar has"));
+        }
+        let dataset = self.build(&T::datatype(), Dataspace::Scalar)?;
+        dataset.or_nothing(|dataset| dataset.write_all(&[value]).map(|_| ()))
+    }
+
+    /// Makes a dataset without elements, only with a type.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("crs").datatype(Datatype::integer(true, 4)).attribute("name", "WGS 84").write_null()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("crs")?.shape(), None);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no [`datatype`](Self::datatype), or settings do not go together.
+    pub fn write_null(self) -> Result<ObjectId> {
+        let datatype = self.own_datatype()?;
+        Ok(self.build(&datatype, Dataspace::Null)?.id)
+    }
+
+    /// Makes the dataset and writes all of its elements, given as bytes of its [`datatype`](Self::datatype).
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").shape([2]).datatype(Datatype::integer(false, 2)).write_raw(&[1, 0, 3, 2])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u16>()?, [1, 515]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no shape or datatype, elements of the type are not bytes alone, or settings do not go
+    /// together; `Io`.
+    pub fn write_raw(mut self, bytes: &[u8]) -> Result<ObjectId> {
+        let datatype = self.own_datatype()?;
+        store::refuse_indirect(&datatype)?;
+        let shape = self.shape.take().ok_or_else(|| Error::usage("shape", "is not given"))?;
+        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        let dataset = self.build(&datatype, dataspace)?;
+        let slab = Slab::all(&shape)?;
+        dataset.or_nothing(|dataset| {
+            let (state, output, registry) = dataset.tree.dataset_mut(dataset.id)?;
+            state.write(output, registry, &slab, bytes)
+        })
+    }
+
+    fn own_datatype(&self) -> Result<Datatype> {
+        match (&self.datatype, self.committed) {
+            (Some(datatype), _) => Ok(datatype.clone()),
+            (None, Some(id)) => self.tree.committed(id).cloned(),
+            (None, None) => Err(Error::usage("datatype", "is not given")),
+        }
+    }
+
+    /// Makes the dataset without writing elements. It needs a [`shape`](Self::shape), which may be 0 where it can grow.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut frames = file.dataset("frames").shape([10, 4, 4]).create::<u16>()?;
+    /// for frame in 0..10u16 {
+    ///     let place = Slab::new(&[10, 4, 4], [Range::new(frame.into(), 1), Range::all(4), Range::all(4)])?;
+    ///     frames.write_slab(&place, &[frame; 16])?;
+    /// }
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("frames")?.read_points::<u16>(&[vec![7, 3, 3]])?, [7]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if settings do not go together.
+    pub fn create<T: Store>(mut self) -> Result<DatasetWriter<'w>> {
+        let shape = self.shape.take().ok_or_else(|| Error::usage("shape", "is not given"))?;
+        let dataspace = layout::simple(&shape, self.maximum.take())?;
+        self.build(&T::datatype(), dataspace)
+    }
+
+    /// Makes the dataset without writing elements, for [`DatasetWriter::write_encoded`]. It needs a
+    /// [`datatype`](Self::datatype); without a [`shape`](Self::shape) it has one element and no dimensions.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut names = file.dataset("stations").datatype(Datatype::string()).shape([2]).create_encoded()?;
+    /// names.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.sequence(5, b"north")?;
+    ///     to.sequence(5, b"south")
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("stations")?.read::<String>()?, ["north", "south"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no datatype, or settings do not go together.
+    pub fn create_encoded(mut self) -> Result<DatasetWriter<'w>> {
+        let datatype = self.own_datatype()?;
+        let dataspace = match self.shape.take() {
+            Some(shape) => layout::simple(&shape, self.maximum.take())?,
+            None => Dataspace::Scalar,
+        };
+        self.build(&datatype, dataspace)
+    }
+
+    fn build(mut self, own: &Datatype, dataspace: Dataspace) -> Result<DatasetWriter<'w>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let datatype = match (self.committed, self.datatype.take()) {
+            (Some(id), _) => self.tree.committed(id)?.clone(),
+            (None, asked) => self.tree.datatype(asked.as_ref().unwrap_or(own))?,
+        };
+        datatype.check()?;
+        let value = self.fill_value(&datatype)?;
+        let filled = value != Fill::Default;
+        let data = self.data(&dataspace, &datatype)?;
+        let chunk = match &data {
+            Data::Chunked(chunked) => &chunked.dimensions[..],
+            _ => &[],
+        };
+        let pipeline = self.filters.pipeline(Filtered { datatype: &datatype, fill: &value, chunk })?;
+        let implicit = self.index == Some(ChunkIndex::Implicit);
+        let allocation_time = match &data {
+            _ if self.early || implicit => EARLY,
+            Data::Compact(_) => EARLY,
+            Data::Chunked(_) => INCREMENTAL,
+            _ => LATE,
+        };
+        // Elements of any length must never be what happened to lie there before: the C library insists on it too.
+        let write_time = if datatype.is_variable() { WITH_SPACE } else { IF_SET };
+        let (allocation_time, write_time) = self.times.unwrap_or((allocation_time, write_time));
+        let fill = FillValue { allocation_time, write_time, value };
+        let mut dataset = Dataset {
+            datatype,
+            committed: self.committed,
+            dataspace,
+            fill,
+            pipeline,
+            data,
+            edited: None,
+            tail: Vec::new(),
+        };
+        if filled {
+            dataset.fill_compact();
+        }
+        if implicit {
+            dataset.allocate_chunks(&mut self.tree.output)?;
+        }
+        let id = self.tree.insert(self.parent, &self.path, Kind::Dataset(Box::new(dataset)))?;
+        for attribute in self.attributes {
+            self.tree.attribute(id, attribute)?;
+        }
+        self.tree.object_mut(id)?.comment = self.comment;
+        Ok(DatasetWriter::new(self.tree, id).with_conversion(self.conversion))
+    }
+
+    fn fill_value(&mut self, datatype: &Datatype) -> Result<Fill> {
+        match (self.fill.take(), self.undefined) {
+            (Some((Some(own), bytes)), _) => {
+                let own = self.tree.datatype(&own)?;
+                Ok(Fill::Value(crate::value::convert::elements(&own, datatype, bytes, self.conversion)?))
+            }
+            (Some((None, bytes)), _) if bytes.len() as u64 == u64::from(datatype.size) => {
+                Ok(Fill::Value(bytes))
+            }
+            (Some((None, bytes)), _) => {
+                let problem = format!("has {} bytes and elements have {}", bytes.len(), datatype.size);
+                Err(Error::usage("fill value", problem))
+            }
+            (None, true) => Ok(Fill::Undefined),
+            (None, false) => Ok(Fill::Default),
+        }
+    }
+
+    fn data(&mut self, dataspace: &Dataspace, datatype: &Datatype) -> Result<Data> {
+        let filtered = !self.filters.is_empty();
+        let Dataspace::Simple { dimensions, maximum } = dataspace else {
+            if filtered || matches!(self.place, Place::Chunked(_)) {
+                return Err(Error::usage("chunks", "are nothing that a dataset without dimensions has"));
+            }
+            let elements = present(dataspace.elements(), "number of elements")?;
+            return self.flat(mul(elements, datatype.size.into())?);
+        };
+        let grows = maximum.iter().zip(dimensions).any(|(max, &n)| *max != Some(n));
+        let elements = present(dataspace.elements(), "number of elements")?;
+        let bytes = elements
+            .checked_mul(datatype.size.into())
+            .ok_or_else(|| Error::usage("shape", "has more bytes than a file holds"))?;
+        let chunks = match std::mem::replace(&mut self.place, Place::Chosen) {
+            Place::External(files) if !filtered => return self.external_files(files),
+            Place::Virtual(mappings) if !filtered => return self.mapped(&mappings),
+            Place::Chunked(chunks) => chunks,
+            Place::Chosen if filtered || grows || self.index.is_some() => None,
+            other => {
+                self.place = other;
+                if filtered || grows {
+                    return Err(Error::usage(
+                        "dataset",
+                        "that grows or is filtered has its elements in chunks",
+                    ));
+                }
+                return self.flat(bytes);
+            }
+        };
+        let chunks = chunks.unwrap_or_else(|| shape::automatic(dimensions, maximum, datatype.size.into()));
+        self.chunked(dimensions, maximum, chunks, (datatype, filtered))
+    }
+
+    fn external_files(&mut self, files: Vec<(String, u64, Option<u64>)>) -> Result<Data> {
+        let mut heap = vec![0; 8]; // the empty name
+        let wrong = files.is_empty() || files.len() > usize::from(u16::MAX);
+        if wrong || files.iter().any(|(name, ..)| name.is_empty() || name.contains('\0')) {
+            return Err(Error::usage("external files", "are none, too many, or have names that are none"));
+        }
+        let slots = files
+            .into_iter()
+            .map(|(name, offset, size)| {
+                Ok(Slot { name: local::push_name(&mut heap, name.as_bytes())?, offset, size })
+            })
+            .collect::<Result<_>>()?;
+        let heap = local::build(&mut self.tree.output, &heap)?;
+        Ok(Data::External(ExternalFiles { heap, slots }))
+    }
+
+    fn mapped(&mut self, mappings: &[Mapping]) -> Result<Data> {
+        if !self.any_bound {
+            self.tree.settings.bound.needs(Bound::V110, "virtual datasets")?;
+        }
+        let mut bytes = Vec::new();
+        virtual_mapping::encode(&mut bytes, mappings, self.tree.output.sizes)?;
+        Ok(Data::Virtual(self.tree.heap.put(&mut self.tree.output, &bytes)?))
+    }
+
+    /// Elements that are not in chunks.
+    fn flat(&self, bytes: u64) -> Result<Data> {
+        match self.place {
+            Place::Compact if bytes > MAX_COMPACT => {
+                Err(Error::usage("compact dataset", format!("has {bytes} bytes, more than {MAX_COMPACT}")))
+            }
+            Place::Compact => Ok(Data::Compact(vec![0; fit(bytes, "size of compact data")?])),
+            _ => Ok(Data::Contiguous(None)),
+        }
+    }
+
+    fn chunked(
+        &self,
+        shape: &[u64],
+        maximum: &[Option<u64>],
+        chunks: Vec<u64>,
+        (datatype, filtered): (&Datatype, bool),
+    ) -> Result<Data> {
+        let wrong = |problem: &'static str| Err(Error::usage("chunks", problem));
+        if chunks.len() != shape.len() || chunks.contains(&0) || chunks.is_empty() {
+            return wrong("have another number of dimensions than the dataset, or a side of 0");
+        }
+        if chunks.iter().zip(maximum).any(|(&n, max)| max.is_some_and(|max| n > max.max(1))) {
+            return wrong("are larger than the dataset can be");
+        }
+        let bytes = chunks.iter().try_fold(u64::from(datatype.size), |product, &n| product.checked_mul(n));
+        let bound = self.tree.settings.bound;
+        let wide = match bytes {
+            Some(bytes) if u32::try_from(bytes).is_ok() => false,
+            Some(_) if bound >= Bound::V200 => true,
+            _ => return wrong("have 4 GiB or more, which only the newest bound allows"),
+        };
+        if self.unfiltered_edges {
+            bound.needs(Bound::V110, "edges without filters")?;
+        }
+        if let Some(index) = self.index {
+            index.check(shape, maximum, &chunks, filtered)?;
+        }
+        Ok(Data::Chunked(Chunked {
+            dimensions: chunks,
+            index: self.index.map(ChunkIndex::kind),
+            wide,
+            unfiltered_edges: self.unfiltered_edges && filtered,
+            stored: BTreeMap::new(),
+            open: BTreeMap::new(),
+            implicit: None,
+            overwrites: false,
+            k: self.tree.chunk_k(),
+            left: Vec::new(),
+            before: None,
+        }))
+    }
+}

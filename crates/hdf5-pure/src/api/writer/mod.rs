@@ -1,0 +1,582 @@
+//! Writing files.
+
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod dataset;
+pub(crate) mod elements;
+mod filters;
+mod group;
+mod layout;
+mod make;
+mod scales;
+pub(crate) mod value;
+
+use std::path::Path;
+
+use sciformats_core::storage::{Durability, Replacement};
+use sciformats_core::{Error, Result};
+
+use crate::change::tree::{Kind, Settings, Tree};
+use crate::filter::Registry;
+use crate::object::bound::Bound;
+use crate::object::creation::{CreationOrder, CreationProperties};
+use crate::object::id::ObjectId;
+use crate::space::output::{Storage, Target};
+use crate::spec::Address;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::value::references::Reference;
+
+pub use dataset::DatasetBuilder;
+pub use elements::DatasetWriter;
+pub use filters::{BloscCodec, BloscShuffle, Filters};
+pub use group::GroupWriter;
+pub use layout::ChunkIndex;
+pub use value::{Committed, Empty, FixedString, Raw, Value};
+
+/// How a file is created.
+///
+/// ```
+/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+///
+/// let options = CreateOptions::default().with_bound(Bound::Earliest).with_time(1_700_000_000);
+/// let mut file = Writer::in_memory(&options)?;
+/// file.dataset("temperature").write(&[281.5, 282.0])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.superblock().version, 0);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CreateOptions {
+    /// The oldest release of the C library that must be able to read the file.
+    pub bound: Bound,
+    /// Whether the file says in which order links and attributes were made, for readers that ask for it; netCDF writes
+    /// only to such files.
+    pub track_order: bool,
+    /// The time that all objects are said to be of, in seconds since 1970. None is stored by default, so that equal input
+    /// gives equal bytes.
+    pub time: Option<u32>,
+    /// Bytes before the HDF5 file proper. Their number is 0, or 512 times a power of two.
+    pub user_block: Vec<u8>,
+    /// Filters of yours.
+    pub registry: Registry,
+    /// Threads that filter chunks; 0 is as many as the machine has. More than one need the feature `parallel`.
+    pub threads: usize,
+    /// How programs that change the file later manage its free space.
+    pub file_space: FileSpace,
+    /// The sizes of nodes of version 1 B-trees.
+    pub btree_k: BtreeK,
+}
+
+impl CreateOptions {
+    /// The same with other nodes of version 1 B-trees.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::BtreeK;
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// let k = BtreeK { chunk: 64, ..BtreeK::default() };
+    /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_btree_k(k);
+    /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
+    /// assert_eq!((file.btree_k(), file.superblock().version), (k, 1));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_btree_k(self, btree_k: BtreeK) -> Self {
+        Self { btree_k, ..self }
+    }
+
+    /// The same with another bound.
+    #[must_use]
+    pub fn with_bound(self, bound: Bound) -> Self {
+        Self { bound, ..self }
+    }
+
+    /// The same, with the order of links and attributes or without.
+    #[must_use]
+    pub fn with_track_order(self, track_order: bool) -> Self {
+        Self { track_order, ..self }
+    }
+
+    /// The same with a time for all objects, in seconds since 1970.
+    #[must_use]
+    pub fn with_time(self, time: impl Into<Option<u32>>) -> Self {
+        Self { time: time.into(), ..self }
+    }
+
+    /// The same with another user block.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut text = b"#!/usr/bin/env viewer\n".to_vec();
+    /// text.resize(512, b'\n');
+    /// let file = Writer::in_memory(&CreateOptions::default().with_user_block(text))?;
+    /// let bytes = file.into_bytes()?;
+    /// assert!(bytes.starts_with(b"#!/usr/bin/env viewer"));
+    /// assert_eq!(File::from_bytes(bytes)?.base(), 512);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_user_block(self, user_block: impl Into<Vec<u8>>) -> Self {
+        Self { user_block: user_block.into(), ..self }
+    }
+
+    /// The same with filters of the caller's.
+    #[must_use]
+    pub fn with_registry(self, registry: Registry) -> Self {
+        Self { registry, ..self }
+    }
+
+    /// The same with another number of threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// The same with another way to manage free space.
+    #[must_use]
+    pub fn with_file_space(self, file_space: FileSpace) -> Self {
+        Self { file_space, ..self }
+    }
+}
+
+/// How the free space of a file is managed: what the file says to programs that change it. All but the default are for
+/// version 1.10 of the library and later, whatever the bound. A new file has no free space that is kept track of.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, FileSpace, Writer};
+///
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let mut file = Writer::in_memory(&options)?;
+/// file.dataset("temperature").write(&[281.5, 282.0])?;
+/// assert_eq!(file.into_bytes()?.len() % 4096, 0);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum FileSpace {
+    /// Free space is used again as long as the file is open, and forgotten then. The file says nothing of it.
+    #[default]
+    Forgotten,
+    /// Free space is kept track of in the file.
+    Kept,
+    /// Space is managed in pages of `size` bytes, 512 to 1 GiB: structures and elements never share one.
+    Paged {
+        /// Bytes of a page.
+        size: u64,
+        /// Whether free space is kept track of in the file.
+        kept: bool,
+    },
+    /// New space is always at the end of the file.
+    Appended,
+}
+
+impl FileSpace {
+    /// The message that says so.
+    fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
+        let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
+        let (strategy, persist, page_size) = match self {
+            Self::Forgotten => return Ok(None),
+            Self::Kept => (0, true, None),
+            Self::Paged { size, kept } => (FileSpaceInfo::PAGES, kept, Some(size)),
+            Self::Appended => (3, false, None),
+        };
+        if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
+            return wrong("has pages of less than 512 bytes, or of more than 1 GiB");
+        }
+        if page_size.is_some_and(|size| !(options.user_block.len() as u64).is_multiple_of(size)) {
+            return wrong("has pages that the user block does not fill");
+        }
+        let managers = if persist { vec![None; 12] } else { Vec::new() };
+        Ok(Some(FileSpaceInfo { strategy, persist, threshold: 1, page_size, managers }))
+    }
+}
+
+/// A new HDF5 file.
+///
+/// Elements are stored as they are given; everything else is written by [`finish`](Self::finish), which also puts the
+/// file in its place: until then a file of that name is as it was, and whatever ends the process leaves it so.
+/// Equal calls give equal bytes.
+///
+/// ```
+/// use hdf5_pure::{File, Writer};
+///
+/// # fn main() -> hdf5_pure::Result<()> {
+/// # #[cfg(feature = "deflate")] {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("fields.h5");
+/// let u: Vec<f64> = (0..200 * 300).map(f64::from).collect();
+/// let mut file = Writer::create(&path)?;
+/// file.root().attribute("title", "a run")?;
+/// file.group("fields")?.dataset("u").shape([200, 300]).chunks([64, 64]).deflate(4).attribute("units", "m/s").write(&u)?;
+/// file.finish()?;
+///
+/// let file = File::open(&path)?;
+/// assert_eq!(file.dataset("fields/u")?.read::<f64>()?, u);
+/// # }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Writer {
+    tree: Tree,
+    scales: scales::Scales,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("settings", &self.tree.settings).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Starts a file that takes its place at `path` when it is finished.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
+    /// assert!(!path.exists());
+    /// file.finish()?;
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`, if its folder cannot be written to.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::create_with(path, &CreateOptions::default())
+    }
+
+    /// As [`create`](Self::create), with options.
+    ///
+    /// ```
+    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create_with(&path, &CreateOptions::default().with_bound(Bound::V18))?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish()?;
+    /// assert_eq!(File::open(&path)?.superblock().version, 2);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and [`Error::Usage`] if the user block has a length that the format does not allow.
+    pub fn create_with(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self> {
+        check_user_block(options)?;
+        Self::start(Target::File(Replacement::create(path)?), options)
+    }
+
+    /// Starts a file in memory; [`into_bytes`](Self::into_bytes) finishes it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let bytes = file.into_bytes()?;
+    /// assert_eq!(File::from_bytes(bytes)?.dataset("temperature")?.shape(), Some(&[2][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the user block has a length that the format does not allow.
+    pub fn in_memory(options: &CreateOptions) -> Result<Self> {
+        Self::start(Target::Memory(Vec::new()), options)
+    }
+
+    /// Starts a file in a storage, which should be empty.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use sciformats_core::storage::FileStorage;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::in_storage(Box::new(FileStorage::create_new(&path)?), &CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish()?;
+    /// assert_eq!(File::open(&path)?.dataset("temperature")?.read::<f64>()?, [281.5, 282.0]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the storage, and as [`in_memory`](Self::in_memory).
+    pub fn in_storage(storage: Box<dyn Storage>, options: &CreateOptions) -> Result<Self> {
+        Self::start(Target::Other(storage), options)
+    }
+
+    fn start(target: Target, options: &CreateOptions) -> Result<Self> {
+        check_user_block(options)?;
+        let settings = Settings {
+            bound: options.bound,
+            tracked: options.track_order,
+            time: options.time,
+            registry: options.registry.clone(),
+            threads: options.threads,
+            file_space: options.file_space.info(options)?,
+            btree_k: options.btree_k,
+        };
+        Ok(Self {
+            tree: Tree::new(target, &options.user_block, settings)?,
+            scales: scales::Scales::default(),
+        })
+    }
+
+    /// The root group.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.root().attribute("title", "a week in May")?.attribute("version", 2)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.root()?.attribute("version")?.read::<i32>()?, [2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn root(&mut self) -> GroupWriter<'_> {
+        GroupWriter::new(&mut self.tree, ObjectId::ROOT)
+    }
+
+    /// The group at `path`; groups on the way that are missing are made.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut surface = file.group("weather/surface")?;
+    /// surface.attribute("height", 2.0)?;
+    /// surface.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("weather/surface/temperature")?.shape(), Some(&[2][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if something else is there.
+    pub fn group(&mut self, path: &str) -> Result<GroupWriter<'_>> {
+        self.root().into_group(path)
+    }
+
+    /// A new dataset at `path`; groups on the way that are missing are made.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("surface/temperature").shape([2, 3]).attribute("units", "K");
+    /// temperature.write(&[281.5f32, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("surface/temperature")?.shape(), Some(&[2, 3][..]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn dataset(&mut self, path: &str) -> DatasetBuilder<'_> {
+        DatasetBuilder::new(&mut self.tree, ObjectId::ROOT, path)
+    }
+
+    /// A dataset that was made before, to write more of its elements.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let time = file.dataset("time").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?.id();
+    /// let energy = file.dataset("energy").shape([0]).max_shape([None]).chunks([64]).create::<f64>()?.id();
+    /// for step in 0..100 {
+    ///     file.open_id(time)?.append(&[f64::from(step)])?;
+    ///     file.open_id(energy)?.append(&[0.5])?;
+    /// }
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("time")?.shape(), file.dataset("energy")?.shape());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is not a dataset of this file.
+    pub fn open_id(&mut self, dataset: ObjectId) -> Result<DatasetWriter<'_>> {
+        self.tree.dataset(dataset)?;
+        Ok(DatasetWriter::new(&mut self.tree, dataset))
+    }
+
+    /// Gives an object an attribute; one of that name gets the new value.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.attribute(temperature, "units", "K")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("temperature")?.attribute("units")?.read::<String>()?, ["K"]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or the format has no place for the attribute.
+    pub fn attribute(&mut self, object: ObjectId, name: &str, value: impl Value) -> Result<()> {
+        let attribute = value::attribute(&mut self.tree, name, value)?;
+        self.tree.attribute(object, attribute)
+    }
+
+    /// Gives an object a comment.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
+    /// file.comment(kelvin, "temperatures above absolute zero")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// # let hdf5_pure::Node::Datatype(found) = file.object("kelvin")? else { unreachable!() };
+    /// # assert_eq!(file.object_info(found.address())?.comment, Some("temperatures above absolute zero".into()));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or the comment holds a NUL.
+    pub fn comment(&mut self, object: ObjectId, text: &str) -> Result<()> {
+        self.tree.comment(object, text)
+    }
+
+    /// A reference to an object, for elements and attributes.
+    ///
+    /// ```
+    /// use hdf5_pure::{Address, CreateOptions, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// let reference = file.reference(temperature)?;
+    /// file.dataset("plotted").write(&[reference])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let plotted: Vec<Option<Address>> = file.dataset("plotted")?.read()?;
+    /// assert_eq!(plotted, [Some(file.dataset("temperature")?.address())]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file.
+    pub fn reference(&mut self, object: ObjectId) -> Result<Reference> {
+        let Address(address) = self.tree.address(object)?;
+        Ok(Reference(Some(address)))
+    }
+
+    /// Makes a datatype an object of its own to which no link leads yet. Without a link it stays in the file as long as a dataset
+    /// or an attribute has it.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let kelvin = file.commit_unlinked(&Datatype::float32())?;
+    /// file.dataset("temperature").committed(kelvin).shape([2]).create_encoded()?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert!(file.dataset("temperature")?.committed()?.is_some());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the file's bound has no such type.
+    pub fn commit_unlinked(&mut self, datatype: &Datatype) -> Result<ObjectId> {
+        let datatype = self.tree.datatype(datatype)?;
+        self.tree.add(Kind::Datatype(datatype), None)
+    }
+
+    /// Sets what a new object says of itself: the versions of its structures, which orders it keeps, its times. What the object
+    /// holds is not changed by it. [`CreationProperties`](crate::structure::CreationProperties) has an example.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none of this file, or is to have the order of attributes in a header of version 1.
+    pub fn creation_properties(&mut self, object: ObjectId, properties: &CreationProperties) -> Result<()> {
+        let old = properties.header_version == 1;
+        if old && properties.attribute_order != CreationOrder::Unknown
+            || !matches!(properties.header_version, 1 | 2)
+        {
+            return Err(Error::usage(
+                "header version",
+                "is neither 1 nor 2, or has no place for the order of attributes",
+            ));
+        }
+        self.tree.object_mut(object)?.properties = properties.clone();
+        Ok(())
+    }
+
+    /// Completes the file and puts it in its place.
+    ///
+    /// ```
+    /// use hdf5_pure::{File, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish()?; // without it there is no file
+    /// assert!(File::open(&path).is_ok());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`; a file that was there before is then as it was.
+    pub fn finish(self) -> Result<()> {
+        self.finish_with(Durability::Process)
+    }
+
+    /// As [`finish`](Self::finish), and says what the file must survive.
+    ///
+    /// ```
+    /// use hdf5_pure::{Durability, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("weather.h5");
+    /// let mut file = Writer::create(&path)?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// file.finish_with(Durability::Power)?; // it is on the device
+    /// assert!(path.exists());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with(mut self, durability: Durability) -> Result<()> {
+        self.write_scales()?;
+        self.tree.finish(durability).map(drop)
+    }
+
+    /// Completes a file that was started [`in_memory`](Self::in_memory).
+    ///
+    /// ```
+    /// use hdf5_pure::structure::SIGNATURE;
+    /// use hdf5_pure::{CreateOptions, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("temperature").write(&[281.5, 282.0])?;
+    /// assert!(file.into_bytes()?.starts_with(&SIGNATURE));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the file is not in memory.
+    pub fn into_bytes(mut self) -> Result<Vec<u8>> {
+        self.write_scales()?;
+        match self.tree.finish(Durability::Process)? {
+            Target::Memory(bytes) => Ok(bytes),
+            _ => Err(Error::usage("file", "is not in memory")),
+        }
+    }
+}
+
+fn check_user_block(options: &CreateOptions) -> Result<()> {
+    let len = options.user_block.len();
+    if len == 0 || len >= 512 && len.is_power_of_two() {
+        return Ok(());
+    }
+    Err(Error::usage(
+        "user block",
+        format!("of {len} bytes is neither empty nor 512 bytes times a power of two"),
+    ))
+}

@@ -1,0 +1,133 @@
+//! Dimension scales: datasets that say what the indices of others mean, as the H5DS specification has them.
+
+use std::collections::BTreeMap;
+
+use sciformats_core::arith::{fit, present};
+use sciformats_core::{Error, Result};
+
+use crate::api::writer::Writer;
+use crate::api::writer::value::{Raw, Value};
+use crate::object::id::ObjectId;
+use crate::spec::message::datatype::{CharacterSet, Class, Datatype, Padding};
+use crate::value::references::Reference;
+use crate::value::store::{Encoder, Store};
+
+/// The scales of a file that is written.
+#[derive(Debug, Default)]
+pub(super) struct Scales {
+    /// Scales and their names.
+    names: BTreeMap<ObjectId, String>,
+    /// Dataset, dimension, scale, in the order of the calls.
+    attached: Vec<(ObjectId, usize, ObjectId)>,
+}
+
+/// Where a scale is used.
+struct Use {
+    dataset: Reference,
+    dimension: i32,
+}
+
+impl Store for Use {
+    fn datatype() -> Datatype {
+        Datatype::compound([("dataset", Reference::datatype()), ("dimension", i32::datatype())])
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        values.iter().try_for_each(|value| {
+            Reference::encode(&[value.dataset], to)?;
+            i32::encode(&[value.dimension], to)
+        })
+    }
+}
+
+/// A string with its NUL, which is how the library stores the attributes of scales.
+fn terminated(text: &str) -> Result<impl Value> {
+    struct Terminated(Vec<u8>, u32);
+    impl Value for Terminated {
+        fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+            let charset = if self.0.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
+            let class = Class::String { padding: Padding::NullTerminated, charset };
+            let datatype = Datatype { version: 1, size: self.1, class };
+            Raw { datatype, shape: Vec::new(), bytes: &self.0 }.store(to)
+        }
+    }
+    let bytes = [text.as_bytes(), &[0]].concat();
+    let size = u32::try_from(bytes.len()).map_err(|_| Error::usage("name", "has 2^32 bytes or more"))?;
+    Ok(Terminated(bytes, size))
+}
+
+impl Writer {
+    /// Makes a dataset a dimension scale of this name.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let hours = file.dataset("hours").attribute("units", "h").write(&[0.0, 6.0, 12.0, 18.0])?;
+    /// file.make_scale(hours, "time of day")?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(conventions::scale_name(&file.dataset("hours")?)?.as_deref(), Some("time of day"));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is not a dataset of this file.
+    pub fn make_scale(&mut self, dataset: ObjectId, name: &str) -> Result<()> {
+        self.tree.dataset(dataset)?;
+        self.scales.names.insert(dataset, name.to_owned());
+        Ok(())
+    }
+
+    /// Says that `scale` is one of dimension `dimension` of `dataset`. A dimension may have several scales.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Writer, conventions};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let hours = file.dataset("hours").write(&[0.0, 12.0])?;
+    /// file.make_scale(hours, "")?;
+    /// let temperature = file.dataset("temperature").shape([2, 3]).write(&[281.5; 6])?;
+    /// file.attach_scale(temperature, 0, hours)?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// let scales = conventions::scales(&file.dataset("temperature")?)?;
+    /// assert_eq!((scales[0].len(), scales[1].len()), (1, 0));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the dataset has no such dimension or is a scale itself, or `scale` is none.
+    pub fn attach_scale(&mut self, dataset: ObjectId, dimension: usize, scale: ObjectId) -> Result<()> {
+        if dimension >= self.tree.dataset(dataset)?.shape().len() {
+            return Err(Error::usage("dimension", "is none of the dataset"));
+        }
+        if !self.scales.names.contains_key(&scale) || self.scales.names.contains_key(&dataset) {
+            return Err(Error::usage("scale", "is none, or is attached to a scale"));
+        }
+        self.scales.attached.push((dataset, dimension, scale));
+        Ok(())
+    }
+
+    /// Gives the scales and the datasets that have some their attributes.
+    pub(super) fn write_scales(&mut self) -> Result<()> {
+        let Scales { names, attached } = std::mem::take(&mut self.scales);
+        let mut lists: BTreeMap<ObjectId, Vec<Vec<Reference>>> = BTreeMap::new();
+        let mut uses: BTreeMap<ObjectId, Vec<Use>> = BTreeMap::new();
+        for (dataset, dimension, scale) in attached {
+            let place =
+                Use { dataset: self.reference(dataset)?, dimension: fit(dimension, "dimension of a scale")? };
+            uses.entry(scale).or_default().push(place);
+            let rank = self.tree.dataset(dataset)?.shape().len();
+            let reference = self.reference(scale)?;
+            let list = lists.entry(dataset).or_insert_with(|| vec![Vec::new(); rank]);
+            present(list.get_mut(dimension), "dimension of a scale")?.push(reference);
+        }
+        for (scale, name) in names {
+            self.attribute(scale, "CLASS", terminated("DIMENSION_SCALE")?)?;
+            self.attribute(scale, "NAME", terminated(&name)?)?;
+            if let Some(uses) = uses.remove(&scale) {
+                self.attribute(scale, "REFERENCE_LIST", uses)?;
+            }
+        }
+        lists.into_iter().try_for_each(|(dataset, list)| self.attribute(dataset, "DIMENSION_LIST", list))
+    }
+}

@@ -1,0 +1,29 @@
+//! Version 2 B-trees, whatever their records are.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `read` | visits the records |
+//! | `build` | writes a tree of sorted records at once |
+//! | `edit` | finds, adds and takes out single records |
+//! | `nodes` | the nodes of a tree that is edited |
+//! | `extents` | tells where the nodes are |
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+mod build;
+mod edit;
+mod extents;
+mod nodes;
+mod read;
+
+pub(crate) use self::build::build;
+pub(crate) use self::edit::EditedTree;
+pub(crate) use self::nodes::Order;
+pub(crate) use self::read::Tree;

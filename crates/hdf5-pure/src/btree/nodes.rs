@@ -1,0 +1,348 @@
+//! The nodes of a tree that is edited: those that were read stay in memory, and know whether they have changed.
+//!
+//! A node has at most as many records as the split percent of its room, and all but the root at least as many as the merge
+//! percent: the C library merges a node before it becomes smaller, and relies on that. Nodes of each level have a room of
+//! their own, as those above the leaves hold pointers too.
+
+use std::cmp::Ordering;
+
+use sciformats_core::arith::{add, fit, mul, present, sub, sum};
+use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Error, Result, bound};
+
+use crate::space::context::Context;
+use crate::space::output::Output;
+use crate::spec::btree_v2::{Child, Counted, Header, Node as Stored, Percents, Pointer};
+use crate::spec::{Address, Sizes};
+
+pub(super) const NODE: &str = "version 2 B-tree node";
+/// Trees of more levels than this hold more records than there are bytes.
+pub(super) const MAX_DEPTH: u16 = 32;
+/// Nodes with room for fewer records could not be split.
+const LEAST: u64 = 3;
+/// Larger nodes are not edited: each change would write one of them.
+const LARGEST: u32 = 1 << 20;
+
+/// Says whether a record comes before the one that is meant (`Less`), after it, or is it.
+pub(crate) type Order<'o> = dyn FnMut(&[u8]) -> Result<Ordering> + 'o;
+
+/// What the nodes of a tree are read from, with everything that was written before.
+pub(crate) trait Source {
+    fn sizes(&self) -> Sizes;
+    /// The absolute offset of an address.
+    fn offset_of(&self, at: Address) -> Result<u64>;
+    /// The `len` bytes of a structure.
+    fn bytes(&mut self, structure: &'static str, at: Address, len: u64) -> Result<Vec<u8>>;
+}
+
+impl Source for Output {
+    fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    fn offset_of(&self, at: Address) -> Result<u64> {
+        add(self.base(), at.0)
+    }
+
+    fn bytes(&mut self, _: &'static str, at: Address, len: u64) -> Result<Vec<u8>> {
+        self.read(at, fit(len, "size of a node")?)
+    }
+}
+
+impl Source for &Context {
+    fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    fn offset_of(&self, at: Address) -> Result<u64> {
+        Ok(self.offset(at))
+    }
+
+    fn bytes(&mut self, structure: &'static str, at: Address, len: u64) -> Result<Vec<u8>> {
+        Ok(self.read(structure, at, len)?.into_owned())
+    }
+}
+
+/// A node, and the records in it and below.
+pub(super) struct Branch {
+    pub(super) place: Place,
+    pub(super) total: u64,
+}
+
+pub(super) enum Place {
+    /// In the file, not looked at yet.
+    File(Child),
+    /// In memory.
+    Memory(Box<Node>),
+}
+
+pub(super) struct Node {
+    pub(super) level: u16,
+    pub(super) records: Vec<Vec<u8>>,
+    /// None in a leaf, one more than records elsewhere.
+    pub(super) children: Vec<Branch>,
+    /// Where the node is in the file.
+    pub(super) from: Option<Address>,
+    /// Whether it is another one than there.
+    pub(super) changed: bool,
+}
+
+impl Node {
+    /// A node that is not in the file yet.
+    pub(super) fn new(level: u16, records: Vec<Vec<u8>>, children: Vec<Branch>) -> Self {
+        Self { level, records, children, from: None, changed: true }
+    }
+
+    /// The records in it and below.
+    fn total(&self) -> Result<u64> {
+        add(sum(self.children.iter().map(|child| child.total))?, self.records.len() as u64)
+    }
+
+    /// The place of the record that is meant, or of the one before which it would stand; whether it is there.
+    pub(super) fn position(&self, order: &mut Order<'_>) -> Result<(usize, bool)> {
+        let (mut low, mut high) = (0, self.records.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match order(present(self.records.get(middle), "record of a node")?)? {
+                Ordering::Less => low = add(middle, 1)?,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok((middle, true)),
+            }
+        }
+        Ok((low, false))
+    }
+
+    pub(super) fn child(&mut self, number: usize) -> Result<&mut Branch> {
+        present(self.children.get_mut(number), "child of a node")
+    }
+
+    /// Puts another record in the place of one.
+    pub(super) fn replace(&mut self, number: usize, record: Vec<u8>) -> Result<Vec<u8>> {
+        self.changed = true;
+        Ok(std::mem::replace(present(self.records.get_mut(number), "record of a node")?, record))
+    }
+}
+
+impl Branch {
+    pub(super) fn of(node: Node) -> Result<Self> {
+        let total = node.total()?;
+        Ok(Self { place: Place::Memory(Box::new(node)), total })
+    }
+
+    /// Records in the node itself.
+    pub(super) fn len(&self) -> u64 {
+        match &self.place {
+            Place::File(child) => child.records.into(),
+            Place::Memory(node) => node.records.len() as u64,
+        }
+    }
+}
+
+/// The sizes of a tree's nodes.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) header: Header,
+    pub(super) percents: Percents,
+    pub(super) sizes: Sizes,
+}
+
+impl Shape {
+    /// The shape of the tree whose header, at `at`, has been read.
+    ///
+    /// # Errors
+    /// `Malformed` if nodes would be merged that have just been split; `Unsupported` if they hold too few records, or too many.
+    pub(super) fn new((header, percents): (Header, Percents), sizes: Sizes, offset: u64) -> Result<Self> {
+        let shape = Self { header, percents, sizes };
+        let Percents { split, merge } = percents;
+        if split > 100 || merge >= split / 2 {
+            let rule = FaultKind::Rule("do not leave room between merging and splitting");
+            return Err(Fault::new("split and merge percent", rule).at("version 2 B-tree header", offset));
+        }
+        let fits = header.depth <= MAX_DEPTH && header.node_size <= LARGEST;
+        if !fits || shape.most(0)?.min(shape.most(1)?) < LEAST {
+            return Err(Error::unsupported("editing a B-tree of such nodes"));
+        }
+        Ok(shape)
+    }
+
+    /// The header as that of a tree whose root is at `level`, and the pointers of such a root.
+    pub(super) fn at(&self, level: u16) -> (Header, Option<Pointer>) {
+        let header = Header { depth: level, ..self.header };
+        (header, header.pointers(self.sizes).last().copied())
+    }
+
+    /// The records that a node has room for.
+    fn room(&self, level: u16) -> u64 {
+        let (header, pointer) = self.at(level);
+        let room = pointer.map_or(header.leaf_records(), |pointer| pointer.records(&header, self.sizes));
+        room.min(u16::MAX.into()) // a bound: no field counts more
+    }
+
+    /// The most records of a node.
+    pub(super) fn most(&self, level: u16) -> Result<u64> {
+        Ok(mul(self.room(level), u64::from(self.percents.split))? / 100)
+    }
+
+    /// The fewest records of a node that is not the root.
+    fn fewest(&self, level: u16) -> Result<u64> {
+        Ok(mul(self.room(level), u64::from(self.percents.merge))? / 100)
+    }
+}
+
+/// One change of a tree, or one look into it.
+pub(super) struct Work<'w> {
+    pub(super) shape: Shape,
+    pub(super) source: &'w mut dyn Source,
+    /// Nodes of the file that the tree does not need any more.
+    pub(super) outgrown: &'w mut Vec<Address>,
+}
+
+impl Work<'_> {
+    /// The node of a branch, in memory.
+    pub(super) fn load<'b>(&mut self, branch: &'b mut Branch, level: u16) -> Result<&'b mut Node> {
+        if let Place::File(child) = branch.place {
+            branch.place = Place::Memory(Box::new(self.read(child, level)?));
+        }
+        match &mut branch.place {
+            Place::Memory(node) => Ok(node),
+            Place::File(_) => Err(Error::internal("a node was read and is not in memory")),
+        }
+    }
+
+    fn read(&mut self, child: Child, level: u16) -> Result<Node> {
+        let (header, pointer) = self.shape.at(level);
+        let bytes = self.source.bytes(NODE, child.address, header.node_size.into())?;
+        let (base, sizes) = (self.source.offset_of(child.address)?, self.shape.sizes);
+        let (records, children) = match pointer {
+            None => {
+                let leaf = locate(NODE, base, &bytes, |i| Stored::leaf(i, &header, child.records))?;
+                (leaf.records.to_vec(), Vec::new())
+            }
+            Some(pointer) => {
+                let counted = |i| Stored::counted(i, &header, sizes, pointer, child.records);
+                let (records, children) = locate(NODE, base, &bytes, |i| {
+                    counted(i).map(|(rest, (records, children))| (rest, (records.to_vec(), children)))
+                })?;
+                (records, children)
+            }
+        };
+        let size = usize::from(header.record_size).max(1);
+        let branch = |(child, total): Counted| Branch { place: Place::File(child), total };
+        Ok(Node {
+            level,
+            records: records.chunks_exact(size).map(<[u8]>::to_vec).collect(),
+            children: children.into_iter().map(branch).collect(),
+            from: Some(child.address),
+            changed: false,
+        })
+    }
+
+    /// Divides a child with a record too many: among a neighbour with room and itself, or in two.
+    pub(super) fn relieve(&mut self, node: &mut Node, number: usize) -> Result<()> {
+        let below = sub(node.level, 1)?;
+        let most = self.shape.most(below)?;
+        // A neighbour that is nearly full would soon have to be divided again.
+        let nearly = sub(most, (most / 4).max(1))?;
+        let roomy = |node: &Node, number: Option<usize>| {
+            number.and_then(|number| node.children.get(number)).is_some_and(|other| other.len() <= nearly)
+        };
+        let (left, right) = (number.checked_sub(1), number.checked_add(1));
+        if let Some(left) = left.filter(|_| roomy(node, left)) {
+            return self.even_out(node, left);
+        }
+        if roomy(node, right) {
+            return self.even_out(node, number);
+        }
+        let full = self.load(node.child(number)?, below)?;
+        let (records, children) = (std::mem::take(&mut full.records), std::mem::take(&mut full.children));
+        let (left, separator, right) = halves(records, children)?;
+        (full.records, full.children, full.changed) = (left.0, left.1, true);
+        let total = full.total()?;
+        node.child(number)?.total = total;
+        let next = add(number, 1)?;
+        node.records.insert(number, separator);
+        node.children.insert(next, Branch::of(Node::new(below, right.0, right.1))?);
+        node.changed = true;
+        Ok(())
+    }
+
+    /// Brings a child with too few records back to enough: by records of a neighbour, or merged with it.
+    pub(super) fn fill(&mut self, node: &mut Node, number: usize) -> Result<()> {
+        let below = sub(node.level, 1)?;
+        if node.child(number)?.len() >= self.shape.fewest(below)?.max(1) {
+            return Ok(());
+        }
+        let left = number.checked_sub(1).unwrap_or(number); // the first has only a right neighbour
+        let len = |number| node.children.get(number).map(Branch::len);
+        let (Some(a), Some(b)) = (len(left), len(add(left, 1)?)) else { return Ok(()) };
+        if sum([a, b, 1])? > self.shape.most(below)? {
+            return self.even_out(node, left);
+        }
+        let (records, children) = self.join(node, left)?;
+        let right = node.children.remove(add(left, 1)?);
+        if let Place::Memory(emptied) = right.place {
+            self.outgrown.extend(emptied.from);
+        }
+        node.records.remove(left);
+        self.store(node, left, (records, children))
+    }
+
+    /// Divides the records of two neighbours evenly.
+    fn even_out(&mut self, node: &mut Node, left: usize) -> Result<()> {
+        let (records, children) = self.join(node, left)?;
+        let (first, separator, second) = halves(records, children)?;
+        node.replace(left, separator)?;
+        self.store(node, left, first)?;
+        self.store(node, add(left, 1)?, second)
+    }
+
+    /// Takes the records and children out of two neighbours, with the record between them.
+    fn join(&mut self, node: &mut Node, left: usize) -> Result<Content> {
+        let below = sub(node.level, 1)?;
+        let separator = present(node.records.get(left), "record between two nodes")?.clone();
+        let mut taken = Vec::new();
+        for number in [left, add(left, 1)?] {
+            let child = self.load(node.child(number)?, below)?;
+            taken.push((std::mem::take(&mut child.records), std::mem::take(&mut child.children)));
+        }
+        let mut taken = taken.into_iter();
+        let (mut records, mut children) = taken.next().unwrap_or_default();
+        let (more, below) = taken.next().unwrap_or_default();
+        records.push(separator);
+        records.extend(more);
+        children.extend(below);
+        Ok((records, children))
+    }
+
+    /// Gives a child, which is in memory, other records and children.
+    fn store(&mut self, node: &mut Node, number: usize, content: Content) -> Result<()> {
+        let below = sub(node.level, 1)?;
+        node.changed = true;
+        let branch = node.child(number)?;
+        let child = self.load(branch, below)?;
+        (child.records, child.children, child.changed) = (content.0, content.1, true);
+        branch.total = child.total()?;
+        Ok(())
+    }
+}
+
+/// Records, and the children beside them.
+type Content = (Vec<Vec<u8>>, Vec<Branch>);
+
+/// The lower half, the record in the middle and the upper half.
+pub(super) fn halves(
+    mut records: Vec<Vec<u8>>,
+    mut children: Vec<Branch>,
+) -> Result<(Content, Vec<u8>, Content)> {
+    let middle = bound::left(records.len(), 1) / 2;
+    let mut upper = records.split_off(middle);
+    if upper.is_empty() {
+        return Err(Error::internal("a node without records is divided"));
+    }
+    let separator = upper.remove(0);
+    let right = match children.is_empty() {
+        true => Vec::new(),
+        false => children.split_off(add(middle, 1)?.min(children.len())),
+    };
+    Ok(((records, children), separator, (upper, right)))
+}

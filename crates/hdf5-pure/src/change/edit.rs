@@ -1,0 +1,396 @@
+//! Objects of the file that is edited, among those of a [`Tree`].
+
+use sciformats_core::arith::add;
+use sciformats_core::{Error, Result, bound};
+
+use crate::change::counts::Counts;
+use crate::change::objects::{NewParts, Places};
+use crate::change::tree::{Kind, Origin, Settings, Tree};
+use crate::dataset;
+use crate::file::session::Session;
+use crate::group;
+use crate::group::members::{Destination, Group};
+use crate::group::path::MAX_LINKS;
+use crate::object::attributes::{self, AttributeList};
+use crate::object::header::Object as Stored;
+use crate::object::id::ObjectId;
+use crate::space::output::{Output, Target};
+use crate::space::pending::Flush;
+use crate::spec::Address;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::{MessageType, small};
+
+impl Tree {
+    /// The tree of a file that is edited.
+    pub(crate) fn edit(session: Session, settings: Settings) -> Result<Self> {
+        let mut output = Output::new(Target::Edited(session.space.clone()), session.context().base);
+        output.sizes = session.context().sizes;
+        let root = session.opened.root;
+        let mut tree = Self::with(output, settings, Some(session));
+        tree.import(root)?;
+        Ok(tree)
+    }
+
+    pub(crate) fn session(&self) -> Result<&Session> {
+        self.session.as_ref().ok_or_else(|| Error::usage("object", "is not one of a file that is edited"))
+    }
+
+    /// The object of the file at `address`.
+    ///
+    /// # Errors
+    /// `Malformed` if it cannot be read.
+    pub(crate) fn import(&mut self, address: Address) -> Result<ObjectId> {
+        if let Some(id) = self.imported.get(&address) {
+            return Ok(*id);
+        }
+        let context = self.session()?.context();
+        let object = Stored::read(context, address)?;
+        let dataset =
+            object.find(MessageType::Layout).is_some() || object.find(MessageType::Dataspace).is_some();
+        let datatype = match dataset || group::is_group(&object) {
+            true => None,
+            false => object.parse(context, MessageType::Datatype, Datatype::parse)?,
+        };
+        drop(object);
+        let id = self
+            .add(datatype.map_or(Kind::Stored, Kind::Datatype), Some(Origin { address, attributes: None }))?;
+        self.imported.insert(address, id);
+        Ok(id)
+    }
+
+    /// Fails unless the object is a group.
+    pub(crate) fn check_group(&self, id: ObjectId) -> Result<()> {
+        let object = self.object(id)?;
+        let is = match (&object.kind, &object.origin) {
+            (Kind::Group(_), _) => true,
+            (Kind::Stored, Some(origin)) => {
+                group::is_group(&Stored::read(self.session()?.context(), origin.address)?)
+            }
+            _ => false,
+        };
+        if is { Ok(()) } else { Err(Error::usage("object", "is not a group")) }
+    }
+
+    /// Reads what changing the links of a group of the file needs.
+    pub(crate) fn load_group(&mut self, id: ObjectId) -> Result<()> {
+        let address = self.origin(id)?;
+        let group = group::load_to_change(self.session()?.context(), address)?;
+        self.object_mut(id)?.kind = Kind::Group(group);
+        Ok(())
+    }
+
+    fn origin(&self, id: ObjectId) -> Result<Address> {
+        let origin = self.object(id)?.origin.as_ref().map(|origin| origin.address);
+        origin.ok_or_else(|| Error::usage("object", "is a new one"))
+    }
+
+    /// A group whose links are about to change.
+    pub(crate) fn group_to_change(&mut self, id: ObjectId) -> Result<&mut Group> {
+        if let Kind::Group(group) = &self.object(id)?.kind
+            && let Some(session) = &self.session
+            && let Some(whole) = group::gathered(session.context(), group)?
+        {
+            self.object_mut(id)?.kind = Kind::Group(whole);
+        }
+        let group = self.group_mut(id)?;
+        if let Some(stored) = &mut group.stored {
+            stored.changed = true;
+        }
+        Ok(group)
+    }
+
+    /// Where the link `name` of a group leads to, found without reading all of them.
+    pub(crate) fn member(&self, id: ObjectId, name: &[u8]) -> Result<Option<Destination>> {
+        let object = self.object(id)?;
+        let in_file = |origin: &Origin| {
+            let context = self.session()?.context();
+            let object = Stored::read(context, origin.address)?;
+            if !group::is_group(&object) {
+                return Err(Error::usage("object", "is not a group"));
+            }
+            Ok(group::find(context, &object, name)?.map(|link| group::destination(link.target)))
+        };
+        match (&object.kind, &object.origin) {
+            (Kind::Group(group), origin) => match (group.get(name), origin) {
+                (None, Some(origin)) if group.stored.as_ref().is_some_and(|stored| stored.may_hold(name)) => {
+                    in_file(origin)
+                }
+                (member, _) => Ok(member.map(|member| member.to.clone())),
+            },
+            (Kind::Stored, Some(origin)) => in_file(origin),
+            _ => Err(Error::usage("object", "is not a group")),
+        }
+    }
+
+    /// Takes a link, which leads there, out of a group.
+    fn take_link(&mut self, group: ObjectId, name: &[u8], to: &Destination) -> Result<()> {
+        let group = self.group_to_change(group)?;
+        if group.remove(name).is_none()
+            && let Some(stored) = &mut group.stored
+        {
+            stored.remove(name, to);
+        }
+        Ok(())
+    }
+
+    /// The object at `path` below `from`, soft links followed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Usage`] if the path leads to another file, and what reading groups meets.
+    pub(crate) fn find(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
+        self.follow(from, path.as_bytes(), &mut 0)
+    }
+
+    fn follow(&mut self, from: ObjectId, path: &[u8], followed: &mut usize) -> Result<ObjectId> {
+        let mut at = if path.first() == Some(&b'/') { ObjectId::ROOT } else { from };
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
+            at = match self.member(at, name)? {
+                Some(Destination::Object(id)) => id,
+                Some(Destination::Stored(address)) => self.import(address)?,
+                Some(Destination::Soft(target)) => {
+                    *followed = bound::sum(*followed, 1);
+                    if *followed > MAX_LINKS {
+                        let (declared, limit) = (*followed as u64, MAX_LINKS as u64);
+                        return Err(Error::LimitExceeded { what: "soft links in a row", declared, limit });
+                    }
+                    self.follow(at, target.as_bytes(), followed)?
+                }
+                Some(_) => {
+                    return Err(Error::usage("path", "leads to another file, or is a link of another class"));
+                }
+                None => return Err(Error::not_found("object", String::from_utf8_lossy(path))),
+            };
+        }
+        Ok(at)
+    }
+
+    /// The group that holds the last component of `path`, and that component; the group must exist.
+    pub(crate) fn holder(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
+        let path = path.trim_end_matches('/');
+        let (groups, name) = match path.rsplit_once('/') {
+            None => ("", path),
+            Some(("", name)) => ("/", name),
+            Some((groups, name)) => (groups, name),
+        };
+        Ok((self.find(from, groups)?, name.to_owned()))
+    }
+
+    /// Takes the link at `path` out; an object that no other hard link leads to goes with it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], and as [`find`](Self::find).
+    pub(crate) fn unlink(&mut self, from: ObjectId, path: &str) -> Result<()> {
+        let (group, name) = self.holder(from, path)?;
+        let to = self.member(group, name.as_bytes())?.ok_or_else(|| Error::not_found("link", path))?;
+        self.take_link(group, name.as_bytes(), &to)
+    }
+
+    /// Gives the link at `path` another place; groups on the way there that are missing are made.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Usage`] if the new name is taken or none, or lies in what is moved.
+    pub(crate) fn move_link(&mut self, from: ObjectId, path: &str, to: &str) -> Result<()> {
+        let (group, name) = self.holder(from, path)?;
+        let Some(destination) = self.member(group, name.as_bytes())? else {
+            return Err(Error::not_found("link", path));
+        };
+        self.check_outside(&destination, from, to)?;
+        let (new_group, new_name) = self.parent(from, to)?;
+        self.link(new_group, &new_name, destination.clone())?;
+        self.take_link(group, name.as_bytes(), &destination)
+    }
+
+    /// Fails if the path `to` leads through the object that is moved there: nothing else would lead to it any more.
+    fn check_outside(&mut self, moved: &Destination, from: ObjectId, to: &str) -> Result<()> {
+        let moved = match moved {
+            Destination::Object(id) => *id,
+            Destination::Stored(address) => self.import(*address)?,
+            _ => return Ok(()),
+        };
+        let mut at = if to.starts_with('/') { ObjectId::ROOT } else { from };
+        for name in to.split('/').filter(|name| !name.is_empty()) {
+            if at == moved {
+                return Err(Error::usage("path", "leads into what is moved there"));
+            }
+            at = match self.member(at, name.as_bytes())? {
+                Some(Destination::Object(id)) => id,
+                Some(Destination::Stored(address)) => self.import(address)?,
+                _ => return Ok(()),
+            };
+        }
+        Ok(())
+    }
+
+    /// Gives an object a comment.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it holds a NUL.
+    pub(crate) fn comment(&mut self, id: ObjectId, text: &str) -> Result<()> {
+        if text.contains('\0') {
+            return Err(Error::usage("comment", "holds a NUL"));
+        }
+        self.object_mut(id)?.comment = Some(text.into());
+        Ok(())
+    }
+
+    /// Reads what writing to a dataset of the file needs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the object is none; what reading it meets.
+    pub(crate) fn load_dataset(&mut self, id: ObjectId) -> Result<()> {
+        if !matches!(self.object(id)?.kind, Kind::Stored) {
+            return self.dataset(id).map(drop);
+        }
+        let address = self.origin(id)?;
+        let session = self.session()?;
+        if Stored::read(session.context(), address)?.find(MessageType::Layout).is_none() {
+            return Err(Error::usage("object", "is not a dataset"));
+        }
+        let dataset = dataset::edit::load(session, address)?;
+        self.object_mut(id)?.kind = Kind::Dataset(Box::new(dataset));
+        Ok(())
+    }
+
+    /// Writes everything that is in memory to the pending state of the file.
+    ///
+    /// # Errors
+    /// Those of the objects and of the output. The pending state is then none that may become the file's.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let counts = Counts::of_edited(&self.objects, self.session()?)?;
+        let parts = self.write_new(&counts)?;
+        self.write_changed(&counts, &parts)?;
+        for (address, more) in counts.changes() {
+            let mut header = self.session()?.header(address)?;
+            // What stays has a link, whatever its header said before.
+            let count = add(i64::from(header.references()), more)?.max(1);
+            header.set_references(u32::try_from(count).map_err(|_| too_many_links())?);
+            header.write(&mut self.output)?;
+        }
+        for address in &counts.deleted {
+            let extents = self.session()?.extents(|extents| extents.object(*address))?;
+            self.output.release(&extents)?;
+        }
+        if let Some(session) = &mut self.session
+            && let Some(table) = session.shared_table()?
+        {
+            session.opened.context.shared =
+                counts.shares.store(session.context(), table, &mut self.output)?;
+        }
+        for (index, object) in self.objects.iter() {
+            if object.origin.is_none() && parts.get(index).is_none() {
+                object.abandon(&mut self.output)?;
+            }
+        }
+        self.forget(&counts, &parts);
+        self.output.flush()
+    }
+
+    /// Writes what has changed of the objects that are there.
+    fn write_changed(&mut self, counts: &Counts, parts: &NewParts) -> Result<()> {
+        let open = self.objects.open();
+        let (objects, addresses) = self.objects.split();
+        let places = Places::new(addresses, parts);
+        let resolve = |id: ObjectId| places.of(id);
+        let Some(session) = &mut self.session else { return Ok(()) };
+        for index in open {
+            let Some(object) = objects.get_mut(index) else { continue };
+            if let (Kind::Dataset(dataset), Some(origin)) = (&mut object.kind, &object.origin) {
+                // What a dataset that goes has taken is given back with what its header leads to.
+                if counts.deleted.contains(&origin.address)
+                    && let Some(edited) = &mut dataset.edited
+                {
+                    edited.outer = None;
+                }
+                let place = (origin.address, &mut **dataset);
+                dataset::edit::settle(session, &mut self.output, &self.settings.registry, place)?;
+            }
+            let Some(origin) =
+                object.origin.as_ref().filter(|origin| !counts.deleted.contains(&origin.address))
+            else {
+                continue;
+            };
+            let group = match &object.kind {
+                Kind::Group(group) => group.stored.as_ref().filter(|stored| stored.changed).map(|_| group),
+                _ => None,
+            };
+            let stored = origin.attributes.as_ref().filter(|stored| stored.changed);
+            if group.is_none() && stored.is_none() && object.comment.is_none() {
+                continue;
+            }
+            let mut header = session.header(origin.address)?;
+            if let Some(group) = group {
+                group::store(session, &mut self.output, &mut header, group, &resolve)?;
+            }
+            if let Some(stored) = stored {
+                let changed = attributes::Changed {
+                    attributes: &object.attributes,
+                    removed: stored.removed.as_ref(),
+                    next: stored.next,
+                };
+                attributes::store(session.context(), &mut self.output, &mut header, changed)?;
+            }
+            if let Some(comment) = &object.comment {
+                header.set(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?;
+            }
+            header.write(&mut self.output)?;
+        }
+        Ok(())
+    }
+
+    /// Makes all objects ones of the file, whose content is read when it is needed again.
+    fn forget(&mut self, counts: &Counts, parts: &NewParts) {
+        let imported = &mut self.imported;
+        // Objects go with the last link to them, whether or not anything else was asked of them.
+        for id in counts.deleted.iter().filter_map(|address| imported.get(address)) {
+            self.objects.get_mut(id.index());
+        }
+        self.objects.settle(|index, object| {
+            let address = object.origin.as_ref().map(|origin| origin.address);
+            let address = address.or_else(|| parts.get(index).and_then(|part| part.address().ok()));
+            object.attributes = AttributeList::default();
+            object.comment = None;
+            let Some(stays) = address.filter(|address| !counts.deleted.contains(address)) else {
+                object.kind = Kind::Gone;
+                object.origin = None;
+                address.and_then(|address| imported.remove(&address));
+                return (None, false);
+            };
+            // A dataset that was there stays in memory with its index.
+            let kept = matches!(object.kind, Kind::Dataset(_)) && object.origin.is_some();
+            if !kept && !matches!(object.kind, Kind::Datatype(_)) {
+                object.kind = Kind::Stored;
+            }
+            object.origin = Some(Origin { address: stays, attributes: None });
+            if let Ok(index) = u32::try_from(index) {
+                imported.insert(stays, ObjectId::of(index));
+            }
+            (Some(stays), kept)
+        });
+    }
+
+    /// Makes what was [settled](Self::settle) the file's.
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub(crate) fn commit(&mut self, flush: Flush) -> Result<()> {
+        match &mut self.session {
+            Some(session) => session.commit(&mut self.output, flush),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what is free to the file, if it keeps account of that.
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub(crate) fn keep_free_space(&mut self, flush: Flush) -> Result<()> {
+        match &mut self.session {
+            Some(session) => session.keep_free_space(&mut self.output, flush),
+            None => Ok(()),
+        }
+    }
+}
+
+fn too_many_links() -> Error {
+    Error::usage("object", "has more hard links than its header counts")
+}

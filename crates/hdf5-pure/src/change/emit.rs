@@ -1,0 +1,339 @@
+//! How a file is completed.
+//!
+//! Elements are written as they come. What leads to them is kept in memory and written at the end: indexes of chunks,
+//! dense attributes and links, the object headers, and last the superblock. Every address is therefore known when it is
+//! written, and nothing but the superblock is written twice.
+
+use sciformats_core::arith::{add, present};
+use sciformats_core::storage::Durability;
+use sciformats_core::{Error, Result};
+
+use crate::change::counts::Counts;
+use crate::change::objects::NewParts;
+use crate::change::tree::{Kind, Object, Settings, Tree};
+use crate::dataset::write::{Data, Dataset};
+use crate::group::members::LinkStorage;
+use crate::group::{storage, symbols};
+use crate::object::attributes;
+use crate::object::bound::Bound;
+use crate::object::creation::CreationProperties;
+use crate::object::header::{NewHeader, RESERVED};
+use crate::object::id::{ObjectId, Resolve};
+use crate::space::output::Target;
+use crate::spec::Address;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::fill_value::FillValue;
+use crate::spec::message::layout::Layout;
+use crate::spec::message::shared::Shared;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{CONSTANT, Message, SHARED, v2};
+use crate::spec::superblock::{Rest, Superblock};
+use crate::spec::symbol_table::{Cache, Entry};
+
+/// What is known of an object when its header is written.
+pub(crate) struct Parts {
+    layout: Option<Layout>,
+    attributes: Option<AttributeInfo>,
+    links: LinkStorage,
+    references: u32,
+    version: u8,
+    /// Where its header is, once it has a place.
+    address: Option<Address>,
+    room: usize,
+}
+
+impl Parts {
+    /// Where the header is.
+    pub(crate) fn address(&self) -> Result<Address> {
+        present(self.address, "address of an object")
+    }
+}
+
+impl Tree {
+    /// Writes everything that is not written yet, and completes the file.
+    pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
+        let parts = self.write_new(&Counts::of_new(&self.objects)?)?;
+        let superblock = self.superblock(parts.get(ObjectId::ROOT.index()))?;
+        // Without it the file is none: it comes after all that it leads to.
+        self.output.settle(durability)?;
+        self.output.write(Address(0), &superblock)?;
+        self.output.finish(durability)
+    }
+
+    /// Writes the new objects that something leads to. Gives what is known of each.
+    pub(crate) fn write_new(&mut self, counts: &Counts) -> Result<NewParts> {
+        let mut parts = NewParts::with_room(self.objects.settled(), self.objects.len());
+        for index in self.objects.settled()..self.objects.len() {
+            let references = counts.of(index);
+            let new = self.objects.get(index).is_some_and(|object| object.origin.is_none());
+            parts.push(match new && references > 0 {
+                true => Some(self.content(index, references)?),
+                false => None,
+            });
+        }
+        self.heap.close(&mut self.output)?;
+        for (index, part) in parts.iter_mut() {
+            let Some(object) = self.objects.get(index) else { continue };
+            // Addresses have one width, whatever they are.
+            part.room = self.header(object, part, &|_| Ok(Address(0)))?.size()?;
+            let (address, room) = match object.reserved {
+                Some(address) => (address, RESERVED),
+                None => (self.output.allocate(part.room as u64)?, part.room),
+            };
+            (part.address, part.room) = (Some(address), room);
+        }
+        for (index, links) in self.write_links(&parts)? {
+            let part = parts.get_mut(index);
+            present(part, "what is known of a new group")?.links = links;
+        }
+        let places = self.objects.places(&parts);
+        let resolve = |id: ObjectId| places.of(id);
+        for (index, part) in parts.iter() {
+            let object = present(self.objects.get(index), "a new object")?;
+            let header = self.header(object, part, &resolve)?;
+            header.write(&mut self.output, part.address()?, part.room)?;
+        }
+        Ok(parts)
+    }
+
+    /// Writes what holds the links of new groups, where that is not their headers.
+    fn write_links(&mut self, parts: &NewParts) -> Result<Vec<(usize, LinkStorage)>> {
+        let places = self.objects.places(parts);
+        let resolve = |id: ObjectId| places.of(id);
+        let (k, sizes) = (self.group_k(), self.output.sizes);
+        let mut written = Vec::new();
+        for (index, part) in parts.iter() {
+            let Some(Object { kind: Kind::Group(group), properties, .. }) = self.objects.get(index) else {
+                continue;
+            };
+            let order = properties.links.as_ref().map(|links| links.order).unwrap_or_default();
+            let links = || group.resolved(&resolve, order.is_tracked());
+            match &part.links {
+                LinkStorage::Compact => {}
+                LinkStorage::Dense(_) => {
+                    let links = links()?;
+                    let encoded = links.iter().map(|link| storage::Encoded::new(link, sizes));
+                    let encoded: Vec<_> = encoded.collect::<Result<_>>()?;
+                    let info = storage::build(&mut self.output, &encoded, group.order(order))?;
+                    written.push((index, LinkStorage::Dense(info)));
+                }
+                LinkStorage::Table(_) => {
+                    let table = symbols::build(&mut self.output, &links()?, k, None)?;
+                    written.push((index, LinkStorage::Table(table)));
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Half the entries of a symbol table node, and half the children of a node of a group's tree.
+    fn group_k(&self) -> (u16, u16) {
+        (self.settings.btree_k.group_leaf, self.settings.btree_k.group_internal)
+    }
+
+    /// Half the children of a node of a tree of chunks.
+    pub(crate) fn chunk_k(&self) -> u16 {
+        self.settings.btree_k.chunk
+    }
+
+    /// Writes what an object's header refers to, links aside.
+    fn content(&mut self, index: usize, references: u32) -> Result<Parts> {
+        let Settings { bound, ref registry, .. } = self.settings;
+        let Some(object) = self.objects.get_mut(index) else {
+            return Err(Error::internal("an object is missing"));
+        };
+        let layout = match &mut object.kind {
+            Kind::Dataset(dataset) => Some(dataset.close(&mut self.output, registry, bound)?),
+            _ => None,
+        };
+        let fits = attributes::fit(&object.attributes);
+        // An attribute that is too long for the old header has a place only with the new one.
+        let properties = &object.properties;
+        let order = properties.attribute_order;
+        let version = if properties.header_version == 1 && fits && !order.is_tracked() { 1 } else { 2 };
+        let dense =
+            version == 2 && !attributes::are_compact(&object.attributes, properties.most_attributes());
+        let order = attributes::Order::of(&object.attributes, order)?;
+        let attributes = match dense {
+            true => Some(attributes::build(&mut self.output, &object.attributes, order)?),
+            false => None,
+        };
+        let links = match &object.kind {
+            Kind::Group(group) => group.storage(properties.links.as_ref())?,
+            _ => LinkStorage::Compact,
+        };
+        Ok(Parts { layout, attributes, links, references, version, address: None, room: 0 })
+    }
+
+    /// The header of an object whose links lead where `resolve` says.
+    fn header(&self, object: &Object, part: &Parts, resolve: Resolve<'_>) -> Result<NewHeader> {
+        let (properties, sizes) = (&object.properties, self.output.sizes);
+        let links = properties.links.clone().unwrap_or_default();
+        let mut messages = match &object.kind {
+            Kind::Group(group) => match &part.links {
+                LinkStorage::Compact => {
+                    let all = group.resolved(resolve, links.order.is_tracked())?;
+                    storage::compact(&all, group.order(links.order), links.info(), sizes)?
+                }
+                LinkStorage::Dense(info) => storage::dense(info, links.info(), sizes)?,
+                LinkStorage::Table(table) => {
+                    vec![Message::new(MessageType::SymbolTable, 0, |out| table.encode(out, sizes))?]
+                }
+            },
+            Kind::Dataset(dataset) => self.dataset_messages(dataset, part, resolve)?,
+            Kind::Datatype(datatype) => {
+                vec![Message::new(MessageType::Datatype, 0, |out| datatype.encode(out))?]
+            }
+            Kind::Stored | Kind::Gone => {
+                return Err(Error::internal("an object that is not new is written anew"));
+            }
+        };
+        if let Some(time) = properties.modified {
+            messages.push(Message::new(MessageType::ModificationTime, 0, |out| {
+                small::encode_modification_time(out, time)
+            })?);
+        }
+        if let Some(comment) = &object.comment {
+            messages.push(Message::new(MessageType::Comment, 0, |out| small::encode_comment(out, comment))?);
+        }
+        match &part.attributes {
+            Some(info) => messages.push(attributes::info_message(info, sizes)?),
+            None => {
+                // The C library counts the attributes of a version 2 header as none where this message is missing.
+                if part.version == 2 && object.attributes.len() > 0 {
+                    let order = attributes::Order::of(&object.attributes, properties.attribute_order)?;
+                    messages.push(attributes::info_message(&order.info(), sizes)?);
+                }
+                for message in attributes::compact(&object.attributes) {
+                    messages.push(message?);
+                }
+            }
+        }
+        let (flags, extra) = prefix(properties);
+        NewHeader { version: part.version, flags, extra, references: part.references, messages }.complete()
+    }
+
+    fn dataset_messages(
+        &self,
+        dataset: &Dataset,
+        part: &Parts,
+        resolve: Resolve<'_>,
+    ) -> Result<Vec<Message>> {
+        let (bound, sizes) = (self.settings.bound, self.output.sizes);
+        let version = |old, new| bound.version(old, new);
+        let datatype = match dataset.committed {
+            Some(id) => Message::new(MessageType::Datatype, CONSTANT | SHARED, |out| {
+                Shared::Committed(resolve(id)?).encode(out, sizes, version(2, 3))
+            })?,
+            None => Message::new(MessageType::Datatype, CONSTANT, |out| dataset.datatype.encode(out))?,
+        };
+        let mut messages = vec![
+            Message::new(MessageType::Dataspace, 0, |out| {
+                dataset.dataspace.encode(out, sizes, version(1, 2))
+            })?,
+            datatype,
+            fill_message(&dataset.fill, version(2, 3))?,
+        ];
+        if !dataset.pipeline.filters.is_empty() {
+            messages.push(Message::new(MessageType::FilterPipeline, CONSTANT, |out| {
+                dataset.pipeline.encode(out, version(1, 2))
+            })?);
+        }
+        if let Data::External(files) = &dataset.data {
+            messages.push(Message::new(MessageType::ExternalFiles, 0, |out| files.encode(out, sizes))?);
+        }
+        if let Some(layout) = &part.layout {
+            let bytes = dataset.bytes()?;
+            messages.push(Message::new(MessageType::Layout, 0, |out| layout.encode(out, sizes, bytes))?);
+        }
+        Ok(messages)
+    }
+
+    /// Writes the object header that the superblock leads to, if there is something to say in it.
+    fn extension(&mut self) -> Result<Option<Address>> {
+        /// Not shared, and marked by who does not know it.
+        const FLAGS: u8 = 0x14;
+        let (end, sizes, k) = (Address(self.output.end()), self.output.sizes, self.settings.btree_k);
+        let mut messages = Vec::new();
+        if k != BtreeK::default() {
+            messages.push(Message::new(MessageType::BtreeK, CONSTANT, |out| k.encode(out))?);
+        }
+        if let Some(info) = &self.settings.file_space {
+            let encode = |out: &mut Vec<u8>| info.encode(out, sizes, Some(end));
+            messages.push(Message::new(MessageType::FileSpaceInfo, FLAGS, encode)?);
+        }
+        if messages.is_empty() {
+            return Ok(None);
+        }
+        let header =
+            NewHeader { version: 2, flags: 0, extra: Vec::new(), references: 1, messages }.complete()?;
+        let size = header.size()?;
+        let at = self.output.allocate(size as u64)?;
+        header.write(&mut self.output, at, size)?;
+        Ok(Some(at))
+    }
+
+    fn superblock(&mut self, root: Option<&Parts>) -> Result<Vec<u8>> {
+        let Some(root) = root else { return Err(Error::internal("the root group is missing")) };
+        let (bound, k) = (self.settings.bound, self.settings.btree_k);
+        let rest = match self.settings.has_old_superblock() {
+            true => Rest::Old {
+                group_leaf_k: k.group_leaf,
+                group_internal_k: k.group_internal,
+                chunk_k: k.chunk,
+                free_space: None,
+                driver_info: None,
+                root: Entry {
+                    name: 0,
+                    header: Some(root.address()?),
+                    cache: match &root.links {
+                        LinkStorage::Table(table) => {
+                            Cache::Group { btree: Some(table.btree), heap: Some(table.heap) }
+                        }
+                        _ => Cache::None,
+                    },
+                },
+            },
+            false => Rest::New { extension: self.extension()?, root: root.address()? },
+        };
+        let superblock = Superblock {
+            version: match bound {
+                Bound::Earliest if self.settings.has_old_superblock() => {
+                    u8::from(k.chunk != BtreeK::default().chunk)
+                }
+                Bound::Earliest | Bound::V18 => 2,
+                _ => 3,
+            },
+            sizes: self.output.sizes,
+            consistency_flags: 0,
+            base: self.output.base(),
+            end_of_file: add(self.output.base(), self.output.end())?,
+            rest,
+        };
+        let mut bytes = Vec::new();
+        superblock.encode(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// The flags of a version 2 header and what they announce in its prefix.
+fn prefix(properties: &CreationProperties) -> (u8, Vec<u8>) {
+    let order = properties.attribute_order;
+    let flags = [
+        (order.is_tracked(), v2::TRACKED),
+        (order.is_indexed(), v2::INDEXED),
+        (properties.attribute_phase_change.is_some(), v2::PHASE_CHANGE),
+        (properties.times.is_some(), v2::TIMES),
+    ];
+    let flags = flags.iter().fold(0, |flags, &(set, flag)| if set { flags | flag } else { flags });
+    let mut extra = Vec::new();
+    extra.extend(properties.times.into_iter().flatten().flat_map(u32::to_le_bytes));
+    let phase = properties.attribute_phase_change.map(|(most, fewest)| [most, fewest]);
+    extra.extend(phase.into_iter().flatten().flat_map(u16::to_le_bytes));
+    (flags, extra)
+}
+
+fn fill_message(fill: &FillValue, version: u8) -> Result<Message> {
+    Message::new(MessageType::FillValue, CONSTANT, |out| fill.encode(out, version))
+}

@@ -1,0 +1,351 @@
+//! The objects of a file that is written.
+//!
+//! In a file that is edited, objects that are there already are objects of the tree too, once a path leads to them.
+
+use std::collections::HashMap;
+
+use sciformats_core::{Error, Result, bound};
+
+use crate::change::objects::Objects;
+use crate::dataset::write::Dataset;
+use crate::file::session::Session;
+use crate::filter::Registry;
+use crate::group::members::{Destination, Group, Member};
+use crate::heap::global::GlobalHeapWriter;
+use crate::object::attributes::{Attribute, AttributeList, Removed};
+use crate::object::bound::Bound;
+use crate::object::creation::CreationProperties;
+use crate::object::header::RESERVED;
+use crate::object::id::ObjectId;
+use crate::object::shared::Part;
+use crate::space::output::{Output, Target};
+use crate::space::pages::Pages;
+use crate::space::pending::Use;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::spec::{Address, Name};
+use crate::value::store::Elsewhere;
+
+/// How a file is written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) bound: Bound,
+    /// Whether the order in which links and attributes were made is kept.
+    pub(crate) tracked: bool,
+    /// The time that objects are said to be of, in seconds since 1970.
+    pub(crate) time: Option<u32>,
+    pub(crate) registry: Registry,
+    /// Threads that filter chunks, 0 for as many as the machine has.
+    pub(crate) threads: usize,
+    /// What the file says of its free space.
+    pub(crate) file_space: Option<FileSpaceInfo>,
+    /// The sizes of nodes of version 1 B-trees in a new file.
+    pub(crate) btree_k: BtreeK,
+}
+
+impl Settings {
+    /// Whether the superblock of a new file is one of the first kind, which tells nothing of free space.
+    pub(crate) fn has_old_superblock(&self) -> bool {
+        self.bound.is_old() && self.file_space.is_none()
+    }
+}
+
+/// The file.
+pub(crate) struct Tree {
+    pub(crate) output: Output,
+    pub(crate) heap: GlobalHeapWriter,
+    pub(crate) settings: Settings,
+    pub(crate) objects: Objects,
+    /// The file that is edited.
+    pub(crate) session: Option<Session>,
+    /// Objects that are there already.
+    pub(crate) imported: HashMap<Address, ObjectId>,
+}
+
+/// An object.
+pub(crate) struct Object {
+    pub(crate) kind: Kind,
+    pub(crate) attributes: AttributeList,
+    pub(crate) comment: Option<Name>,
+    /// What a new object says of itself.
+    pub(crate) properties: CreationProperties,
+    /// The place of its header, if something refers to it already.
+    pub(crate) reserved: Option<Address>,
+    /// What the file has of it.
+    pub(crate) origin: Option<Origin>,
+}
+
+impl Object {
+    /// Gives back the space of an object that is not going to be written.
+    pub(crate) fn abandon(&self, output: &mut Output) -> Result<()> {
+        if let Some(address) = self.reserved {
+            output.free(address, RESERVED as u64, Use::Metadata)?;
+        }
+        match &self.kind {
+            Kind::Dataset(dataset) => {
+                dataset.space()?.into_iter().try_for_each(|(at, len)| output.free(at, len, Use::Data))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the file that is edited has of an object.
+pub(crate) struct Origin {
+    pub(crate) address: Address,
+    /// What is known of its attributes, once they are read.
+    pub(crate) attributes: Option<StoredAttributes>,
+}
+
+/// What is known of the attributes of an object of the file that is edited.
+pub(crate) struct StoredAttributes {
+    /// The number of the next one.
+    pub(crate) next: u32,
+    /// What those that were there use, or those of them that are taken out.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) changed: bool,
+    /// The names of those that are taken out, where the others are not in memory.
+    pub(crate) removed: Option<Removed>,
+    /// How many the file has, where they are not in memory.
+    pub(crate) len: u64,
+}
+
+impl StoredAttributes {
+    /// Whether so many are taken out or, as `new` are, in memory that reading the others pays.
+    pub(crate) fn has_many(&self, new: usize) -> bool {
+        /// So many times as many attributes as changes are not worth reading.
+        const TIMES: u64 = 16;
+        let changes = |removed: &Removed| bound::sum(removed.len(), new) as u64;
+        self.removed.as_ref().is_some_and(|removed| bound::product(changes(removed), TIMES) > self.len)
+    }
+
+    /// Whether the file may have an attribute of that name which is not in memory.
+    pub(crate) fn may_hold(&self, name: &[u8]) -> bool {
+        self.removed.as_ref().is_some_and(|removed| !removed.contains(name))
+    }
+}
+
+/// What an object is.
+pub(crate) enum Kind {
+    Group(Group),
+    Dataset(Box<Dataset>),
+    Datatype(Datatype),
+    /// An object of the file that is edited, whose content is not read yet.
+    Stored,
+    /// An object that was taken out of the file.
+    Gone,
+}
+
+impl Tree {
+    pub(crate) fn new(target: Target, user_block: &[u8], settings: Settings) -> Result<Self> {
+        let mut output = Output::new(target, user_block.len() as u64);
+        output.threads = settings.threads;
+        let paged = settings.file_space.as_ref().filter(|info| info.strategy == FileSpaceInfo::PAGES);
+        output.pages = paged.and_then(|info| info.page_size).map(Pages::new);
+        if !user_block.is_empty() {
+            output.user_block(user_block)?;
+        }
+        let superblock = match settings.has_old_superblock() {
+            true if settings.btree_k.chunk != BtreeK::default().chunk => 100,
+            true => 96,
+            false => 48,
+        };
+        output.allocate(superblock)?;
+        let mut tree = Self::with(output, settings, None);
+        tree.add(Kind::Group(Group::default()), None)?;
+        Ok(tree)
+    }
+
+    pub(crate) fn with(output: Output, settings: Settings, session: Option<Session>) -> Self {
+        let heap = GlobalHeapWriter::new();
+        Self { output, heap, settings, objects: Objects::default(), session, imported: HashMap::new() }
+    }
+
+    pub(crate) fn add(&mut self, kind: Kind, origin: Option<Origin>) -> Result<ObjectId> {
+        let id =
+            u32::try_from(self.objects.len()).map_err(|_| Error::usage("file", "has too many objects"))?;
+        let Settings { bound, tracked, time, .. } = self.settings;
+        let properties = CreationProperties::of_new(bound.is_old(), tracked, time);
+        self.objects.push(Object {
+            kind,
+            attributes: AttributeList::default(),
+            comment: None,
+            properties,
+            reserved: None,
+            origin,
+        });
+        Ok(ObjectId::of(id))
+    }
+
+    /// Where elements go that are not in their dataset, and how.
+    pub(crate) fn elsewhere(&mut self) -> Elsewhere<'_> {
+        Elsewhere { output: &mut self.output, heap: &mut self.heap, bound: self.settings.bound }
+    }
+
+    pub(crate) fn object(&self, id: ObjectId) -> Result<&Object> {
+        match self.objects.get(id.index()) {
+            Some(Object { kind: Kind::Gone, .. }) => Err(Error::usage("object", "is no more in the file")),
+            found => found.ok_or_else(|| Error::usage("object", "is none of this file")),
+        }
+    }
+
+    pub(crate) fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
+        self.object(id)?;
+        self.objects.get_mut(id.index()).ok_or_else(|| Error::usage("object", "is none of this file"))
+    }
+
+    pub(crate) fn group_mut(&mut self, id: ObjectId) -> Result<&mut Group> {
+        if matches!(self.object(id)?.kind, Kind::Stored) {
+            self.load_group(id)?;
+        }
+        match &mut self.object_mut(id)?.kind {
+            Kind::Group(group) => Ok(group),
+            _ => Err(Error::usage("object", "is not a group")),
+        }
+    }
+
+    /// The dataset `id`, with what writing to it needs.
+    pub(crate) fn dataset_mut(&mut self, id: ObjectId) -> Result<(&mut Dataset, &mut Output, &Registry)> {
+        match self.objects.get_mut(id.index()).map(|object| &mut object.kind) {
+            Some(Kind::Dataset(dataset)) => Ok((dataset, &mut self.output, &self.settings.registry)),
+            _ => Err(Error::usage("object", "is not a dataset")),
+        }
+    }
+
+    pub(crate) fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
+        match &self.object(id)?.kind {
+            Kind::Dataset(dataset) => Ok(dataset),
+            _ => Err(Error::usage("object", "is not a dataset")),
+        }
+    }
+
+    pub(crate) fn committed(&self, id: ObjectId) -> Result<&Datatype> {
+        match &self.object(id)?.kind {
+            Kind::Datatype(datatype) => Ok(datatype),
+            _ => Err(Error::usage("object", "is not a committed datatype")),
+        }
+    }
+
+    /// A datatype as the file has it.
+    pub(crate) fn datatype(&self, datatype: &Datatype) -> Result<Datatype> {
+        self.settings.bound.datatype(datatype, self.output.sizes)
+    }
+
+    /// The group at `path` below `from`; groups that are missing are made.
+    pub(crate) fn group_at(&mut self, from: ObjectId, path: &str) -> Result<ObjectId> {
+        let mut at = if path.starts_with('/') { ObjectId::ROOT } else { from };
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            at = match self.member(at, name.as_bytes())? {
+                Some(Destination::Object(id)) => id,
+                Some(Destination::Stored(address)) => self.import(address)?,
+                Some(_) => return Err(Error::usage("path", format!("{name} is a link to another place"))),
+                None => {
+                    self.check_name(at, name)?;
+                    let id = self.add(Kind::Group(Group::default()), None)?;
+                    self.link(at, name, Destination::Object(id))?;
+                    id
+                }
+            };
+        }
+        self.check_group(at)?;
+        Ok(at)
+    }
+
+    /// Adds an object below `from`; groups on the way that are missing are made.
+    pub(crate) fn insert(&mut self, from: ObjectId, path: &str, kind: Kind) -> Result<ObjectId> {
+        let (parent, name) = self.parent(from, path)?;
+        // The name is checked before anything changes.
+        self.check_name(parent, &name)?;
+        let id = self.add(kind, None)?;
+        self.link(parent, &name, Destination::Object(id))?;
+        Ok(id)
+    }
+
+    /// Takes back the object that was inserted last.
+    pub(crate) fn withdraw(&mut self, id: ObjectId) {
+        if id.index().checked_add(1) != Some(self.objects.len()) {
+            return;
+        }
+        let withdrawn = self.objects.pop();
+        for index in self.objects.open() {
+            let Some(Kind::Group(group)) = self.objects.get_mut(index).map(|object| &mut object.kind) else {
+                continue;
+            };
+            let last = group.members().last();
+            let is_last = |member: &&Member| matches!(member.to, Destination::Object(last) if last == id);
+            if let Some(name) = last.filter(is_last).map(|member| member.name.clone()) {
+                group.remove(name.as_bytes());
+            }
+        }
+        // What cannot be given back is space that nobody uses.
+        let _ = withdrawn.map(|object| object.abandon(&mut self.output));
+    }
+
+    /// The group that holds the last component of `path`, and that component.
+    pub(crate) fn parent(&mut self, from: ObjectId, path: &str) -> Result<(ObjectId, String)> {
+        let path = path.trim_end_matches('/');
+        match path.rsplit_once('/') {
+            None => Ok((from, path.to_owned())),
+            Some(("", name)) => Ok((ObjectId::ROOT, name.to_owned())),
+            Some((groups, name)) => Ok((self.group_at(from, groups)?, name.to_owned())),
+        }
+    }
+
+    fn check_name(&mut self, group: ObjectId, name: &str) -> Result<()> {
+        if name.is_empty() || name == "." || name.contains('\0') {
+            return Err(Error::usage("name", format!("{name:?} is none that a link can have")));
+        }
+        if self.member(group, name.as_bytes())?.is_some() {
+            return Err(Error::usage("name", format!("{name:?} is in the group already")));
+        }
+        Ok(())
+    }
+
+    /// Adds a link.
+    pub(crate) fn link(&mut self, group: ObjectId, name: &str, to: Destination) -> Result<()> {
+        self.check_name(group, name)?;
+        if let Destination::Object(id) = to {
+            self.object(id)?;
+        }
+        self.group_to_change(group)?.push(name.into(), to)
+    }
+
+    /// The address of an object's header, which is fixed by this call.
+    pub(crate) fn address(&mut self, id: ObjectId) -> Result<Address> {
+        let object = self.object(id)?;
+        if let Some(address) = object.reserved.or(object.origin.as_ref().map(|origin| origin.address)) {
+            return Ok(address);
+        }
+        let address = self.output.allocate(RESERVED as u64)?;
+        self.object_mut(id)?.reserved = Some(address);
+        Ok(address)
+    }
+
+    /// Adds an attribute, or gives one of that name another value.
+    pub(crate) fn attribute(&mut self, id: ObjectId, attribute: Attribute) -> Result<()> {
+        if attribute.name.is_empty() || attribute.name.contains(&0) {
+            return Err(Error::usage("attribute", "has a name that is empty or holds a NUL"));
+        }
+        let number = self.load_attributes(id)?;
+        let attributes = &mut self.object_mut(id)?.attributes;
+        match attributes.get_mut(&attribute.name) {
+            Some(other) => {
+                *other = Attribute { creation_order: other.creation_order, ..attribute };
+                self.attributes_changed(id, 0)
+            }
+            None => match self.take_attribute(id, &attribute.name)? {
+                Some(before) => {
+                    let attribute = Attribute { creation_order: before.creation_order, ..attribute };
+                    self.object_mut(id)?.attributes.push(attribute);
+                    self.attributes_changed(id, 0)
+                }
+                None => {
+                    let attribute = Attribute { creation_order: number, ..attribute };
+                    self.object_mut(id)?.attributes.push(attribute);
+                    self.attributes_changed(id, 1)
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Version 1 B-trees of chunks.
+
+mod build;
+mod read;
+pub(crate) mod write;

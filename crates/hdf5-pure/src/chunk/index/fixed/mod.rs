@@ -1,0 +1,5 @@
+//! Fixed arrays of chunks.
+
+mod build;
+mod read;
+pub(crate) mod write;

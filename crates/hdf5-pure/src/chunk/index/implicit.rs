@@ -1,0 +1,28 @@
+//! Chunks one after another: their numbers say where they are.
+
+use crate::chunk::index::numbering::Numbering;
+use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
+use crate::spec::Address;
+use sciformats_core::Result;
+
+impl Index<'_> {
+    pub(crate) fn implicit(&self, at: Address, bounds: &Bounds, visit: &mut Visit<'_>) -> Result<()> {
+        let numbering = Numbering::new(&self.counts(), None);
+        let size = self.bytes(at)?;
+        let (first, last) = numbering.range(bounds).ok_or_else(|| self.too_many(at))?;
+        // All of them must be in the file, which also bounds the loop.
+        let end = last.checked_add(1).and_then(|n| n.checked_mul(size)).ok_or_else(|| self.too_many(at))?;
+        if end > self.context.available(at) {
+            return Err(self.too_many(at));
+        }
+        for number in first..=last {
+            let address = Address(at.0.saturating_add(number.saturating_mul(size)));
+            let scaled = numbering.scaled(number);
+            let chunk = StoredChunk { scaled, address, size, filter_mask: 0 };
+            if bounds.holds(&chunk.scaled) && visit(Ok(chunk)).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

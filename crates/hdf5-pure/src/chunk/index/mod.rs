@@ -1,0 +1,175 @@
+//! The chunks of a dataset: one enumeration over all kinds of indexes.
+
+mod btree1;
+pub(crate) mod btree2;
+pub(crate) mod build;
+pub(crate) mod extensible;
+pub(crate) mod fixed;
+mod implicit;
+pub(crate) mod leaves;
+pub(crate) mod numbering;
+mod single;
+pub(crate) mod write;
+
+use std::ops::ControlFlow;
+
+use sciformats_core::Result;
+use sciformats_core::fault::{Fault, FaultKind};
+
+use crate::space::context::{Budget, Context};
+use crate::spec::Address;
+use crate::spec::message::layout::{Chunked, IndexKind};
+
+/// A chunk that is stored.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("temperature").max_shape([None]).chunks([2]).write(&[281.5f32, 282.0, 282.5])?;
+/// let temperature = File::from_bytes(file.into_bytes()?)?.dataset("temperature")?;
+/// let stored: u64 = temperature.chunks()?.iter().flatten().map(|chunk| chunk.size).sum();
+/// assert_eq!(stored, 16); // two chunks of two elements
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredChunk {
+    /// Which chunk, counted in chunks along each dimension.
+    pub scaled: Vec<u64>,
+    /// Where it is.
+    pub address: Address,
+    /// Bytes as stored.
+    pub size: u64,
+    /// Filters that were skipped when it was written, bit by bit.
+    pub filter_mask: u32,
+}
+
+/// A box of chunks, first and last included.
+pub(crate) struct Bounds {
+    pub(crate) first: Vec<u64>,
+    pub(crate) last: Vec<u64>,
+}
+
+impl Bounds {
+    pub(crate) fn holds(&self, scaled: &[u64]) -> bool {
+        scaled
+            .iter()
+            .zip(self.first.iter().zip(&self.last))
+            .all(|(at, (first, last))| first <= at && at <= last)
+    }
+
+    /// The chunks in the box, in their order.
+    pub(crate) fn each(&self) -> Vec<Vec<u64>> {
+        self.first.iter().zip(&self.last).fold(vec![Vec::new()], |before, (&first, &last)| {
+            let with = |start: Vec<u64>| (first..=last).map(move |at| [&start[..], &[at]].concat());
+            before.into_iter().flat_map(with).collect()
+        })
+    }
+
+    /// Chunks in the box, if the number fits 64 bits.
+    pub(crate) fn volume(&self) -> Option<u64> {
+        let lengths =
+            self.first.iter().zip(&self.last).map(|(first, last)| last.checked_sub(*first)?.checked_add(1));
+        lengths.into_iter().try_fold(1u64, |product, n| product.checked_mul(n?))
+    }
+}
+
+/// What the indexes need to know of a dataset.
+pub(crate) struct Index<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) layout: &'a Chunked,
+    pub(crate) dimensions: &'a [u64],
+    pub(crate) maximum: &'a [Option<u64>],
+    pub(crate) filtered: bool,
+}
+
+/// What a visit of chunks calls.
+pub(crate) type Visit<'v> = dyn FnMut(Result<StoredChunk>) -> ControlFlow<()> + 'v;
+
+/// Bytes of an unfiltered chunk, if they fit 64 bits.
+pub(crate) fn chunk_bytes(layout: &Chunked) -> Option<u64> {
+    layout.dimensions.iter().try_fold(layout.element_size, |product, &n| product.checked_mul(n))
+}
+
+const STRUCTURE: &str = "chunk index";
+
+impl Index<'_> {
+    /// Visits the stored chunks in `bounds`, each once in a sound file. An unreadable part of the index is one error.
+    pub(crate) fn visit(&self, bounds: &Bounds, visit: &mut Visit<'_>) {
+        // A level of the index at a time.
+        let gathered = self.context.together(|| self.visit_each(bounds, &mut |_| ControlFlow::Continue(())));
+        match gathered {
+            Ok(()) => self.visit_each(bounds, visit),
+            Err(error) => drop(visit(Err(error))),
+        }
+    }
+
+    fn visit_each(&self, bounds: &Bounds, visit: &mut Visit<'_>) {
+        let Some(at) = self.layout.address else { return };
+        let result = match self.layout.index {
+            IndexKind::BtreeV1 => {
+                let _ = self.btree_v1(at, None, bounds, &mut Budget::new(self.context), visit);
+                Ok(())
+            }
+            IndexKind::Single(filtered) => self.single(at, filtered, bounds, visit),
+            IndexKind::Implicit => self.implicit(at, bounds, visit),
+            IndexKind::FixedArray => self.fixed_array(at, bounds, visit),
+            IndexKind::ExtensibleArray => self.extensible_array(at, bounds, visit),
+            IndexKind::BtreeV2 => self.btree_v2(at, bounds, visit),
+        };
+        if let Err(error) = result {
+            let _ = visit(Err(error));
+        }
+    }
+
+    pub(crate) fn bytes(&self, at: Address) -> Result<u64> {
+        chunk_bytes(self.layout).ok_or_else(|| {
+            self.context.fault("data layout message", at, Fault::new("chunk size", FaultKind::Overflow))
+        })
+    }
+
+    /// Bytes of the stored size in an element of an index of filtered chunks; 0 if they are not filtered.
+    pub(crate) fn size_width(&self, at: Address) -> Result<usize> {
+        if !self.filtered {
+            return Ok(0);
+        }
+        if self.layout.wide_sizes {
+            return Ok(self.context.sizes.lengths.into());
+        }
+        let bits = self.bytes(at)?.checked_ilog2().unwrap_or(0);
+        Ok(usize::try_from(bits.saturating_add(8) / 8).unwrap_or(8).saturating_add(1).min(8))
+    }
+
+    /// Chunks along each dimension, as the linear number of a chunk counts them: of the maximum size where there is one.
+    pub(crate) fn counts(&self) -> Vec<u64> {
+        let sizes =
+            self.maximum.iter().zip(self.dimensions).map(|(max, &size)| max.unwrap_or(size).max(size));
+        sizes
+            .zip(&self.layout.dimensions)
+            .map(|(size, chunk)| size.div_ceil((*chunk).max(1)).max(1))
+            .collect()
+    }
+
+    pub(crate) fn check_elements(
+        &self,
+        header: &'static str,
+        at: Address,
+        client: u8,
+        size: u8,
+    ) -> Result<()> {
+        let width = match self.size_width(at)? {
+            0 => 0,
+            width => width.saturating_add(4),
+        };
+        let expected = width.saturating_add(self.context.sizes.offsets.into());
+        if usize::from(size) != expected || (client == 1) != self.filtered {
+            let kind = FaultKind::Mismatch { expected: expected as u64, found: size.into() };
+            return Err(self.context.fault(header, at, Fault::new("element size", kind)));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn too_many(&self, at: Address) -> sciformats_core::Error {
+        self.context.fault(STRUCTURE, at, FaultKind::Rule("does not hold as many chunks as the dataset has"))
+    }
+}

@@ -1,0 +1,158 @@
+//! Chunks in arrays: how they are numbered, and the elements that say where they are.
+
+use std::ops::ControlFlow;
+
+use sciformats_core::Result;
+use sciformats_core::fault::locate;
+
+use crate::chunk::index::{Bounds, Index, StoredChunk, Visit};
+use crate::spec::Address;
+use crate::spec::fixed_array::{self, Element};
+
+/// The order in which arrays number chunks.
+pub(crate) struct Numbering {
+    /// Dimensions from the slowest on.
+    order: Vec<usize>,
+    /// Chunks per dimension in that order.
+    counts: Vec<u64>,
+    /// Chunks between neighbours of a dimension in that order.
+    strides: Vec<u64>,
+}
+
+impl Numbering {
+    /// Row by row over `counts`; the dimension `unlimited` goes before all others.
+    pub(crate) fn new(counts: &[u64], unlimited: Option<usize>) -> Self {
+        let others = (0..counts.len()).filter(|&i| Some(i) != unlimited);
+        let order: Vec<usize> = unlimited.into_iter().chain(others).collect();
+        let counts: Vec<u64> = order.iter().filter_map(|&i| counts.get(i).copied()).collect();
+        let mut stride = 1u64;
+        let mut strides: Vec<u64> = counts
+            .iter()
+            .rev()
+            .map(|&n| {
+                let this = stride;
+                stride = stride.saturating_mul(n);
+                this
+            })
+            .collect();
+        strides.reverse();
+        Self { order, counts, strides }
+    }
+
+    /// Dimensions.
+    pub(crate) fn rank(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(crate) fn number(&self, scaled: &[u64]) -> Option<u64> {
+        self.order
+            .iter()
+            .zip(&self.strides)
+            .try_fold(0u64, |sum, (&i, &stride)| sum.checked_add(scaled.get(i)?.checked_mul(stride)?))
+    }
+
+    /// Smallest and largest number in a box.
+    pub(crate) fn range(&self, bounds: &Bounds) -> Option<(u64, u64)> {
+        Some((self.number(&bounds.first)?, self.number(&bounds.last)?))
+    }
+
+    pub(crate) fn scaled(&self, number: u64) -> Vec<u64> {
+        let mut scaled = vec![0; self.order.len()];
+        for (n, ((&i, &stride), &count)) in self.order.iter().zip(&self.strides).zip(&self.counts).enumerate()
+        {
+            let at = number.checked_div(stride).unwrap_or(0);
+            // The slowest dimension has no end.
+            let at = if n == 0 { at } else { at.checked_rem(count).unwrap_or(0) };
+            if let Some(slot) = scaled.get_mut(i) {
+                *slot = at;
+            }
+        }
+        scaled
+    }
+}
+
+/// Elements of an array that are chunks.
+pub(crate) struct Elements<'a> {
+    pub(crate) index: &'a Index<'a>,
+    pub(crate) numbering: &'a Numbering,
+    pub(crate) bounds: &'a Bounds,
+    /// First and last number in the bounds.
+    pub(crate) range: (u64, u64),
+}
+
+impl Elements<'_> {
+    pub(crate) fn overlap(&self, start: u64, n: u64) -> bool {
+        start <= self.range.1 && start.saturating_add(n) > self.range.0
+    }
+
+    /// Visits the elements in `bytes`, of which the first has number `start`.
+    pub(crate) fn visit(
+        &self,
+        at: Address,
+        start: u64,
+        bytes: &[u8],
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>> {
+        let (context, sizes) = (self.index.context, self.index.context.sizes);
+        let width = self.index.size_width(at)?;
+        let chunk = self.index.bytes(at)?;
+        let size =
+            usize::from(sizes.offsets).saturating_add(if width == 0 { 0 } else { width.saturating_add(4) });
+        let skip = usize::try_from(self.range.0.saturating_sub(start)).unwrap_or(usize::MAX);
+        for (i, bytes) in bytes.chunks_exact(size).enumerate().skip(skip) {
+            let number = start.saturating_add(i as u64);
+            if number > self.range.1 {
+                break;
+            }
+            let parse = |i| Element::parse(i, sizes, width);
+            let element = locate("chunk index element", context.offset(at), bytes, parse)?;
+            let Some(address) = element.address else { continue };
+            let scaled = self.numbering.scaled(number);
+            if !self.bounds.holds(&scaled) {
+                continue;
+            }
+            let (size, filter_mask) = element.filtered.unwrap_or((chunk, 0));
+            if visit(Ok(StoredChunk { scaled, address, size, filter_mask })).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Visits a page of `len` bytes of elements. If it cannot be read, that is one error.
+    pub(crate) fn page(
+        &self,
+        at: Address,
+        start: u64,
+        len: u64,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>> {
+        const PAGE: &str = "chunk index page";
+        let context = self.index.context;
+        let elements = usize::try_from(len).unwrap_or(usize::MAX);
+        let bytes = match context.read(PAGE, at, len.saturating_add(4)) {
+            Ok(bytes) => bytes,
+            Err(error) => return Ok(visit(Err(error))),
+        };
+        match locate(PAGE, context.offset(at), &bytes, |i| fixed_array::page(i, elements)) {
+            Ok(found) => self.visit(at, start, found, visit),
+            Err(error) => Ok(visit(Err(error))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_chunks() {
+        let rows = Numbering::new(&[4, 3, 5], None);
+        assert_eq!(rows.number(&[1, 2, 3]), Some(28));
+        assert_eq!(rows.scaled(28), [1, 2, 3]);
+        // The unlimited dimension comes first, whatever its count.
+        let grows = Numbering::new(&[4, 1, 5], Some(1));
+        assert_eq!(grows.number(&[1, 7, 3]), Some(7 * 20 + 5 + 3));
+        assert_eq!(grows.scaled(148), [1, 7, 3]);
+    }
+}

@@ -1,0 +1,287 @@
+//! Chunk indexes that are changed where they are: one chunk costs what lies between it and the root, however many there are.
+//!
+//! | index | what a change writes | who may change it |
+//! |---|---|---|
+//! | fixed array | an element and the checksum of its page | both |
+//! | extensible array | the same, and new blocks as the array grows | both |
+//! | version 2 B-tree | the nodes down to the record to new space, and the header | both |
+//! | version 1 B-tree | bytes of the nodes down to the chunk, new nodes where one is full | an editor |
+//!
+//! An editor commits all that it writes at once. Where others read meanwhile, what a structure leads to is written before it,
+//! so that whoever reads at any moment finds what he is led to: elements before the blocks that name their pages, blocks before
+//! the header. A block then is not written in one piece, but ends in a checksum, and a reader that finds it wrong reads once
+//! more. Space that was once reachable is not used again.
+
+use sciformats_core::arith::{add, fit, mul};
+use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Error, Result};
+
+use crate::chunk::index::btree1::write::{Btree1Writer, Shape as Btree1Shape};
+use crate::chunk::index::btree2::write::Btree2Writer;
+use crate::chunk::index::build::{EDGE, Stored, counted};
+use crate::chunk::index::extensible::write::ExtensibleWriter;
+use crate::chunk::index::fixed::write::FixedWriter;
+use crate::chunk::index::numbering::Numbering;
+use crate::space::output::Output;
+use crate::spec::btree_v2::record::ChunkRecord;
+use crate::spec::fixed_array::{self, Element};
+use crate::spec::message::layout::IndexKind;
+use crate::spec::{Address, Sizes};
+
+/// Elements of a new array that has a place for each.
+pub(crate) const MOST_ELEMENTS: u64 = 1 << 32;
+/// Pages have at most two to this power of elements, super blocks and nodes of trees at most so many bytes.
+pub(crate) const MOST_PAGE_BITS: u8 = 20;
+pub(crate) const MOST_BYTES: u64 = 64 << 20;
+
+/// What the elements of an index are.
+pub(crate) struct Elements {
+    pub(crate) sizes: Sizes,
+    /// 1 for filtered chunks.
+    pub(crate) client: u8,
+    /// Bytes of a stored size, 0 without filters.
+    pub(crate) size_width: usize,
+    /// An element without a chunk.
+    pub(crate) absent: Vec<u8>,
+    /// Bytes of a chunk that is not filtered.
+    chunk: u64,
+}
+
+impl Elements {
+    /// The elements for chunks of `chunk` bytes, whose stored sizes are `size_width` bytes wide.
+    pub(crate) fn new(sizes: Sizes, size_width: usize, chunk: u64) -> Result<Self> {
+        let mut absent = Vec::new();
+        Element { address: None, filtered: None }.encode(&mut absent, sizes, size_width)?;
+        Ok(Self { sizes, client: u8::from(size_width > 0), size_width, absent, chunk })
+    }
+
+    pub(crate) fn check(&self, structure: &'static str, offset: u64, client: u8, size: u8) -> Result<()> {
+        if client == self.client && usize::from(size) == self.absent.len() {
+            return Ok(());
+        }
+        Err(self.mismatch(structure, offset, self.absent.len() as u64, size.into()))
+    }
+
+    pub(crate) fn mismatch(&self, structure: &'static str, offset: u64, expected: u64, found: u64) -> Error {
+        Fault::new("element size", FaultKind::Mismatch { expected, found }).at(structure, offset)
+    }
+
+    /// What an index says of a chunk beside its place.
+    fn filtered(&self, stored: Stored) -> Result<Option<(u64, u32)>> {
+        if self.size_width == 0 {
+            return Ok(None);
+        }
+        counted(stored.size, self.size_width)?;
+        Ok(Some((stored.size, if stored.mask == EDGE { 0 } else { stored.mask })))
+    }
+
+    /// The chunk of an element or a record, if it leads to one.
+    fn stored(&self, address: Option<Address>, filtered: Option<(u64, u32)>) -> Option<Stored> {
+        let (size, mask) = filtered.unwrap_or((self.chunk, 0));
+        address.map(|address| Stored { address, size, mask, live: true })
+    }
+
+    /// The chunk of an encoded element.
+    fn parse(&self, element: &[u8], header: Address) -> Result<Option<Stored>> {
+        let parse = |i| Element::parse(i, self.sizes, self.size_width);
+        let found = locate("chunk index element", header.0, element, parse)?;
+        Ok(self.stored(found.address, found.filtered))
+    }
+}
+
+/// The index of a dataset, to be changed and [flushed](Self::flush).
+pub(crate) struct IndexWriter {
+    kind: Kind,
+    elements: Elements,
+    numbering: Numbering,
+}
+
+enum Kind {
+    Fixed(FixedWriter),
+    Extensible(ExtensibleWriter),
+    Btree1(Btree1Writer),
+    Btree2(Btree2Writer),
+}
+
+/// What an index needs to know of its dataset.
+pub(crate) struct Shape<'a> {
+    /// Elements of a chunk along each dimension.
+    pub(crate) chunk: &'a [u64],
+    /// Chunks along each dimension, at its largest.
+    pub(crate) counts: &'a [u64],
+    /// The dimension without a maximum, if there is one.
+    pub(crate) unlimited: Option<usize>,
+    /// Half the children of a node of a version 1 B-tree.
+    pub(crate) k: u16,
+}
+
+impl IndexWriter {
+    /// The index at `at`, or a new one; nothing if it has other parameters than those that are changed in place.
+    ///
+    /// # Errors
+    /// `Malformed` if what the index begins with is; `Unsupported` for a kind without structures of its own.
+    pub(crate) fn open(
+        output: &mut Output,
+        (kind, at): (IndexKind, Option<Address>),
+        elements: Elements,
+        shape: &Shape<'_>,
+    ) -> Result<Option<Self>> {
+        let rank = shape.counts.len();
+        let mut unlimited = None;
+        let kind = match (kind, at) {
+            (IndexKind::FixedArray, Some(at)) => FixedWriter::open(output, at, &elements)?.map(Kind::Fixed),
+            (IndexKind::FixedArray, None) => {
+                let total = shape.counts.iter().try_fold(1u64, |product, &n| product.checked_mul(n));
+                let total = total.filter(|&total| total <= MOST_ELEMENTS).ok_or_else(beyond)?;
+                Some(Kind::Fixed(FixedWriter::create(output, total, &elements)?))
+            }
+            (IndexKind::ExtensibleArray, at) => {
+                unlimited = shape.unlimited;
+                let array = match at {
+                    Some(at) => ExtensibleWriter::open(output, at, &elements)?,
+                    None => Some(ExtensibleWriter::create(output, &elements)?),
+                };
+                array.map(Kind::Extensible)
+            }
+            (IndexKind::BtreeV1, Some(at)) => {
+                let Shape { chunk, k, .. } = *shape;
+                let shape = Btree1Shape { sizes: elements.sizes, chunk: chunk.to_vec(), k };
+                Some(Kind::Btree1(Btree1Writer::new(at, shape)))
+            }
+            (IndexKind::BtreeV2, Some(at)) => {
+                Btree2Writer::open(output, at, &elements, rank)?.map(Kind::Btree2)
+            }
+            (IndexKind::BtreeV2, None) => Some(Kind::Btree2(Btree2Writer::create(output, &elements, rank)?)),
+            (kind, _) => {
+                return Err(Error::unsupported(format!("changing a chunk index in place that is {kind:?}")));
+            }
+        };
+        let numbering = Numbering::new(shape.counts, unlimited);
+        Ok(kind.map(|kind| Self { kind, elements, numbering }))
+    }
+
+    /// Where the index begins.
+    pub(crate) fn address(&self) -> Address {
+        match &self.kind {
+            Kind::Fixed(array) => array.header,
+            Kind::Extensible(array) => array.header,
+            Kind::Btree1(tree) => tree.root,
+            Kind::Btree2(tree) => tree.at,
+        }
+    }
+
+    /// Whether it has no place for any chunk yet, so that another one can as well be made.
+    pub(crate) fn is_blank(&self) -> bool {
+        matches!(&self.kind, Kind::Fixed(array) if array.is_blank())
+    }
+
+    /// Where a chunk is, if it is there. What leads to it stays in memory.
+    pub(crate) fn find(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Stored>> {
+        let element = match &mut self.kind {
+            Kind::Btree1(tree) => return tree.get(output, scaled),
+            Kind::Btree2(tree) => {
+                let record = tree.get(output, scaled)?;
+                return self.of_record(record);
+            }
+            Kind::Fixed(array) => {
+                let number = self.numbering.number(scaled).ok_or_else(beyond)?;
+                array.get(output, number)?
+            }
+            Kind::Extensible(array) => {
+                let number = self.numbering.number(scaled).ok_or_else(beyond)?;
+                array.get(output, number)?
+            }
+        };
+        let header = self.address();
+        element.map_or(Ok(None), |element| self.elements.parse(&element, header))
+    }
+
+    /// Says where a chunk is; gives its place before, if there was one.
+    pub(crate) fn insert(
+        &mut self,
+        output: &mut Output,
+        scaled: &[u64],
+        stored: Stored,
+    ) -> Result<Option<Stored>> {
+        if let Kind::Btree1(tree) = &mut self.kind {
+            return tree.insert(output, scaled, stored);
+        }
+        let (address, filtered) = (Some(stored.address), self.elements.filtered(stored)?);
+        let Elements { sizes, size_width: width, .. } = self.elements;
+        let mut bytes = Vec::new();
+        match &mut self.kind {
+            Kind::Btree2(tree) => {
+                let record = ChunkRecord { address, filtered, scaled: scaled.to_vec() };
+                record.encode(&mut bytes, sizes, width)?;
+                let before = tree.insert(output, &bytes)?;
+                return self.of_record(before);
+            }
+            _ => Element { address, filtered }.encode(&mut bytes, sizes, width)?,
+        }
+        self.set(output, scaled, Some(&bytes))
+    }
+
+    /// Takes a chunk out; gives its place, if there was one.
+    pub(crate) fn remove(&mut self, output: &mut Output, scaled: &[u64]) -> Result<Option<Stored>> {
+        match &mut self.kind {
+            Kind::Btree1(tree) => tree.remove(output, scaled),
+            Kind::Btree2(tree) => {
+                let before = tree.remove(output, scaled)?;
+                self.of_record(before)
+            }
+            Kind::Fixed(_) | Kind::Extensible(_) => self.set(output, scaled, None),
+        }
+    }
+
+    /// Replaces the element of an array: with one that says that there is no chunk, if it is none.
+    fn set(&mut self, output: &mut Output, scaled: &[u64], element: Option<&[u8]>) -> Result<Option<Stored>> {
+        let number = self.numbering.number(scaled).ok_or_else(beyond)?;
+        let before = match &mut self.kind {
+            Kind::Fixed(array) => array.replace(output, number, element)?,
+            Kind::Extensible(array) => array.replace(output, number, element)?,
+            Kind::Btree1(_) | Kind::Btree2(_) => None,
+        };
+        let header = self.address();
+        before.map_or(Ok(None), |before| self.elements.parse(&before, header))
+    }
+
+    /// The chunk of an encoded record.
+    fn of_record(&self, record: Option<Vec<u8>>) -> Result<Option<Stored>> {
+        let Some(record) = record else { return Ok(None) };
+        let Elements { sizes, size_width, .. } = self.elements;
+        let rank = self.numbering.rank();
+        let parse = |i| ChunkRecord::parse(i, sizes, size_width, rank);
+        let found = locate("chunk record", self.address().0, &record, parse)?;
+        Ok(self.elements.stored(found.address, found.filtered))
+    }
+
+    /// Writes what was changed, the header last.
+    pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
+        match &mut self.kind {
+            Kind::Fixed(array) => array.flush(output),
+            Kind::Extensible(array) => array.flush(output),
+            Kind::Btree1(tree) => tree.flush(output),
+            Kind::Btree2(tree) => tree.flush(output),
+        }
+    }
+}
+
+/// `n` absent elements.
+pub(crate) fn repeated(absent: &[u8], n: u64) -> Result<Vec<u8>> {
+    let n: usize = fit(n, "elements of a block")?;
+    mul(n, absent.len())?;
+    Ok(absent.repeat(n))
+}
+
+/// A page of `len` bytes of elements, its checksum included.
+pub(crate) fn page(output: &mut Output, at: Address, len: usize) -> Result<Vec<u8>> {
+    const PAGE: &str = "chunk index page";
+    let bytes = output.read_stored(PAGE, at, add(len, 4)? as u64)?;
+    let base = add(output.base(), at.0)?;
+    locate(PAGE, base, &bytes, |i| fixed_array::page(i, len))?;
+    Ok(bytes)
+}
+
+pub(crate) fn beyond() -> Error {
+    Error::usage("chunk", "has a number for which its index has no place")
+}

@@ -1,0 +1,26 @@
+//! Chunks: which there are, where they are, and how they are cut and joined.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+pub(crate) mod before;
+pub(crate) mod cache;
+pub(crate) mod copy;
+mod edit;
+mod extents;
+pub(crate) mod index;
+pub(crate) mod shape;
+pub(crate) mod write;
+
+use sciformats_core::Error;
+
+/// There is no place in a file for so many bytes.
+pub(crate) fn too_large() -> Error {
+    Error::usage("shape", "has more bytes than a file holds")
+}

@@ -1,0 +1,246 @@
+//! Reading elements that are stored in chunks.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sciformats_core::arith::{add, div, fit, mul, sub};
+use sciformats_core::fault::FaultKind;
+use sciformats_core::{Error, Result, Slab, bound};
+
+use crate::chunk::copy::{Distances, Overlap, Placed};
+use crate::chunk::index::{Bounds, Index, StoredChunk, chunk_bytes};
+use crate::dataset::read::{LONG, Reader, Scratch};
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::layout::Chunked;
+
+/// Reads the selected elements of a dataset in chunks.
+pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
+        return Err(
+            reader.layout_fault("dimensionality", FaultKind::Rule("does not fit a dataset of one element"))
+        );
+    };
+    if layout.dimensions.len() != dimensions.len() {
+        let kind =
+            FaultKind::Mismatch { expected: dimensions.len() as u64, found: layout.dimensions.len() as u64 };
+        return Err(reader.layout_fault("dimensionality", kind));
+    }
+    if layout.element_size != u64::from(reader.content.datatype.size) {
+        let kind =
+            FaultKind::Mismatch { expected: reader.content.datatype.size.into(), found: layout.element_size };
+        return Err(reader.layout_fault("dataset element size", kind));
+    }
+    let filtered = !reader.content.storage()?.pipeline.filters.is_empty();
+    let index = Index { context: &reader.opened.context, layout, dimensions, maximum, filtered };
+    let bounds = bounds(slab, &layout.dimensions)?;
+    let mut found = Vec::new();
+    let mut failed = None;
+    index.visit(&bounds, &mut |chunk| match chunk {
+        Ok(chunk) => {
+            found.push(chunk);
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    // Equal coordinates would hide that others are missing.
+    found.sort_by(|a, b| a.scaled.cmp(&b.scaled));
+    found.dedup_by(|a, b| a.scaled == b.scaled);
+    if bounds.volume() != Some(found.len() as u64) {
+        reader.fill(out)?;
+    }
+    let bytes = chunk_bytes(layout).ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
+    let bytes = reader.opened.context.limits.memory("bytes of a chunk", bytes)?;
+    let distances = Distances::new(&layout.dimensions, &slab.shape(), reader.element());
+    let distances = distances.ok_or_else(|| reader.layout_fault("chunk size", FaultKind::Overflow))?;
+    Chunks { reader, layout, dimensions, slab, bytes, distances }.run(&found, out)
+}
+
+/// The chunks that a selection touches.
+fn bounds(slab: &Slab, chunk: &[u64]) -> Result<Bounds> {
+    let ranges = || slab.ranges().iter().zip(chunk);
+    // A selection that has elements lies within its shape, and chunks have a size.
+    let last = |range: &sciformats_core::Range| add(range.start, mul(sub(range.count, 1)?, range.step)?);
+    let chunks = |index: Result<u64>, n: &u64| div(index?, *n);
+    Ok(Bounds {
+        first: ranges().map(|(range, n)| chunks(Ok(range.start), n)).collect::<Result<_>>()?,
+        last: ranges().map(|(range, n)| chunks(last(range), n)).collect::<Result<_>>()?,
+    })
+}
+
+/// Chunks that come at once: a quarter of what may, so that the first of them are soon here.
+fn batches(chunks: &[StoredChunk], ahead: u64) -> Vec<&[StoredChunk]> {
+    let (mut rest, mut batches) = (chunks, Vec::new());
+    while !rest.is_empty() {
+        let mut left = ahead / 4;
+        let fits = rest.iter().take_while(|chunk| {
+            let room = left > 0;
+            left = bound::left(left, chunk.size);
+            room
+        });
+        let (batch, later) = rest.split_at(fits.count().max(1));
+        batches.push(batch);
+        rest = later;
+    }
+    batches
+}
+
+/// The chunks of one read.
+struct Chunks<'a> {
+    reader: &'a Reader<'a>,
+    layout: &'a Chunked,
+    dimensions: &'a [u64],
+    slab: &'a Slab,
+    bytes: usize,
+    distances: Distances,
+}
+
+/// A row of chunks, and the part of the result that is theirs.
+struct Row<'a> {
+    chunks: &'a [StoredChunk],
+    part: &'a mut [u8],
+    /// Its first index along the slowest dimension of the selection.
+    first: u64,
+}
+
+/// What a thread needs for one chunk after another.
+#[derive(Default)]
+struct Worker {
+    scratch: Scratch,
+    overlaps: Vec<Overlap>,
+    placed: Placed,
+}
+
+impl Chunks<'_> {
+    /// Copies from `chunks`, which are sorted, into `out`. Chunks of different rows of chunks write to different parts of
+    /// it, so that each row can have a thread.
+    fn run(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
+        let context = &self.reader.opened.context;
+        let ahead = context.storage.read_ahead();
+        if ahead == 0 {
+            return self.decode(chunks, out);
+        }
+        // Where a read costs a round trip, chunks come in batches, each while those of the one before are decoded.
+        let announce =
+            |batch: &[StoredChunk]| context.announce(batch.iter().map(|chunk| (chunk.address, chunk.size)));
+        let mut batches = batches(chunks, ahead).into_iter().peekable();
+        announce(batches.peek().copied().unwrap_or_default())?;
+        while let Some(batch) = batches.next() {
+            let next = batches.peek().copied().unwrap_or_default();
+            if next.is_empty() || cfg!(target_family = "wasm") {
+                self.decode(batch, out)?;
+                announce(next)?;
+                continue;
+            }
+            std::thread::scope(|scope| {
+                let next = scope.spawn(|| announce(next));
+                let done = self.decode(batch, out);
+                done.and(next.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// As [`run`](Self::run), with chunks that are here or cost no round trip.
+    fn decode(&self, chunks: &[StoredChunk], out: &mut [u8]) -> Result<()> {
+        let rows = self.rows(chunks, out)?;
+        #[cfg(feature = "parallel")]
+        if self.reader.threads > 1 && rows.len() > 1 {
+            use rayon::iter::{IntoParallelIterator, ParallelIterator};
+            // As many threads as the caller allows, each with the next row as soon as it is done with one.
+            let threads = self.reader.threads.min(rows.len());
+            let queue = std::sync::Mutex::new(rows.into_iter());
+            let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+            return (0..threads).into_par_iter().try_for_each(|_| {
+                let mut worker = Worker::default();
+                while let Some(row) = next() {
+                    self.row(row, &mut worker)?;
+                }
+                Ok(())
+            });
+        }
+        let mut worker = Worker::default();
+        rows.into_iter().try_for_each(|row| self.row(row, &mut worker))
+    }
+
+    /// Deals out the result among rows of chunks.
+    fn rows<'r>(&self, chunks: &'r [StoredChunk], out: &'r mut [u8]) -> Result<Vec<Row<'r>>> {
+        let inner =
+            self.slab.shape().iter().skip(1).try_fold(self.layout.element_size, |n, &c| n.checked_mul(c));
+        let too_large = || self.reader.layout_fault("chunk size", FaultKind::Overflow);
+        let inner = inner.ok_or_else(too_large)?;
+        let bytes = |rows: u64| fit::<usize, _>(mul(rows, inner)?, "bytes of rows");
+        let mut rows = Vec::new();
+        let (mut rest, mut at) = (out, 0u64);
+        for chunks in chunks.chunk_by(|a, b| a.scaled.first() == b.scaled.first()) {
+            let Some(overlap) = chunks.first().and_then(|chunk| self.overlap(0, chunk)) else { continue };
+            let (skip, len) = (bytes(sub(overlap.to, at)?)?, bytes(overlap.count)?);
+            let parts = std::mem::take(&mut rest).split_at_mut_checked(skip);
+            let Some((part, after)) = parts.and_then(|(_, rest)| rest.split_at_mut_checked(len)) else {
+                return Err(Error::usage("out", "has not the size of the selection"));
+            };
+            rows.push(Row { chunks, part, first: overlap.to });
+            (rest, at) = (after, add(overlap.to, overlap.count)?);
+        }
+        Ok(rows)
+    }
+
+    fn row(&self, row: Row<'_>, worker: &mut Worker) -> Result<()> {
+        let Row { chunks, part, first } = row;
+        chunks.iter().try_for_each(|chunk| self.copy(chunk, part, first, worker))
+    }
+
+    fn overlap(&self, axis: usize, chunk: &StoredChunk) -> Option<Overlap> {
+        let range = self.slab.ranges().get(axis)?;
+        let (n, size) = (*self.layout.dimensions.get(axis)?, *self.dimensions.get(axis)?);
+        let origin = chunk.scaled.get(axis)?.checked_mul(n)?;
+        let end = origin.checked_add(n)?.min(size);
+        // The first selected index that is not before the chunk.
+        let to = bound::left(origin, range.start).div_ceil(range.step);
+        let first = range.start.checked_add(to.checked_mul(range.step)?)?;
+        if to >= range.count || first >= end {
+            return None;
+        }
+        let count = end.checked_sub(first)?.div_ceil(range.step).min(range.count.checked_sub(to)?);
+        Some(Overlap { start: first.checked_sub(origin)?, step: range.step, to, count })
+    }
+
+    /// Copies what is selected of a chunk into `part`, the rows of the selection from `first` on.
+    fn copy(&self, chunk: &StoredChunk, part: &mut [u8], first: u64, worker: &mut Worker) -> Result<()> {
+        let Worker { scratch, overlaps, placed } = worker;
+        overlaps.clear();
+        for axis in 0..self.dimensions.len() {
+            let Some(overlap) = self.overlap(axis, chunk) else { return Ok(()) };
+            overlaps.push(overlap);
+        }
+        if let Some(rows) = overlaps.first_mut() {
+            rows.to = sub(rows.to, first)?;
+        }
+        let wrong = || self.reader.layout_fault("chunk size", FaultKind::Overflow);
+        self.distances.place(overlaps, placed).ok_or_else(wrong)?;
+        if self.bytes as u64 >= LONG
+            && let Some(out) = placed.whole(part, self.bytes)
+            && self.reader.is_plain(self.layout, chunk)?
+            && chunk.size >= out.len() as u64
+        {
+            return self.reader.opened.context.read_into("chunk", chunk.address, out);
+        }
+        let whole = overlaps.iter().zip(&self.layout.dimensions).all(|(overlap, n)| overlap.count == *n);
+        // If only a part of a chunk is wanted, the rest may be wanted soon.
+        let cache = &self.reader.opened.chunks;
+        let keep = !whole && cache.takes(self.bytes) && !self.reader.is_plain(self.layout, chunk)?;
+        if keep && let Some(bytes) = cache.get(chunk.address) {
+            return placed.copy(&bytes, part).ok_or_else(wrong);
+        }
+        let bytes = self.reader.chunk(self.layout, chunk, self.bytes, scratch)?;
+        if keep {
+            cache.put(chunk.address, Arc::from(bytes));
+        }
+        placed.copy(bytes, part).ok_or_else(wrong)
+    }
+}

@@ -1,0 +1,102 @@
+//! Elements in other files: they wait in memory, and are written and synced before the commit.
+//!
+//! These files have no journal. What ends the process while they are written leaves some of the new elements in them.
+
+use std::path::PathBuf;
+
+use sciformats_core::arith::{add, fit, present, sub};
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Error, Result, WriteAt, bound};
+
+use crate::dataset::external;
+use crate::file::open::Opened;
+use crate::heap::local::Names;
+use crate::spec::message::external_files::ExternalFiles;
+
+/// The other files of a dataset, and what is to be written to them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outer {
+    parts: Vec<Part>,
+    waiting: Vec<(u64, Vec<u8>)>,
+}
+
+/// A part of the elements' bytes, and where it is.
+#[derive(Clone, Debug)]
+struct Part {
+    start: u64,
+    end: u64,
+    offset: u64,
+    path: PathBuf,
+}
+
+/// Where the byte of the elements with this number stands in the file of a part.
+fn position(part: &Part, byte: u64) -> Result<u64> {
+    let at = part.offset.checked_add(sub(byte, part.start)?);
+    at.ok_or_else(|| Error::usage("elements", "have no place in the external files of the dataset"))
+}
+
+impl Outer {
+    /// Finds the files.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] if they may not be opened, [`Error::Missing`] if one is not there.
+    pub(crate) fn open(opened: &Opened, files: &ExternalFiles) -> Result<Self> {
+        let names = Names::open(&opened.context, files.heap)?;
+        let mut parts = Vec::new();
+        let mut start = 0u64;
+        for slot in &files.slots {
+            let name = names.get(slot.name)?;
+            let path = external::find(opened, name)?;
+            let path = path.ok_or_else(|| Error::Missing {
+                what: "external file",
+                name: String::from_utf8_lossy(name).into(),
+                problem: "is not there".into(),
+            })?;
+            // A bound: what lies behind it is in no file.
+            let end = slot.size.map_or(u64::MAX, |size| bound::sum(start, size));
+            parts.push(Part { start, end, offset: slot.offset, path });
+            start = end;
+        }
+        Ok(Self { parts, waiting: Vec::new() })
+    }
+
+    /// Takes bytes of elements; `at` counts from the first element.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no file for some of them.
+    pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        let end = add(at, bytes.len() as u64)?;
+        if self.parts.last().is_none_or(|part| part.end < end) {
+            return Err(Error::usage("elements", "have no place in the external files of the dataset"));
+        }
+        self.waiting.push((at, bytes.to_vec()));
+        Ok(())
+    }
+
+    /// Writes what was taken.
+    ///
+    /// # Errors
+    /// `Io`; some of the elements may have been written.
+    pub(crate) fn write(&mut self) -> Result<()> {
+        for part in &self.parts {
+            let mut file: Option<FileStorage> = None;
+            for (at, bytes) in &self.waiting {
+                let end = add(*at, bytes.len() as u64)?;
+                let (low, high) = (part.start.max(*at), part.end.min(end));
+                if low >= high {
+                    continue;
+                }
+                let within = |position: u64| fit::<usize, _>(sub(position, *at)?, "place of elements");
+                let piece = present(bytes.get(within(low)?..within(high)?), "elements of a file")?;
+                let file = match &mut file {
+                    Some(file) => file,
+                    none => none.insert(FileStorage::edit(&part.path)?),
+                };
+                file.write_at(position(part, low)?, piece)?;
+            }
+            file.map_or(Ok(()), |mut file| file.sync())?;
+        }
+        self.waiting.clear();
+        Ok(())
+    }
+}

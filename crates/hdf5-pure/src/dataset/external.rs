@@ -1,0 +1,127 @@
+//! Files beside the file, and elements that they hold.
+
+use std::path::{Path, PathBuf};
+
+use sciformats_core::arith::{increase, sub};
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::FileStorage;
+use sciformats_core::{Error, ReadAt, Result, Slab, bound};
+
+use crate::dataset::read::{Reader, runs};
+use crate::file::open::Opened;
+use crate::heap::local::Names;
+use crate::space::context::Context;
+use crate::spec::Name;
+use crate::spec::message::MessageType;
+use crate::spec::message::external_files::{ExternalFiles, Slot};
+
+/// The path of the file called `name` by `opened`; `None` if there is none.
+///
+/// # Errors
+/// `Forbidden` if there is one, and the caller does not allow to open it.
+pub(crate) fn find(opened: &Opened, name: &[u8]) -> Result<Option<PathBuf>> {
+    let name = named(name)?;
+    // A name that leads elsewhere may mean a file that was moved here.
+    let last = name.file_name().map(Path::new);
+    opened.options.external.find(opened.folder(), &[name, last.unwrap_or(name)])
+}
+
+#[cfg(unix)]
+fn named(name: &[u8]) -> Result<&Path> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(Path::new(std::ffi::OsStr::from_bytes(name)))
+}
+
+#[cfg(not(unix))]
+fn named(name: &[u8]) -> Result<&Path> {
+    let name = std::str::from_utf8(name);
+    name.map(Path::new).map_err(|_| Error::unsupported("the name of another file that is not UTF-8"))
+}
+
+/// What an external file or a part of one is for.
+const WHAT: &str = "external file";
+
+/// A part of the elements, and the file that has it.
+struct Part<'n> {
+    /// First byte, and the one after the last.
+    start: u64,
+    end: u64,
+    /// Where the first byte is in the file.
+    offset: u64,
+    name: &'n [u8],
+    storage: Option<FileStorage>,
+}
+
+impl Part<'_> {
+    /// Reads bytes from `from` on, as far as they are in this part; the answer is how many these are. What the file is too
+    /// short for is zero, as the library has it.
+    fn read(&mut self, opened: &Opened, from: u64, out: &mut [u8]) -> Result<()> {
+        let name = || String::from_utf8_lossy(self.name);
+        let storage = match &mut self.storage {
+            Some(storage) => storage,
+            none => {
+                let path = find(opened, self.name)?.ok_or_else(|| Error::Missing {
+                    what: WHAT,
+                    name: name().into(),
+                    problem: "is not there".into(),
+                })?;
+                none.insert(FileStorage::open(path)?)
+            }
+        };
+        // A place that no file reaches is beyond the end of this one.
+        let at = bound::sum(self.offset, sub(from, self.start)?);
+        let there = bound::addressable(bound::left(storage.len(), at)).min(out.len());
+        let (stored, beyond) = out.split_at_mut(there);
+        if !beyond.is_empty() {
+            let wanted = bound::sum(stored.len(), beyond.len()) as u64;
+            let (end, len) = (bound::sum(at, wanted), storage.len());
+            opened.missing(Error::Missing {
+                what: WHAT,
+                name: name().into(),
+                problem: format!("is cut short: it has {len} bytes, and elements up to byte {end}").into(),
+            })?;
+            beyond.fill(0);
+        }
+        if stored.is_empty() { Ok(()) } else { storage.read_into(at, stored) }
+    }
+}
+
+/// The names, first bytes and sizes of the files; no size for one that may grow.
+pub(crate) fn list(context: &Context, files: &ExternalFiles) -> Result<Vec<(Name, u64, Option<u64>)>> {
+    let names = Names::open(context, files.heap)?;
+    let slot = |slot: &Slot| Ok((names.get(slot.name)?.into(), slot.offset, slot.size));
+    files.slots.iter().map(slot).collect()
+}
+
+/// Reads elements that lie in external files, one part after another.
+pub(crate) fn read(reader: &Reader<'_>, files: &ExternalFiles, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    let opened = reader.opened;
+    let names = Names::open(&opened.context, files.heap)?;
+    let mut parts = Vec::new();
+    let mut start = 0u64;
+    for slot in &files.slots {
+        // The last one may be said to have no end.
+        let end = bound::sum(start, slot.size.unwrap_or(u64::MAX)); // a bound
+        parts.push(Part { start, end, offset: slot.offset, name: names.get(slot.name)?, storage: None });
+        start = end;
+    }
+    let size = reader.element();
+    runs(slab, size, out, |mut from, mut out| {
+        for part in &mut parts {
+            let room = bound::addressable(bound::left(part.end, from)).min(out.len());
+            if out.is_empty() || from < part.start || room == 0 {
+                continue;
+            }
+            let (now, later) = out.split_at_mut(room);
+            part.read(opened, from, now)?;
+            increase(&mut from, room as u64)?;
+            out = later;
+        }
+        if out.is_empty() {
+            return Ok(());
+        }
+        let kind = FaultKind::OutOfBounds { found: bound::sum(from, out.len() as u64), end: start };
+        let fault = Fault::new("the end of the elements", kind);
+        Err(opened.context.fault(MessageType::ExternalFiles.name(), reader.content.address, fault))
+    })
+}

@@ -1,0 +1,123 @@
+//! Datasets of a file as writing knows them.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::{Error, Result};
+
+use crate::chunk::index::build::Stored;
+use crate::chunk::index::{Bounds, Index, StoredChunk};
+use crate::chunk::write::Chunked;
+use crate::dataset::read::Content;
+use crate::dataset::write::{Data, Dataset};
+use crate::space::context::Context;
+use crate::spec::message::MessageType;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::fill_value::Fill;
+use crate::spec::message::layout::{IndexKind, Layout};
+
+/// The dataset, none of its chunks known. `k`: half the children of a node of a version 1 B-tree of chunks.
+///
+/// # Errors
+/// What is wrong with the messages about it; `Malformed` if they contradict each other.
+pub(crate) fn dataset(context: &Context, content: Content, k: u16) -> Result<Dataset> {
+    check(context, &content)?;
+    let storage = content.storage?;
+    let data = match (storage.layout, storage.external) {
+        (_, Some(files)) => Data::External(files),
+        (Layout::Compact(bytes), _) => Data::Compact(bytes),
+        (Layout::Contiguous { address }, _) => Data::Contiguous(address),
+        (Layout::Virtual(Some(id)), _) => Data::Virtual(id),
+        (Layout::Virtual(None), _) => {
+            return Err(Error::unsupported("writing to a virtual dataset without sources"));
+        }
+        (Layout::Chunked(layout), _) => Data::Chunked(Chunked {
+            overwrites: layout.index == IndexKind::Implicit,
+            implicit: layout.address.filter(|_| layout.index == IndexKind::Implicit),
+            dimensions: layout.dimensions,
+            index: Some(layout.index),
+            wide: layout.wide_sizes,
+            unfiltered_edges: false,
+            stored: BTreeMap::new(),
+            open: BTreeMap::new(),
+            k,
+            left: Vec::new(),
+            before: None,
+        }),
+    };
+    Ok(Dataset {
+        datatype: content.datatype,
+        committed: None,
+        dataspace: content.dataspace,
+        fill: storage.fill,
+        pipeline: storage.pipeline,
+        data,
+        edited: None,
+        tail: Vec::new(),
+    })
+}
+
+/// # Errors
+/// `Malformed` if the messages about it contradict each other.
+fn check(context: &Context, content: &Content) -> Result<()> {
+    let storage = content.storage()?;
+    let size = u64::from(content.datatype.size);
+    let wrong =
+        |message: MessageType, fault: Fault| Err(context.fault(message.name(), content.address, fault));
+    let differs = |message, field, expected, found| {
+        if expected == found {
+            return Ok(());
+        }
+        wrong(message, Fault::new(field, FaultKind::Mismatch { expected, found }))
+    };
+    if let Fill::Value(value) = &storage.fill.value {
+        differs(MessageType::FillValue, "size", size, value.len() as u64)?;
+    }
+    match &storage.layout {
+        Layout::Compact(data) => match content.dataspace.elements().and_then(|n| n.checked_mul(size)) {
+            Some(bytes) => differs(MessageType::Layout, "size of the compact data", bytes, data.len() as u64),
+            None => wrong(MessageType::Dataspace, Fault::new("number of elements", FaultKind::Overflow)),
+        },
+        Layout::Chunked(layout) => {
+            let rank = content.dataspace.shape().map_or(0, <[u64]>::len) as u64;
+            let found = layout.dimensions.len() as u64;
+            differs(MessageType::Layout, "dimensionality of the chunks", rank, found)?;
+            differs(MessageType::Layout, "element size", size, layout.element_size)
+        }
+        Layout::Contiguous { .. } | Layout::Virtual(_) => Ok(()),
+    }
+}
+
+/// The chunks in `bounds`.
+///
+/// # Errors
+/// The first part of the index that cannot be read.
+pub(crate) fn chunks(context: &Context, content: &Content, bounds: &Bounds) -> Result<Vec<StoredChunk>> {
+    let storage = content.storage()?;
+    let (Layout::Chunked(layout), Dataspace::Simple { dimensions, maximum }) =
+        (&storage.layout, &content.dataspace)
+    else {
+        return Ok(Vec::new());
+    };
+    let filtered = !storage.pipeline.filters.is_empty();
+    let index = Index { context, layout, dimensions, maximum, filtered };
+    let mut found = Ok(Vec::new());
+    index.visit(bounds, &mut |chunk| match (chunk, &mut found) {
+        (Ok(chunk), Ok(all)) => {
+            all.push(chunk);
+            ControlFlow::Continue(())
+        }
+        (Err(error), _) => {
+            found = Err(error);
+            ControlFlow::Break(())
+        }
+        (Ok(_), Err(_)) => ControlFlow::Break(()),
+    });
+    found
+}
+
+/// A chunk that the file leads to.
+pub(crate) fn stored(chunk: &StoredChunk) -> Stored {
+    Stored { address: chunk.address, size: chunk.size, mask: chunk.filter_mask, live: true }
+}

@@ -1,0 +1,355 @@
+//! Reading the elements of a dataset as they are stored.
+
+use sciformats_core::arith::{add, fit, increase, mul, present};
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::{Purpose, read_into_threads};
+use sciformats_core::{Error, Result, Slab, bound};
+
+use crate::chunk::copy::{self, Rectangle};
+use crate::chunk::index::StoredChunk;
+use crate::dataset::virtual_layout::{self, Nesting};
+use crate::dataset::{chunked, external};
+use crate::file::open::Opened;
+use crate::filter::{Buffers, Filtered};
+use crate::object::header::Object;
+use crate::space::context::Context;
+use crate::spec::Address;
+use crate::spec::message::MessageType;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::external_files::ExternalFiles;
+use crate::spec::message::fill_value::{Fill, FillValue};
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::message::layout::{Chunked, Layout};
+
+/// What the messages of a dataset say.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) address: Address,
+    pub(crate) dataspace: Dataspace,
+    pub(crate) datatype: Datatype,
+    /// An error if the messages about it are broken: shape and type may be known all the same.
+    pub(crate) storage: Result<Storage>,
+}
+
+impl Content {
+    pub(crate) fn storage(&self) -> Result<&Storage> {
+        self.storage.as_ref().map_err(again)
+    }
+}
+
+/// The same error once more.
+pub(crate) fn again(error: &Error) -> Error {
+    match error {
+        Error::Malformed { structure, offset, fault } => {
+            Error::Malformed { structure, offset: *offset, fault: *fault }
+        }
+        Error::Unsupported { what, feature, offset } => {
+            Error::Unsupported { what: what.clone(), feature: *feature, offset: *offset }
+        }
+        Error::LimitExceeded { what, declared, limit } => {
+            Error::LimitExceeded { what, declared: *declared, limit: *limit }
+        }
+        Error::Missing { what, name, problem } => {
+            Error::Missing { what, name: name.clone(), problem: problem.clone() }
+        }
+        Error::Forbidden { name, path } => Error::Forbidden { name: name.clone(), path: path.clone() },
+        Error::Io { action, path, offset, source } => Error::Io {
+            action,
+            path: path.clone(),
+            offset: *offset,
+            source: std::io::Error::new(source.kind(), source.to_string()),
+        },
+        Error::NotFound { what, name, nearest } => {
+            Error::NotFound { what, name: name.clone(), nearest: nearest.clone() }
+        }
+        Error::Conflict { path, clash } => Error::Conflict { path: path.clone(), clash: *clash },
+        Error::Misfit(misfit) => Error::Misfit(misfit.clone()),
+        Error::Usage { argument, problem } => Error::Usage { argument, problem: problem.clone() },
+        Error::Internal { problem, at } => Error::Internal { problem: problem.clone(), at },
+        other => Error::unsupported(other.to_string()),
+    }
+}
+
+/// Where the elements are.
+#[derive(Clone, Debug)]
+pub(crate) struct Storage {
+    pub(crate) layout: Layout,
+    pub(crate) fill: FillValue,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) external: Option<ExternalFiles>,
+}
+
+/// Shape and type of the dataset `object`.
+pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Dataspace, Datatype)> {
+    let context = &opened.context;
+    let sizes = context.sizes;
+    let space = object.parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, sizes))?;
+    let datatype = object.parse(context, MessageType::Datatype, Datatype::parse)?;
+    let space = space.ok_or_else(|| object.missing(context, "lacks the dataspace message of a dataset"))?;
+    let datatype =
+        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message of a dataset"))?;
+    Ok((space, datatype))
+}
+
+/// Where the elements of the dataset `object` are.
+pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
+    let context = &opened.context;
+    let sizes = context.sizes;
+    let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
+    let layout =
+        layout.ok_or_else(|| object.missing(context, "lacks the data layout message of a dataset"))?;
+    let fill = match object.parse(context, MessageType::FillValue, FillValue::parse)? {
+        Some(fill) => fill,
+        None => object.parse(context, MessageType::FillValueOld, FillValue::parse_old)?.unwrap_or_default(),
+    };
+    let pipeline = object.parse(context, MessageType::FilterPipeline, Pipeline::parse)?.unwrap_or_default();
+    let external = object.parse(context, MessageType::ExternalFiles, |i| ExternalFiles::parse(i, sizes))?;
+    Ok(Storage { layout, fill, pipeline, external })
+}
+
+/// Reads all of a dataset's messages.
+pub(crate) fn content(opened: &Opened, object: &Object<'_>) -> Result<Content> {
+    let (dataspace, datatype) = shape_and_type(opened, object)?;
+    Ok(Content { address: object.address, dataspace, datatype, storage: storage(opened, object) })
+}
+
+/// Adjacent elements of so many bytes are read by a call of the system.
+pub(crate) const LONG: u64 = 32 << 10;
+
+/// A read of one dataset.
+pub(crate) struct Reader<'a> {
+    pub(crate) opened: &'a Opened,
+    pub(crate) content: &'a Content,
+    /// The virtual datasets that lead to this one.
+    pub(crate) nesting: Nesting,
+    /// Threads that may be used.
+    pub(crate) threads: usize,
+}
+
+/// Memory that serves one chunk after another.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    stored: Vec<u8>,
+    buffers: Buffers,
+}
+
+impl<'a> Reader<'a> {
+    /// A read by at most `threads` threads.
+    pub(crate) fn new(opened: &'a Opened, content: &'a Content, threads: usize) -> Self {
+        Self { opened, content, nesting: Nesting::default(), threads }
+    }
+
+    pub(crate) fn element(&self) -> usize {
+        bound::addressable(self.content.datatype.size.into())
+    }
+
+    /// Fills `out`, which has room for exactly the selected elements.
+    pub(crate) fn read(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let storage = self.content.storage()?;
+        match &storage.layout {
+            Layout::Compact(data) => self.compact(data, slab, out),
+            Layout::Contiguous { address } => match (&storage.external, address) {
+                (Some(files), _) => external::read(self, files, slab, out),
+                (None, Some(at)) => self.contiguous(*at, slab, out),
+                (None, None) => self.fill(out),
+            },
+            Layout::Chunked(layout) => chunked::read(self, layout, slab, out),
+            Layout::Virtual(id) => virtual_layout::read(self, *id, slab, out),
+        }
+    }
+
+    /// Fills `out` with the fill value.
+    pub(crate) fn fill(&self, out: &mut [u8]) -> Result<()> {
+        let value = match &self.content.storage()?.fill.value {
+            Fill::Value(value) if value.len() != self.element() => {
+                let kind = FaultKind::Mismatch { expected: self.element() as u64, found: value.len() as u64 };
+                let fault = Fault::new("size", kind);
+                return Err(self.opened.context.fault(
+                    MessageType::FillValue.name(),
+                    self.content.address,
+                    fault,
+                ));
+            }
+            Fill::Value(value) => Some(&value[..]),
+            Fill::Default | Fill::Undefined => None,
+        };
+        copy::fill(out, value);
+        Ok(())
+    }
+
+    fn compact(&self, data: &[u8], slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let rank = slab.of().len();
+        let ranges = slab.ranges();
+        let from = Rectangle {
+            shape: slab.of().to_vec(),
+            start: ranges.iter().map(|range| range.start).collect(),
+            step: ranges.iter().map(|range| range.step).collect(),
+        };
+        let counts = slab.shape();
+        let to = Rectangle { shape: counts.clone(), start: vec![0; rank], step: vec![1; rank] };
+        copy::copy((data, &from), (out, &to), &counts, self.element()).ok_or_else(|| {
+            let fault = Fault::new("compact data", FaultKind::Truncated);
+            self.opened.context.fault(MessageType::Layout.name(), self.content.address, fault)
+        })
+    }
+
+    fn contiguous(&self, at: Address, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        let context = &self.opened.context;
+        let size = self.element();
+        let total = self.content.dataspace.elements().and_then(|n| n.checked_mul(size as u64));
+        let total = total.filter(|&total| total <= context.available(at)).ok_or_else(|| {
+            let found = bound::sum(total.unwrap_or(u64::MAX), context.offset(at)); // a bound, in a message
+            let kind = FaultKind::OutOfBounds { found, end: context.storage.len() };
+            context.fault("contiguous dataset", at, Fault::new("the end of the elements", kind))
+        })?;
+        if is_dense(slab, size as u64)
+            && let Some(all) = context.storage.as_slice()
+        {
+            let start = context.offset(at);
+            let inside =
+                fit(start, "place of the elements")?..fit(add(start, total)?, "end of the elements")?;
+            return self.compact(present(all.get(inside), "elements of a dataset")?, slab, out);
+        }
+        let mut ahead = Ahead::new(context, context.offset(at), slab, size, out)?;
+        runs(slab, size, out, |from, out| {
+            ahead.next()?;
+            read_into_threads(&*context.storage, add(context.offset(at), from)?, out, self.threads)
+        })
+    }
+
+    pub(crate) fn layout_fault(&self, field: &'static str, kind: FaultKind) -> Error {
+        self.opened.context.fault(MessageType::Layout.name(), self.content.address, Fault::new(field, kind))
+    }
+
+    /// The bytes of a chunk, `bytes` of them, all filters undone.
+    pub(crate) fn chunk<'s>(
+        &'s self,
+        layout: &Chunked,
+        chunk: &StoredChunk,
+        bytes: usize,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8]> {
+        let context = &self.opened.context;
+        let pipeline = &self.content.storage()?.pipeline;
+        let Scratch { stored, buffers } = scratch;
+        let stored = context.read_with("chunk", chunk.address, chunk.size, stored)?;
+        if self.is_plain(layout, chunk)? {
+            return stored.get(..bytes).ok_or_else(|| {
+                let kind = FaultKind::Mismatch { expected: bytes as u64, found: stored.len() as u64 };
+                context.fault("chunk", chunk.address, Fault::new("stored size", kind))
+            });
+        }
+        let offset = context.offset(chunk.address);
+        let filtered = Filtered { pipeline, mask: chunk.filter_mask, len: bytes, offset };
+        context.registry.decode_with(&filtered, stored, buffers)
+    }
+
+    /// Whether the elements of a chunk are stored as they are.
+    pub(crate) fn is_plain(&self, layout: &Chunked, chunk: &StoredChunk) -> Result<bool> {
+        let filters = &self.content.storage()?.pipeline.filters;
+        Ok(filters.is_empty() || layout.unfiltered_edges && self.reaches_out(layout, chunk))
+    }
+
+    /// Whether a chunk extends beyond the dataset.
+    fn reaches_out(&self, layout: &Chunked, chunk: &StoredChunk) -> bool {
+        let shape = self.content.dataspace.shape().unwrap_or_default();
+        let mut ends = chunk.scaled.iter().zip(&layout.dimensions).zip(shape);
+        ends.any(|((at, n), size)| bound::product(bound::sum(*at, 1), *n) > *size)
+    }
+}
+
+/// Pieces of a contiguous dataset that are announced before they are read, some at a time.
+struct Ahead<'a> {
+    context: &'a Context,
+    pieces: Vec<std::ops::Range<u64>>,
+    /// Pieces that were read, and announced.
+    read: usize,
+    announced: usize,
+}
+
+impl<'a> Ahead<'a> {
+    /// The pieces of `slab` in elements that begin at `base`; none where a read costs no round trip.
+    fn new(context: &'a Context, base: u64, slab: &Slab, size: usize, out: &mut [u8]) -> Result<Self> {
+        let mut pieces = Vec::new();
+        if context.storage.read_ahead() > 0 {
+            runs(slab, size, out, |from, part| {
+                let start = add(base, from)?;
+                pieces.push(start..add(start, part.len() as u64)?);
+                Ok(())
+            })?;
+        }
+        // A single piece comes as it is read.
+        if pieces.len() < 2 {
+            pieces.clear();
+        }
+        Ok(Self { context, pieces, read: 0, announced: 0 })
+    }
+
+    /// Announces the next piece and those after it, if it was not announced before.
+    fn next(&mut self) -> Result<()> {
+        let number = self.read;
+        increase(&mut self.read, 1)?;
+        if number < self.announced || number >= self.pieces.len() {
+            return Ok(());
+        }
+        let mut left = self.context.storage.read_ahead();
+        let rest = self.pieces.get(number..).unwrap_or_default();
+        let fits = rest.iter().take_while(|piece| {
+            let before = left;
+            left = bound::left(left, bound::left(piece.end, piece.start));
+            before > 0
+        });
+        self.announced = add(number, fits.count())?;
+        let pieces = self.pieces.get(number..self.announced).unwrap_or_default();
+        self.context.storage.prefetch(pieces, Purpose::Elements)
+    }
+}
+
+/// Whether the pieces of adjacent elements are short and near to each other, or many: then they are cheaper to pick out of
+/// memory than to read one by one.
+fn is_dense(slab: &Slab, size: u64) -> bool {
+    /// Making a page of a map accessible brings about so many bytes with it.
+    const NEAR: u64 = 64 << 10;
+    const MANY: u64 = 1000;
+    let mut runs = slab.runs();
+    let Some(first) = runs.next() else { return false };
+    if first.step == 1 && bound::product(first.len, size) >= LONG {
+        return false;
+    }
+    let pieces = slab.len().checked_div(if first.step == 1 { first.len } else { 1 }).unwrap_or_default(); // none, of none
+    let distance = match runs.next() {
+        _ if first.step != 1 => first.step,
+        Some(second) => bound::left(second.from, first.from),
+        None => first.len,
+    };
+    pieces > MANY || pieces > 1 && bound::product(distance, size) < NEAR
+}
+
+/// Calls `read` for each piece of adjacent elements with its byte offset in the array.
+pub(crate) fn runs(
+    slab: &Slab,
+    size: usize,
+    out: &mut [u8],
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let element = size as u64;
+    let mut rest = out;
+    for run in slab.runs() {
+        let pieces = if run.step == 1 { 1 } else { run.len };
+        let len = if run.step == 1 { run.len } else { 1 };
+        let bytes = bound::addressable(bound::product(len, element)); // which `out` has not
+        for piece in 0..pieces {
+            let from = mul(add(run.from, mul(piece, run.step)?)?, element)?;
+            let Some((part, after)) = rest.split_at_mut_checked(bytes) else {
+                return Err(Error::usage("out", "has not the size of the selection"));
+            };
+            read(from, part)?;
+            rest = after;
+        }
+    }
+    Ok(())
+}

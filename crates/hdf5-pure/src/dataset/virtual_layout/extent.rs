@@ -1,0 +1,105 @@
+//! How far virtual datasets reach whose sources may grow.
+
+use std::collections::HashMap;
+
+use sciformats_core::Result;
+
+use crate::dataset::read::{Content, Storage};
+use crate::dataset::virtual_layout::{Nesting, Source, Sources, mappings, numbered, unlimited};
+use crate::file::open::Opened;
+use crate::spec::global_heap::GlobalId;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::layout::Layout;
+use crate::spec::selection::{Regular, Selection};
+use crate::spec::virtual_mapping::Mapping;
+use crate::value::region::Axis;
+
+/// Gives a virtual dataset the shape that its sources have by now; others stay as they are.
+pub(crate) fn update(opened: &Opened, content: &mut Content, nesting: &Nesting) -> Result<()> {
+    let Ok(Storage { layout: Layout::Virtual(id), .. }) = content.storage else { return Ok(()) };
+    let found = shape(opened, content, id, nesting)?;
+    if let Dataspace::Simple { dimensions, .. } = &mut content.dataspace {
+        *dimensions = found;
+    }
+    Ok(())
+}
+
+/// The shape of a virtual dataset whose sources may have grown: unlimited mappings follow them.
+fn shape(opened: &Opened, content: &Content, id: Option<GlobalId>, nesting: &Nesting) -> Result<Vec<u64>> {
+    let mut shape = content.dataspace.shape().unwrap_or_default().to_vec();
+    let mappings = mappings(opened, id)?;
+    if mappings.iter().all(|mapping| unlimited(&mapping.target).is_none()) {
+        return Ok(shape);
+    }
+    let mut extents: HashMap<usize, u64> = HashMap::new();
+    let sources = Sources::new(opened, content, nesting)?;
+    for mapping in &mappings {
+        let Some(axis) = unlimited(&mapping.target) else { continue };
+        let Selection::Regular(target) = &mapping.target else { continue };
+        let Some(target) = target.get(axis) else { continue };
+        let extent = match unlimited(&mapping.source) {
+            None => printf_extent(&sources, mapping, target)?,
+            Some(from_axis) => match sources.open(mapping.file.as_bytes(), mapping.dataset.as_bytes())? {
+                None => {
+                    sources.missing(mapping.file.as_bytes(), mapping.dataset.as_bytes())?;
+                    0
+                }
+                Some(source) => {
+                    unlimited_extent(mapping, &source, from_axis, target).ok_or_else(|| sources.too_far())?
+                }
+            },
+        };
+        let entry = extents.entry(axis).or_default();
+        *entry = (*entry).max(extent);
+    }
+    for (axis, extent) in extents {
+        if let Some(size) = shape.get_mut(axis) {
+            *size = extent;
+        }
+    }
+    Ok(shape)
+}
+
+/// Where the last block of a numbered source that exists ends.
+fn printf_extent(sources: &Sources<'_>, mapping: &Mapping, target: &Regular) -> Result<u64> {
+    let mut extent = 0;
+    for block in 0u64.. {
+        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
+        let constant = file == mapping.file.as_bytes() && dataset == mapping.dataset.as_bytes();
+        if sources.open(&file, &dataset)?.is_none() {
+            // That there is no further one is how the last one is known; the first one has to be there.
+            if block == 0 {
+                sources.missing(&file, &dataset)?;
+            }
+            break;
+        }
+        extent = block_end(target, block, target.block.unwrap_or(1)).ok_or_else(|| sources.too_far())?;
+        if constant {
+            break;
+        }
+    }
+    Ok(extent)
+}
+
+/// Where the first `len` elements of block number `block` of a target end; nothing if that is beyond all numbers.
+fn block_end(target: &Regular, block: u64, len: u64) -> Option<u64> {
+    target.start.checked_add(target.stride.checked_mul(block)?)?.checked_add(len)
+}
+
+/// How far the target reaches when it has as many elements as the source has along its unlimited dimension; nothing if
+/// that is beyond all numbers.
+fn unlimited_extent(mapping: &Mapping, source: &Source, axis: usize, target: &Regular) -> Option<u64> {
+    let Selection::Regular(from) = &mapping.source else { return Some(0) };
+    let shape = source.content.dataspace.shape().unwrap_or_default();
+    // A source without this dimension has no elements along it.
+    let (Some(from), Some(&size)) = (from.get(axis), shape.get(axis)) else { return Some(0) };
+    let elements = Axis::new(from, size).map_or(0, |axis| axis.len);
+    if elements == 0 {
+        return Some(0);
+    }
+    let Some(block) = target.block else { return target.start.checked_add(elements) };
+    match (elements.checked_div(block)?, elements.checked_rem(block)?) {
+        (whole, 0) => block_end(target, whole.checked_sub(1)?, block),
+        (whole, part) => block_end(target, whole, part),
+    }
+}

@@ -1,0 +1,296 @@
+//! Virtual datasets: elements that are those of other datasets.
+
+mod extent;
+mod rows;
+mod wanted;
+
+pub(crate) use extent::update;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sciformats_core::arith::{add, mul};
+use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Error, Result, Slab, bound};
+
+use crate::dataset::virtual_layout::rows::Rows;
+
+use crate::dataset::external;
+use crate::dataset::read::{self, Content, Reader};
+use crate::file::open::Opened;
+use crate::group::path::{self, Found};
+use crate::heap::global::GlobalHeap;
+use crate::object::header::Object;
+use crate::spec::global_heap::GlobalId;
+use crate::spec::selection::{Regular, Selection};
+use crate::spec::virtual_mapping::{self, Mapping};
+use crate::spec::{Address, Name};
+use crate::value::region::Numbered;
+
+/// Virtual datasets of virtual datasets are followed so far.
+const MAX_DEPTH: usize = 8;
+
+/// So many sources of virtual datasets that are sources themselves are opened for one read.
+const MAX_NESTED: u64 = 1 << 20;
+
+/// External links that lead to external links are followed so often.
+const MAX_FILES: usize = 16;
+
+const STRUCTURE: &str = "virtual dataset";
+
+/// The mappings in the object `id`.
+pub(crate) fn mappings(opened: &Opened, id: Option<GlobalId>) -> Result<Vec<Mapping>> {
+    let Some(id) = id else { return Ok(Vec::new()) };
+    let context = &opened.context;
+    let mut heap = GlobalHeap::new(context);
+    let base = context.offset(id.collection);
+    locate("virtual dataset mappings", base, heap.get(id)?, |i| virtual_mapping::mappings(i, context.sizes))
+}
+
+/// The virtual datasets that lead to a dataset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nesting {
+    depth: usize,
+    /// Datasets that were opened on the way, all branches together.
+    met: Arc<AtomicU64>,
+}
+
+/// A source that was found.
+struct Source {
+    opened: Option<Arc<Opened>>,
+    content: Content,
+}
+
+/// Sources of one read.
+struct Sources<'a> {
+    opened: &'a Opened,
+    /// The header of the dataset that is read.
+    of: Address,
+    /// What leads to them.
+    nesting: Nesting,
+    files: RefCell<HashMap<PathBuf, Arc<Opened>>>,
+}
+
+impl<'a> Sources<'a> {
+    /// The sources of the dataset `content`.
+    fn new(opened: &'a Opened, content: &Content, nesting: &Nesting) -> Result<Self> {
+        if nesting.depth >= MAX_DEPTH {
+            let kind = FaultKind::Rule("leads through too many virtual datasets");
+            return Err(opened.context.fault(STRUCTURE, content.address, Fault::new("source", kind)));
+        }
+        let nesting = Nesting { depth: add(nesting.depth, 1)?, met: nesting.met.clone() };
+        Ok(Self { opened, of: content.address, nesting, files: RefCell::default() })
+    }
+
+    /// The dataset of a mapping; `None` if it, or its file, is not there.
+    fn open(&self, file: &[u8], dataset: &[u8]) -> Result<Option<Source>> {
+        let mut other = match file {
+            b"." => None,
+            name => match self.file(self.opened, name)? {
+                None => return Ok(None),
+                found => found,
+            },
+        };
+        let mut path = dataset.to_vec();
+        for _ in 0..MAX_FILES {
+            let opened = other.as_deref().unwrap_or(self.opened);
+            let address = match path::resolve(opened, opened.root, &path, &mut 0)? {
+                None => return Ok(None),
+                Some(Found::Here(address)) => address,
+                Some(Found::Elsewhere { file, path: to, rest }) => {
+                    path = [&b"/"[..], &to, &rest].concat();
+                    let Some(next) = self.file(opened, &file)? else { return Ok(None) };
+                    other = Some(next);
+                    continue;
+                }
+            };
+            self.count()?;
+            let mut content = read::content(opened, &Object::read(&opened.context, address)?)?;
+            extent::update(opened, &mut content, &self.nesting)?;
+            return Ok(Some(Source { opened: other, content }));
+        }
+        let limit = MAX_FILES as u64;
+        let declared = bound::sum(limit, 1);
+        Err(Error::LimitExceeded { what: "external links in a row", declared, limit })
+    }
+
+    /// The file that `from` calls `name`, opened once.
+    fn file(&self, from: &Opened, name: &[u8]) -> Result<Option<Arc<Opened>>> {
+        let Some(path) = external::find(from, name)? else { return Ok(None) };
+        if let Some(opened) = self.files.borrow().get(&path) {
+            return Ok(Some(opened.clone()));
+        }
+        let opened = Arc::new(from.open_beside(&path)?);
+        self.files.borrow_mut().insert(path, opened.clone());
+        Ok(Some(opened))
+    }
+
+    /// What is said of a mapping whose target ends beyond all numbers.
+    fn too_far(&self) -> Error {
+        self.opened.context.fault(STRUCTURE, self.of, Fault::new("selection", FaultKind::Overflow))
+    }
+
+    /// Notes that the dataset of a mapping is not there.
+    fn missing(&self, file: &[u8], dataset: &[u8]) -> Result<()> {
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let name = match file {
+            b"." => text(dataset),
+            _ => format!("{} in {}", text(dataset), text(file)),
+        };
+        let problem = "is not there".into();
+        self.opened.missing(Error::Missing {
+            what: "source of a virtual dataset",
+            name: name.into(),
+            problem,
+        })
+    }
+
+    /// Virtual datasets of virtual datasets of many sources each are a tree that grows with the power of its depth.
+    fn count(&self) -> Result<()> {
+        if self.nesting.depth < 2 {
+            return Ok(());
+        }
+        let limit = self.opened.context.limits.items.min(MAX_NESTED);
+        let declared = bound::sum(self.nesting.met.fetch_add(1, Ordering::Relaxed), 1);
+        if declared > limit {
+            return Err(Error::LimitExceeded { what: "sources of nested virtual datasets", declared, limit });
+        }
+        Ok(())
+    }
+}
+
+/// Reads the selected elements; those without a source read as the fill value.
+pub(crate) fn read(reader: &Reader<'_>, id: Option<GlobalId>, slab: &Slab, out: &mut [u8]) -> Result<()> {
+    let sources = Sources::new(reader.opened, reader.content, &reader.nesting)?;
+    let mappings = mappings(reader.opened, id)?;
+    reader.fill(out)?;
+    for mapping in &mappings {
+        let from = &mapping.source;
+        match unlimited(&mapping.target).filter(|_| unlimited(from).is_none()) {
+            Some(axis) => read_blocks(reader, &sources, mapping, axis, (slab, out))?,
+            None => {
+                let names = (mapping.file.as_bytes(), mapping.dataset.as_bytes());
+                copy(reader, &sources, names, (from, &mapping.target), (slab, out))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The dimension in which a selection is unlimited.
+fn unlimited(selection: &Selection) -> Option<usize> {
+    let Selection::Regular(dimensions) = selection else { return None };
+    dimensions.iter().position(|dimension| dimension.count.is_none() || dimension.block.is_none())
+}
+
+/// Replaces `%b` by the number of a block, and `%%` by a percent sign.
+fn numbered(name: &Name, block: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = name.as_bytes().iter();
+    while let Some(&byte) = bytes.next() {
+        match (byte, bytes.as_slice().first()) {
+            (b'%', Some(b'b')) => out.extend(block.to_string().bytes()),
+            (b'%', Some(b'%')) => out.push(b'%'),
+            _ => {
+                out.push(byte);
+                continue;
+            }
+        }
+        bytes.next();
+    }
+    out
+}
+
+/// The target of block number `block` alone.
+fn block_of(target: &Selection, axis: usize, block: u64) -> Option<Selection> {
+    let Selection::Regular(dimensions) = target else { return None };
+    let mut dimensions = dimensions.clone();
+    let dimension = dimensions.get_mut(axis)?;
+    let start = dimension.start.checked_add(dimension.stride.checked_mul(block)?)?;
+    *dimension = Regular { start, count: Some(1), ..*dimension };
+    Some(Selection::Regular(dimensions))
+}
+
+/// Reads from the sources of which each has a block of the target to itself.
+fn read_blocks(
+    reader: &Reader<'_>,
+    sources: &Sources<'_>,
+    mapping: &Mapping,
+    axis: usize,
+    (slab, out): (&Slab, &mut [u8]),
+) -> Result<()> {
+    let Selection::Regular(dimensions) = &mapping.target else { return Ok(()) };
+    let (Some(dimension), Some(range)) = (dimensions.get(axis), slab.ranges().get(axis)) else {
+        return Ok(());
+    };
+    let mut done = None;
+    for k in 0..range.count {
+        let index = add(range.start, mul(k, range.step)?)?;
+        let Some(distance) = index.checked_sub(dimension.start) else { continue };
+        // Without a stride there is one block, the first.
+        let block = distance.checked_div(dimension.stride).unwrap_or_default();
+        if done.replace(block) == Some(block) {
+            continue;
+        }
+        let Some(target) = block_of(&mapping.target, axis, block) else { continue };
+        let (file, dataset) = (numbered(&mapping.file, block), numbered(&mapping.dataset, block));
+        // Missing blocks read as fill values; those after them are tried all the same.
+        copy(reader, sources, (&file, &dataset), (&mapping.source, &target), (slab, out))?;
+    }
+    Ok(())
+}
+
+/// Copies the elements that `from` selects of the source to where `to` and the request both select.
+fn copy(
+    reader: &Reader<'_>,
+    sources: &Sources<'_>,
+    (file, dataset): (&[u8], &[u8]),
+    (from, to): (&Selection, &Selection),
+    (slab, out): (&Slab, &mut [u8]),
+) -> Result<()> {
+    let wrong = |rule| {
+        let fault = Fault::new("selection", FaultKind::Rule(rule));
+        reader.opened.context.fault(STRUCTURE, reader.content.address, fault)
+    };
+    let to = Numbered::new(to, slab.of()).ok_or_else(|| wrong("is not one of the dataset"))?;
+    // Sources of which nothing is wanted are not opened.
+    if wanted::visit(&to, slab, &mut |_, _, _| None).is_some() {
+        return Ok(());
+    }
+    let Some(source) = sources.open(file, dataset)? else { return sources.missing(file, dataset) };
+    // Such elements mean places in the file that holds them.
+    if source.opened.is_some() && source.content.datatype.is_indirect() {
+        return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));
+    }
+    let shape = source.content.dataspace.shape().unwrap_or_default();
+    let from = Numbered::new(from, shape).ok_or_else(|| wrong("is not one of the source"))?;
+    let Some(last) = from.last() else { return Ok(()) };
+    let nested = Reader {
+        opened: source.opened.as_deref().unwrap_or(reader.opened),
+        content: &source.content,
+        nesting: sources.nesting.clone(),
+        threads: reader.threads,
+    };
+    let mut rows = Rows::new(&nested, last, &reader.content.datatype)?;
+    let size = reader.element();
+    let mut failed = Ok(());
+    let done = wanted::visit(&to, slab, &mut |mut number, mut count, place| {
+        let bytes = |n: u64| usize::try_from(n).ok()?.checked_mul(size);
+        let mut out = out.get_mut(bytes(place)?..)?;
+        while count > 0 {
+            // A selection with more elements than its source: the others are left as they are.
+            let Some(run) = from.locate(number) else { break };
+            let len = run.len.min(count);
+            let (part, rest) = out.split_at_mut_checked(bytes(len)?)?;
+            failed = rows.copy(run.from, part);
+            failed.is_ok().then_some(())?;
+            (out, number, count) = (rest, number.checked_add(len)?, count.checked_sub(len)?);
+        }
+        Some(())
+    });
+    failed?;
+    done.ok_or_else(|| wrong("leaves the dataset"))
+}

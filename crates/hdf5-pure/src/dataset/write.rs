@@ -1,0 +1,422 @@
+//! Datasets that are written: their elements go to the file as they come, chunks as soon as they are complete.
+
+use sciformats_core::arith::{add, div, fit, mul, present, product, sub};
+use sciformats_core::{Error, Range, Result, Slab, bound};
+
+use crate::chunk::copy::fill;
+use crate::chunk::too_large;
+use crate::chunk::write::{Chunked, Info};
+use crate::dataset::edit::Edited;
+use crate::filter::Registry;
+use crate::object::bound::Bound;
+use crate::object::id::ObjectId;
+use crate::space::output::Output;
+use crate::spec::Address;
+use crate::spec::global_heap::GlobalId;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::message::external_files::ExternalFiles;
+use crate::spec::message::fill_value::{Fill, FillValue};
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::message::layout::{IndexKind, Layout};
+
+/// A dataset that is written.
+pub(crate) struct Dataset {
+    pub(crate) datatype: Datatype,
+    /// The committed datatype that is its own.
+    pub(crate) committed: Option<ObjectId>,
+    pub(crate) dataspace: Dataspace,
+    pub(crate) fill: FillValue,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) data: Data,
+    /// What is known of it if it was in the file before.
+    pub(crate) edited: Option<Edited>,
+    /// The last rows, which were appended and are not in chunks yet.
+    pub(crate) tail: Vec<u8>,
+}
+
+/// Rows that do not fill a chunk are gathered up to so many bytes.
+const TAIL_BYTES: usize = 1 << 20;
+
+/// Where the elements are.
+pub(crate) enum Data {
+    /// In the header.
+    Compact(Vec<u8>),
+    /// One after another.
+    Contiguous(Option<Address>),
+    /// In chunks.
+    Chunked(Chunked),
+    /// In other files, as they are.
+    External(ExternalFiles),
+    /// In other datasets.
+    Virtual(GlobalId),
+}
+
+impl Dataset {
+    pub(crate) fn element_size(&self) -> u64 {
+        self.datatype.size.into()
+    }
+
+    pub(crate) fn shape(&self) -> &[u64] {
+        self.dataspace.shape().unwrap_or_default()
+    }
+
+    /// The largest size of each dimension.
+    pub(crate) fn maximum(&self) -> Vec<Option<u64>> {
+        match &self.dataspace {
+            Dataspace::Simple { maximum, .. } => maximum.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes of all elements.
+    pub(crate) fn bytes(&self) -> Result<u64> {
+        let elements = self.dataspace.elements();
+        elements.and_then(|n| n.checked_mul(self.element_size())).ok_or_else(too_large)
+    }
+
+    /// The space that its elements take.
+    pub(crate) fn space(&self) -> Result<Vec<(Address, u64)>> {
+        Ok(match &self.data {
+            Data::Contiguous(Some(address)) => vec![(*address, self.bytes()?)],
+            Data::Chunked(chunked) => {
+                chunked.stored.values().map(|stored| (stored.address, stored.size)).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// The fill value's bytes, if it is not zeros.
+    pub(crate) fn fill_bytes(&self) -> Option<&[u8]> {
+        match &self.fill.value {
+            Fill::Value(bytes) => Some(bytes),
+            Fill::Default | Fill::Undefined => None,
+        }
+    }
+
+    /// Sets the size of each dimension. What lies beyond it is taken away; what is new reads as the fill value.
+    pub(crate) fn resize(&mut self, output: &mut Output, registry: &Registry, shape: &[u64]) -> Result<()> {
+        self.flush_tail(output, registry)?;
+        let chunked = matches!(self.data, Data::Chunked(_));
+        let Dataspace::Simple { dimensions, maximum } = &self.dataspace else {
+            return Err(Error::usage("shape", "of a scalar does not change"));
+        };
+        let fits = |(n, max): (&u64, &Option<u64>)| max.is_none_or(|max| *n <= max);
+        if shape.len() != dimensions.len() || !shape.iter().zip(maximum).all(fits) {
+            return Err(Error::usage("shape", "passes the maximum of the dataset"));
+        }
+        if shape == &dimensions[..] {
+            return Ok(());
+        }
+        if !chunked {
+            return Err(Error::usage("shape", "changes only where elements are stored in chunks"));
+        }
+        sciformats_core::slab::elements(shape).ok_or_else(too_large)?;
+        self.attempt(|dataset| {
+            dataset.reshape(output, registry, shape)?;
+            if let Dataspace::Simple { dimensions, .. } = &mut dataset.dataspace {
+                dimensions.copy_from_slice(shape);
+            }
+            if let Data::Chunked(chunked) = &mut dataset.data
+                && matches!(chunked.index, Some(IndexKind::Single(_)))
+                && shape.iter().zip(&chunked.dimensions).any(|(size, n)| size > n)
+            {
+                // There is more than one chunk from now on.
+                chunked.index = None;
+            }
+            Ok(())
+        })
+    }
+
+    /// Fails unless `bytes` are those of the elements of `slab`, and can be written.
+    pub(crate) fn check(&self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        self.sound()?;
+        let expected = slab.len().checked_mul(self.element_size()).ok_or_else(too_large)?;
+        if bytes.len() as u64 != expected {
+            let problem = format!("have {} bytes, the selection {expected}", bytes.len());
+            return Err(Error::usage("values", problem));
+        }
+        if slab.of() != self.shape() {
+            return Err(Error::usage("selection", "is that of another shape"));
+        }
+        if self.dataspace == Dataspace::Null {
+            return Err(Error::usage("dataset", "has no elements"));
+        }
+        match &self.data {
+            Data::Virtual(_) => Err(Error::unsupported("writing to the sources of a virtual dataset")),
+            Data::External(_) if self.edited.is_none() => {
+                Err(Error::usage("dataset", "has its elements in other files"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the elements of `slab`, whose packed bytes are `bytes`.
+    pub(crate) fn write(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        slab: &Slab,
+        bytes: &[u8],
+    ) -> Result<()> {
+        self.check(slab, bytes)?;
+        if slab.is_empty() {
+            return Ok(());
+        }
+        self.flush_tail(output, registry)?;
+        self.change(output, registry, slab, bytes)
+    }
+
+    /// Stores a chunk of a new dataset that went through its filters elsewhere, but for those in `mask`.
+    pub(crate) fn write_chunk(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        scaled: &[u64],
+        (mask, bytes): (u32, &[u8]),
+    ) -> Result<()> {
+        let wrong = |problem: &'static str| Err(Error::usage("chunk", problem));
+        self.sound()?;
+        self.flush_tail(output, registry)?;
+        let shape = self.shape().to_vec();
+        let (filtered, size) = (!self.pipeline.filters.is_empty(), self.element_size());
+        let edited = self.edited.is_some();
+        let Data::Chunked(chunked) = &mut self.data else { return wrong("is of a dataset that has none") };
+        if edited || chunked.unfiltered_edges {
+            return wrong("is stored as it is only in new datasets whose chunks are all filtered alike");
+        }
+        let mut sides = scaled.iter().zip(&chunked.dimensions).zip(&shape);
+        if scaled.len() != shape.len()
+            || sides.any(|((at, &side), &n)| at.checked_mul(side).is_none_or(|at| at >= n))
+        {
+            return wrong("is none of the dataset");
+        }
+        let all = chunked.dimensions.iter().try_fold(size, |product, &n| product.checked_mul(n));
+        if !filtered && all != Some(bytes.len() as u64) {
+            return wrong("has another number of bytes than its elements");
+        }
+        chunked.put_filtered(output, scaled, (mask, bytes))
+    }
+
+    /// Lets a new dataset grow along its first dimension by `rows` rows, whose packed bytes are `bytes`. Rows that do not
+    /// fill a chunk are gathered.
+    pub(crate) fn append(
+        &mut self,
+        output: &mut Output,
+        registry: &Registry,
+        rows: u64,
+        bytes: &[u8],
+    ) -> Result<()> {
+        if bytes.len() > TAIL_BYTES {
+            self.flush_tail(output, registry)?;
+        }
+        let wrong = |problem: &'static str| Error::usage("shape", problem);
+        let Data::Chunked(Chunked { dimensions: chunk, .. }) = &self.data else {
+            return Err(wrong("changes only where elements are stored in chunks"));
+        };
+        let size = u64::from(self.datatype.size);
+        let Dataspace::Simple { dimensions, maximum } = &mut self.dataspace else {
+            return Err(wrong("of a scalar does not change"));
+        };
+        let (Some((first, inner)), Some(&chunk)) = (dimensions.split_first_mut(), chunk.first()) else {
+            return Err(wrong("has no dimension to grow along"));
+        };
+        let row =
+            sciformats_core::slab::elements(inner).and_then(|n| n.checked_mul(size)).ok_or_else(too_large)?;
+        if rows.checked_mul(row) != Some(bytes.len() as u64) {
+            return Err(Error::usage("values", "are no whole rows of the dataset"));
+        }
+        let end =
+            first.checked_add(rows).filter(|&end| end.checked_mul(row).is_some()).ok_or_else(too_large)?;
+        if maximum.first().copied().flatten().is_some_and(|max| end > max) {
+            return Err(wrong("passes the maximum of the dataset"));
+        }
+        let begin = sub(*first, gathered(&self.tail, row)?)?;
+        *first = end;
+        let fills = end.checked_div(chunk) > begin.checked_div(chunk);
+        if !fills && bound::sum(self.tail.len(), bytes.len()) <= TAIL_BYTES {
+            self.tail.extend_from_slice(bytes);
+            return Ok(());
+        }
+        if self.tail.is_empty() {
+            let slab = self.last_rows(rows)?;
+            return self.change(output, registry, &slab, bytes);
+        }
+        self.tail.extend_from_slice(bytes);
+        self.flush_tail(output, registry)
+    }
+
+    /// Puts rows that were gathered into chunks.
+    pub(crate) fn flush_tail(&mut self, output: &mut Output, registry: &Registry) -> Result<()> {
+        if self.tail.is_empty() {
+            return Ok(());
+        }
+        let inner = present(self.shape().get(1..), "rows of a dataset")?;
+        let row = mul(product(inner.iter().copied())?, self.element_size())?;
+        let slab = self.last_rows(gathered(&self.tail, row)?)?;
+        let mut tail = std::mem::take(&mut self.tail);
+        self.change(output, registry, &slab, &tail)?;
+        tail.clear();
+        self.tail = tail;
+        Ok(())
+    }
+
+    /// The last `rows` rows.
+    fn last_rows(&self, rows: u64) -> Result<Slab> {
+        let shape = self.shape();
+        let mut ranges: Vec<Range> = shape.iter().map(|&n| Range::all(n)).collect();
+        if let Some(range) = ranges.first_mut() {
+            *range = Range::new(sub(range.count, rows)?, rows);
+        }
+        Slab::new(shape, ranges)
+    }
+
+    /// Writes elements that can be written.
+    fn change(&mut self, output: &mut Output, registry: &Registry, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        self.attempt(|dataset| {
+            dataset.relocate(output, slab, bytes.len() as u64)?;
+            dataset.store(output, registry, slab, bytes)
+        })
+    }
+
+    fn store(&mut self, output: &mut Output, registry: &Registry, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        let (size, total) = (self.element_size(), self.bytes()?);
+        let shape = self.shape().to_vec();
+        let maximum = self.maximum();
+        let fill_value = self.fill_bytes().map(<[u8]>::to_vec);
+        match &mut self.data {
+            Data::Compact(data) => runs(slab, size, |at, part| {
+                let start: usize = fit(at, "place of compact elements")?;
+                let from = present(bytes.get(part), "bytes of a run")?;
+                let to = data.get_mut(start..add(start, from.len())?);
+                present(to, "place of compact elements")?.copy_from_slice(from);
+                Ok(())
+            }),
+            Data::Contiguous(place) => {
+                let address = match place {
+                    Some(address) => *address,
+                    None => {
+                        output.allocate_filled(total, fill_value.as_deref().filter(|_| !slab.is_all()))?
+                    }
+                };
+                *place = Some(address);
+                if slab.is_all() {
+                    return output.write(address, bytes);
+                }
+                runs(slab, size, |at, part| {
+                    let at = Address(add(address.0, at)?);
+                    output.write_part(at, present(bytes.get(part), "bytes of a run")?)
+                })
+            }
+            Data::Chunked(chunked) => {
+                let pipeline = &self.pipeline;
+                let fill_value = fill_value.as_deref();
+                let info = Info { pipeline, registry, size, shape: &shape, maximum: &maximum, fill_value };
+                chunked.write(output, &info, slab, bytes)
+            }
+            Data::External(_) => {
+                let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
+                let outer =
+                    outer.ok_or_else(|| Error::usage("dataset", "has its elements in other files"))?;
+                runs(slab, size, |at, part| outer.put(at, present(bytes.get(part), "bytes of a run")?))
+            }
+            Data::Virtual(_) => Err(Error::internal("elements of a virtual dataset are written")),
+        }
+    }
+
+    /// Puts the fill value into elements that are kept in the header.
+    pub(crate) fn fill_compact(&mut self) {
+        let value = self.fill_bytes().map(<[u8]>::to_vec);
+        if let Data::Compact(data) = &mut self.data {
+            fill(data, value.as_deref());
+        }
+    }
+
+    /// Takes the space of all chunks at once.
+    pub(crate) fn allocate_chunks(&mut self, output: &mut Output) -> Result<()> {
+        let size = self.element_size();
+        let maximum: Vec<u64> =
+            self.maximum().into_iter().zip(self.shape()).map(|(max, &n)| max.unwrap_or(n)).collect();
+        let value = self.fill_bytes().map(<[u8]>::to_vec);
+        match &mut self.data {
+            Data::Chunked(chunked) => chunked.allocate_all(output, size, &maximum, value.as_deref()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the chunks that are in memory.
+    pub(crate) fn flush_chunks(&mut self, output: &mut Output, registry: &Registry) -> Result<()> {
+        let size = self.element_size();
+        let (shape, maximum) = (self.shape().to_vec(), self.maximum());
+        let fill_value = self.fill_bytes().map(<[u8]>::to_vec);
+        match &mut self.data {
+            Data::Chunked(chunked) => {
+                let (pipeline, fill_value) = (&self.pipeline, fill_value.as_deref());
+                let info = Info { pipeline, registry, size, shape: &shape, maximum: &maximum, fill_value };
+                chunked.flush(output, &info)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores what is in memory, writes the index, and says where the elements are.
+    pub(crate) fn close(&mut self, output: &mut Output, registry: &Registry, bound: Bound) -> Result<Layout> {
+        self.flush_tail(output, registry)?;
+        let (size, total) = (self.element_size(), self.bytes()?);
+        let (shape, maximum) = (self.shape().to_vec(), self.maximum());
+        let fill_value = self.fill_bytes().map(<[u8]>::to_vec);
+        Ok(match &mut self.data {
+            Data::Compact(data) => Layout::Compact(data.clone()),
+            Data::Contiguous(place) => {
+                const EARLY: u8 = 1;
+                if place.is_none() && self.fill.allocation_time == EARLY && total > 0 {
+                    *place = Some(output.allocate_filled(total, fill_value.as_deref())?);
+                }
+                Layout::Contiguous { address: *place }
+            }
+            Data::Chunked(chunked) => {
+                let fill_value = fill_value.as_deref();
+                let info = Info {
+                    pipeline: &self.pipeline,
+                    registry,
+                    size,
+                    shape: &shape,
+                    maximum: &maximum,
+                    fill_value,
+                };
+                chunked.flush(output, &info)?;
+                Layout::Chunked(chunked.close(output, &info, bound)?)
+            }
+            Data::External(_) => Layout::Contiguous { address: None },
+            Data::Virtual(id) => Layout::Virtual(Some(*id)),
+        })
+    }
+}
+
+/// How many rows of `row` bytes were gathered: none where rows have no bytes.
+fn gathered(tail: &[u8], row: u64) -> Result<u64> {
+    match row {
+        0 if tail.is_empty() => Ok(0),
+        0 => Err(Error::internal("rows without bytes were gathered")),
+        row => div(tail.len() as u64, row),
+    }
+}
+
+/// Calls `write` with the byte offset of each run of adjacent elements and its bytes' range among the packed ones.
+fn runs(
+    slab: &Slab,
+    size: u64,
+    mut write: impl FnMut(u64, std::ops::Range<usize>) -> Result<()>,
+) -> Result<()> {
+    let wide = |n: u64| usize::try_from(n).map_err(|_| too_large());
+    for run in slab.runs() {
+        let (pieces, len) = if run.step == 1 { (1, run.len) } else { (run.len, 1) };
+        for piece in 0..pieces {
+            let element = add(run.from, mul(piece, run.step)?)?;
+            let start = wide(mul(add(run.to, piece)?, size)?)?;
+            let end = add(start, wide(mul(len, size)?)?)?;
+            write(mul(element, size)?, start..end)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,233 @@
+//! Opening: finding the superblock, putting the parts of a file together, and looking up paths.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, RwLock};
+
+use sciformats_core::commit::journal::{self, Interrupted};
+use sciformats_core::fault::{FaultKind, locate};
+use sciformats_core::storage::{Access, Overlay};
+use sciformats_core::{Error, Fault, ReadAt, Result, bound};
+
+use crate::chunk::cache::ChunkCache;
+use crate::file::cache_image::patches;
+use crate::file::missing::MissingList;
+use crate::file::options::{MissingSources, OpenOptions};
+use crate::file::set;
+use crate::object::header::Object;
+use crate::space::context::Context;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::driver_info::DriverInfo;
+use crate::spec::message::file_space_info::FileSpaceInfo;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::WAS_UNKNOWN;
+use crate::spec::superblock::{Rest, SIGNATURE, Superblock};
+use crate::spec::{Address, cache_image, shared_table};
+
+/// An open file.
+pub(crate) struct Opened {
+    pub(crate) context: Context,
+    pub(crate) superblock: Superblock,
+    pub(crate) root: Address,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) file_space: Option<FileSpaceInfo>,
+    pub(crate) options: OpenOptions,
+    pub(crate) chunks: ChunkCache,
+    /// The path by which each object is first reached, once somebody has asked.
+    pub(crate) paths: OnceLock<HashMap<Address, Box<[u8]>>>,
+    /// What was missing, of this file and those that were opened on its behalf.
+    pub(crate) missing_list: Arc<MissingList>,
+}
+
+impl Opened {
+    /// Opens the file at `path`.
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let storage = options.access.open(path)?;
+        if superblock(&*storage).is_ok_and(|(_, superblock)| superblock.is_written()) {
+            // What was read before would be shown beside what is read later.
+            let options = options.clone().with_access(Access::direct());
+            return Self::of(options.access.open(path)?, Some(path), &options);
+        }
+        Self::of(storage, Some(path), options)
+    }
+
+    /// Opens what `storage` holds: where a commit was cut, the file as the last one left it.
+    pub(crate) fn of(storage: Arc<dyn ReadAt>, path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
+        if journal_of(&*storage)?.is_some() {
+            return Self::plain(Arc::new(journal::view(storage)?), path, options);
+        }
+        Self::plain(storage, path, options)
+    }
+
+    /// Opens what `storage` holds, whatever it ends in.
+    pub(crate) fn plain(
+        storage: Arc<dyn ReadAt>,
+        path: Option<&Path>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let open = |path: &Path| options.access.open(path);
+        let (position, superblock) = superblock(&*storage)?;
+        let sizes = superblock.sizes;
+        let btree_k = match superblock.rest {
+            Rest::Old { chunk_k, group_internal_k, group_leaf_k, .. } => {
+                BtreeK { chunk: chunk_k, group_internal: group_internal_k, group_leaf: group_leaf_k }
+            }
+            Rest::New { .. } => BtreeK { chunk: 32, group_internal: 16, group_leaf: 4 },
+        };
+        let mut context = Context {
+            btree_k,
+            storage,
+            base: position,
+            sizes,
+            limits: options.limits,
+            registry: options.registry.clone(),
+            shared: Vec::new(),
+            verified: RwLock::default(),
+        };
+        let whole = match driver_info(&context, &superblock)? {
+            Some((info, at)) => set::assemble(&context.storage, path, &info, at, &open)?,
+            None => set::unannounced(&context.storage, path, superblock.end_of_file, &open)?,
+        };
+        if let Some(whole) = whole {
+            context.storage = whole;
+        }
+        let mut file_space = None;
+        if let Rest::New { extension: Some(extension), .. } = superblock.rest {
+            file_space = read_extension(&mut context, extension)?;
+            let btree_k =
+                Object::read(&context, extension)?.parse(&context, MessageType::BtreeK, BtreeK::parse)?;
+            context.btree_k = btree_k.unwrap_or(context.btree_k);
+        }
+        let root = superblock.root().ok_or_else(|| {
+            let kind = FaultKind::Rule("is the undefined address");
+            Fault::new("root group object header address", kind).at("superblock", position)
+        })?;
+        Ok(Self {
+            context,
+            superblock,
+            root,
+            path: path.map(Path::to_path_buf),
+            file_space,
+            options: options.clone(),
+            chunks: ChunkCache::new(options.chunk_cache),
+            paths: OnceLock::new(),
+            missing_list: Arc::default(),
+        })
+    }
+
+    /// Opens another file in the same way.
+    pub(crate) fn open_beside(&self, path: &Path) -> Result<Self> {
+        let opened = Self::open(path, &self.options)?;
+        Ok(Self { missing_list: Arc::clone(&self.missing_list), ..opened })
+    }
+
+    /// Notes that a source is missing, of which elements were wanted.
+    ///
+    /// # Errors
+    /// The note itself, if the caller does not want what would stand for these elements.
+    pub(crate) fn missing(&self, error: Error) -> Result<()> {
+        match self.options.missing {
+            MissingSources::Filled => self.missing_list.add(error),
+            MissingSources::Refused => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The folder of the file.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        let parent = self.path.as_deref()?.parent()?;
+        Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+    }
+
+    /// Threads that a read may use.
+    pub(crate) fn threads(&self) -> usize {
+        // Asking takes longer than a small read.
+        static AVAILABLE: OnceLock<usize> = OnceLock::new();
+        match self.options.threads {
+            0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
+            threads => threads,
+        }
+    }
+}
+
+/// The journal that the file ends in, if a commit of an edit was cut.
+///
+/// # Errors
+/// `Malformed` if it is damaged, or belongs to another state of the file: something else has written to it since.
+pub(crate) fn journal_of(storage: &dyn ReadAt) -> Result<Option<Interrupted>> {
+    let Some(found) = journal::interrupted(storage)? else { return Ok(None) };
+    let (position, superblock) = superblock(storage)?;
+    let end = bound::sum(bound::left(superblock.end_of_file, superblock.base), position);
+    if end == found.old_len || end == found.new_len && found.committed {
+        return Ok(Some(found));
+    }
+    if !found.committed {
+        // It is about a commit that never took place, and may stay where it is.
+        return Ok(None);
+    }
+    let rule =
+        FaultKind::Rule("belongs to another state of the file, which was changed after an edit had been cut");
+    Err(Fault::from(rule).at("journal", found.offset))
+}
+
+/// The superblock, and where it stands: at 0, 512, 1024 and so on.
+pub(crate) fn superblock(storage: &dyn ReadAt) -> Result<(u64, Superblock)> {
+    let mut position = 0u64;
+    while position.checked_add(SIGNATURE.len() as u64).is_some_and(|end| end <= storage.len()) {
+        if *storage.read_at(position, SIGNATURE.len())? == SIGNATURE {
+            let len = bound::left(storage.len(), position).min(Superblock::MAX_SIZE as u64);
+            let bytes = storage.read_at(position, usize::try_from(len).unwrap_or(0))?;
+            return Ok((position, locate("superblock", position, &bytes, Superblock::parse)?));
+        }
+        position = bound::product(position, 2).max(512);
+    }
+    Err(Fault::from(FaultKind::Signature).at("superblock", 0))
+}
+
+/// The driver information, wherever the version of the superblock puts it, and its absolute offset.
+fn driver_info(context: &Context, superblock: &Superblock) -> Result<Option<(DriverInfo, u64)>> {
+    const BLOCK: &str = "driver information block";
+    match superblock.rest {
+        Rest::Old { driver_info: Some(at), .. } => {
+            let bytes = context.read_some(BLOCK, at, 16 + 65_536)?;
+            let info = locate(BLOCK, context.offset(at), &bytes, DriverInfo::parse_block)?;
+            Ok(Some((info, bound::sum(context.offset(at), 16))))
+        }
+        Rest::New { extension: Some(at), .. } => {
+            let object = Object::read(context, at)?;
+            let info = object.parse(context, MessageType::DriverInfo, DriverInfo::parse_message)?;
+            Ok(info.zip(object.find(MessageType::DriverInfo).map(|message| message.offset)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What the superblock extension says of the whole file.
+fn read_extension(context: &mut Context, at: Address) -> Result<Option<FileSpaceInfo>> {
+    let sizes = context.sizes;
+    let (image, table, file_space) = {
+        let object = Object::read(context, at)?;
+        let image =
+            object.parse(context, MessageType::CacheImage, |i| cache_image::message(i, sizes))?.flatten();
+        let table = object.parse(context, MessageType::SharedTable, |i| small::shared_table(i, sizes))?;
+        // A message that another program left behind without understanding it says nothing.
+        let stale =
+            object.find(MessageType::FileSpaceInfo).is_some_and(|message| message.flags & WAS_UNKNOWN != 0);
+        let file_space = match stale {
+            true => None,
+            false => object.parse(context, MessageType::FileSpaceInfo, |i| FileSpaceInfo::parse(i, sizes))?,
+        };
+        (image, table, file_space)
+    };
+    if let Some((at, len)) = image {
+        let patches = patches(context, at, len)?;
+        let size = context.storage.len();
+        context.storage = Arc::new(Overlay::new(context.storage.clone(), size, patches));
+    }
+    if let Some((at, indexes)) = table {
+        let len = shared_table::size(sizes, indexes) as u64;
+        context.shared =
+            context.parse("shared message table", at, len, |i| shared_table::table(i, sizes, indexes))?;
+    }
+    Ok(file_space)
+}

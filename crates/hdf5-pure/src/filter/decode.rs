@@ -1,0 +1,306 @@
+//! Which filter does what, and how a pipeline of them is undone.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sciformats_core::{Error, Fault, FaultKind, Result, bound};
+
+use crate::codec;
+use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+
+/// A filter of the caller's.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hdf5_pure::{CreateOptions, Fault, File, Filter, Filters, OpenOptions, Registry, Writer};
+///
+/// /// Turns every bit.
+/// struct Turn;
+/// impl Filter for Turn {
+///     fn decode(&self, _values: &[u32], input: &[u8], _expected: usize) -> Result<Vec<u8>, Fault> {
+///         Ok(input.iter().map(|byte| !byte).collect())
+///     }
+///     fn encode(&self, values: &[u32], input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+///         self.decode(values, input, input.len()).map(Some)
+///     }
+/// }
+///
+/// let registry = Registry::default().with(300, Arc::new(Turn));
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_registry(registry.clone()))?;
+/// file.dataset("counts").chunks([4]).filters(Filters::new().custom(300, vec![])).write(&[1u8, 2, 3, 4])?;
+/// let file = File::from_storage(file.into_bytes()?, &OpenOptions::default().with_registry(registry))?;
+/// assert_eq!(file.dataset("counts")?.read::<u8>()?, [1, 2, 3, 4]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub trait Filter: Send + Sync {
+    /// Undoes the filter: `values` are the dataset's parameters, `expected` about the number of bytes that should come out.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    fn decode(&self, values: &[u32], input: &[u8], expected: usize) -> Result<Vec<u8>, Fault>;
+
+    /// Applies the filter to the bytes of a chunk; `None` if it gains nothing, which is an error where the filter is not
+    /// optional.
+    ///
+    /// # Errors
+    /// The default says that the filter does not write.
+    fn encode(&self, _values: &[u32], _input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        Err(Fault::from(FaultKind::Rule("does not write")))
+    }
+}
+
+/// The filters that a file is read with: those of this crate and those that the caller adds.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use hdf5_pure::{File, Filter, OpenOptions, Registry, Result};
+///
+/// fn open(filter: impl Filter + 'static) -> Result<File> {
+///     let filters = Registry::default().with(300, Arc::new(filter));
+///     File::open_with("frames.h5", &OpenOptions::default().with_registry(filters))
+/// }
+/// ```
+#[derive(Clone, Default)]
+pub struct Registry {
+    added: HashMap<u16, Arc<dyn Filter>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("added", &self.added.keys()).finish()
+    }
+}
+
+impl Registry {
+    /// Adds a filter, or replaces the one with this identification.
+    #[must_use]
+    pub fn with(mut self, id: u16, filter: Arc<dyn Filter>) -> Self {
+        self.added.insert(id, filter);
+        self
+    }
+
+    /// The filter that was added with this identification.
+    pub(crate) fn added(&self, id: u16) -> Option<&dyn Filter> {
+        self.added.get(&id).map(|filter| &**filter)
+    }
+
+    /// Undoes the filters of the bytes of a chunk, but those whose bit in `mask` is set; the result has `len` bytes.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, File, Registry, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// // The bytes may come from anywhere, as those of a store of chunks.
+    /// let elements = Registry::default().undo(counts.filters()?, 0, &[1, 3, 0, 2], 4)?;
+    /// assert_eq!(elements, [1, 0, 3, 2]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed`, its offset 0, if the bytes do not decode to `len` bytes; `Unsupported` for a filter that is not known.
+    pub fn undo(&self, pipeline: &Pipeline, mask: u32, bytes: &[u8], len: usize) -> Result<Vec<u8>> {
+        self.decode(pipeline, mask, Cow::Borrowed(bytes), len, 0).map(Cow::into_owned)
+    }
+
+    /// Undoes the filters of `bytes`, which stand at `offset`, but those whose bit in `mask` is set. The result has `len`
+    /// bytes; what comes out beyond them is cut, fewer bytes are an error.
+    pub(crate) fn decode<'a>(
+        &self,
+        pipeline: &Pipeline,
+        mask: u32,
+        bytes: Cow<'a, [u8]>,
+        len: usize,
+        offset: u64,
+    ) -> Result<Cow<'a, [u8]>> {
+        let filtered = Filtered { pipeline, mask, len, offset };
+        let mut buffers = Buffers::default();
+        if self.steps(&filtered, &bytes, &mut buffers)? {
+            buffers.now.truncate(len);
+            return Ok(Cow::Owned(buffers.now));
+        }
+        Ok(match bytes {
+            Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
+            Cow::Owned(mut bytes) => {
+                bytes.truncate(len);
+                Cow::Owned(bytes)
+            }
+        })
+    }
+
+    /// As [`decode`](Self::decode), in memory that serves one chunk after another.
+    pub(crate) fn decode_with<'s>(
+        &self,
+        filtered: &Filtered<'_>,
+        bytes: &'s [u8],
+        buffers: &'s mut Buffers,
+    ) -> Result<&'s [u8]> {
+        let decoded = if self.steps(filtered, bytes, buffers)? { &buffers.now } else { bytes };
+        Ok(decoded.get(..filtered.len).unwrap_or_default())
+    }
+
+    /// Leaves the result in the buffer `now`, and says whether any filter was undone. There are at least as many bytes as
+    /// are wanted.
+    fn steps(&self, filtered: &Filtered<'_>, bytes: &[u8], buffers: &mut Buffers) -> Result<bool> {
+        let mut any = false;
+        for (i, filter) in filtered.pipeline.filters.iter().enumerate().rev() {
+            let bits = u32::try_from(i).ok().and_then(|i| filtered.mask.checked_shr(i));
+            if bits.is_some_and(|bits| bits & 1 == 1) || self.keeps(filter) {
+                continue;
+            }
+            if any {
+                self.undo_one(filter, &buffers.now, filtered, &mut buffers.next)?;
+                std::mem::swap(&mut buffers.now, &mut buffers.next);
+            } else {
+                self.undo_one(filter, bytes, filtered, &mut buffers.now)?;
+                any = true;
+            }
+        }
+        let (len, found) = (filtered.len as u64, if any { buffers.now.len() } else { bytes.len() } as u64);
+        if found < len {
+            let kind = FaultKind::Mismatch { expected: len, found };
+            return Err(Fault::new("decoded length", kind).at("chunk", filtered.offset));
+        }
+        Ok(any)
+    }
+
+    /// Rounding filters lose bits when they write; reading them is the identity.
+    fn keeps(&self, filter: &FilterDescription) -> bool {
+        matches!(filter.id, 32022 | 32023 | 32032) && !self.added.contains_key(&filter.id)
+    }
+
+    fn undo_one(
+        &self,
+        filter: &FilterDescription,
+        bytes: &[u8],
+        filtered: &Filtered<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let (values, len, offset) = (&filter.values[..], filtered.len, filtered.offset);
+        // What an inner filter adds, such as a checksum, is small beside the chunk or of its order.
+        let max = bound::sum(bound::product(len, 2), 4096);
+        if let Some(added) = self.added.get(&filter.id) {
+            *out = added.decode(values, bytes, len).map_err(|fault| fault.at("filtered chunk", offset))?;
+            return Ok(());
+        }
+        #[cfg(feature = "blosc2")]
+        if let 32001 | 32026 = filter.id {
+            let container = if filter.id == 32001 { codec::blosc::chunk } else { codec::blosc::frame };
+            *out = container(bytes, max).map_err(|error| moved(error, offset))?;
+            return Ok(());
+        }
+        let (structure, decoded): (&'static str, Result<(), Fault>) = match filter.id {
+            #[cfg(feature = "deflate")]
+            1 => ("deflate filter", codec::deflate::decode(bytes, len, max, out)),
+            2 => {
+                let size = values.first().map_or(1, |&size| bound::addressable(size.into()));
+                ("shuffle filter", {
+                    codec::shuffle::decode(size, bytes, out);
+                    Ok(())
+                })
+            }
+            3 => ("fletcher32 filter", codec::fletcher32::decode(bytes).map(|data| data.clone_into(out))),
+            4 => ("szip filter", codec::szip::decode(values, bytes, max).map(|data| *out = data)),
+            5 => ("n-bit filter", codec::nbit::decode(values, bytes, max).map(|data| *out = data)),
+            6 => (
+                "scale-offset filter",
+                codec::scale_offset::decode(values, bytes, max).map(|data| *out = data),
+            ),
+            #[cfg(feature = "bzip2")]
+            307 => ("bzip2 filter", codec::bzip2::decode(bytes, max).map(|data| *out = data)),
+            32000 => ("lzf filter", codec::lzf::decode(bytes, len, max).map(|data| *out = data)),
+            #[cfg(feature = "lz4")]
+            32004 => ("lz4 filter", codec::lz4::decode(bytes, max).map(|data| *out = data)),
+            32008 => {
+                ("bitshuffle filter", codec::bitshuffle::decode(values, bytes, max).map(|data| *out = data))
+            }
+            #[cfg(any(feature = "zstd", feature = "ruzstd"))]
+            32015 => ("zstd filter", codec::zstd::decode(bytes, max).map(|data| *out = data)),
+            id => return Err(unsupported(id, filter, offset)),
+        };
+        decoded.map_err(|fault| fault.at(structure, offset))
+    }
+}
+
+/// What is known of filtered bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filtered<'p> {
+    pub(crate) pipeline: &'p Pipeline,
+    /// Filters that were skipped, bit by bit.
+    pub(crate) mask: u32,
+    /// Bytes that should come out.
+    pub(crate) len: usize,
+    /// Where they stand, for errors.
+    pub(crate) offset: u64,
+}
+
+/// Memory for the steps of a pipeline.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    now: Vec<u8>,
+    next: Vec<u8>,
+}
+
+/// An error of a container inside the file: its offset is that of the file.
+#[cfg(feature = "blosc2")]
+fn moved(mut error: Error, by: u64) -> Error {
+    match &mut error {
+        Error::Malformed { offset, .. } => *offset = bound::sum(*offset, by),
+        Error::Unsupported { offset, .. } | Error::Io { offset, .. } => {
+            *offset = Some(offset.map_or(by, |offset| bound::sum(offset, by)));
+        }
+        _ => {}
+    }
+    error
+}
+
+fn unsupported(id: u16, filter: &FilterDescription, offset: u64) -> Error {
+    let name =
+        known(id).map(str::to_owned).or_else(|| filter.name.as_ref().map(|name| name.to_text().into_owned()));
+    let what = match name {
+        Some(name) => format!("filter {id} ({name})"),
+        None => format!("filter {id}"),
+    };
+    let feature = match id {
+        1 => Some("deflate"),
+        307 => Some("bzip2"),
+        32004 => Some("lz4"),
+        32015 => Some("zstd"),
+        32001 | 32026 => Some("blosc2"),
+        _ => None,
+    };
+    Error::Unsupported { what: what.into(), feature, offset: Some(offset) }
+}
+
+/// The registered name of a filter.
+pub(crate) fn known(id: u16) -> Option<&'static str> {
+    Some(match id {
+        1 => "deflate",
+        2 => "shuffle",
+        3 => "fletcher32",
+        4 => "szip",
+        5 => "n-bit",
+        6 => "scale-offset",
+        305 => "lzo",
+        307 => "bzip2",
+        32000 => "lzf",
+        32001 => "blosc",
+        32002 => "mafisc",
+        32003 => "snappy",
+        32004 => "lz4",
+        32008 => "bitshuffle",
+        32013 => "zfp",
+        32014 => "fpzip",
+        32015 => "zstd",
+        32017 => "sz",
+        32019 => "jpeg",
+        32026 => "blosc2",
+        32027 => "flac",
+        _ => return None,
+    })
+}

@@ -1,0 +1,122 @@
+//! Filters in the direction of writing.
+
+use std::sync::OnceLock;
+
+use sciformats_core::arith::present;
+use sciformats_core::{Error, Fault, Result, bound};
+
+use crate::codec;
+use crate::filter::{Registry, known};
+use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
+
+/// Runs `encode` on each item, on so many threads (0: as many as the machine has) where the feature is on, and `store` on
+/// the results in order.
+pub(crate) fn each<T: Send, U: Send>(
+    threads: usize,
+    items: Vec<T>,
+    encode: impl Fn(T) -> Result<U> + Sync + Send,
+    mut store: impl FnMut(U) -> Result<()>,
+) -> Result<()> {
+    let threads = available(threads).min(items.len());
+    #[cfg(feature = "parallel")]
+    if threads > 1 {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        // Each thread takes the next item as soon as it is done with one.
+        let queue = std::sync::Mutex::new(items.into_iter().enumerate());
+        let next = || queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+        let work = |_| std::iter::from_fn(|| next().map(|(number, item)| (number, encode(item))));
+        let mut encoded: Vec<(usize, Result<U>)> = (0..threads).into_par_iter().flat_map_iter(work).collect();
+        encoded.sort_by_key(|&(number, _)| number);
+        return encoded.into_iter().try_for_each(|(_, encoded)| store(encoded?));
+    }
+    let _ = threads;
+    items.into_iter().try_for_each(|item| store(encode(item)?))
+}
+
+/// Threads to use where `asked` are allowed.
+fn available(asked: usize) -> usize {
+    static AVAILABLE: OnceLock<usize> = OnceLock::new();
+    match asked {
+        0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        asked => asked,
+    }
+}
+
+/// Applies the filters in order; returns the bytes and the mask of those that were skipped.
+pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+    let mut bytes = bytes;
+    let mut mask = 0u32;
+    for (i, filter) in (0u32..).zip(&pipeline.filters) {
+        match apply(filter, registry, &bytes)? {
+            Some(encoded) => bytes = encoded,
+            None if filter.optional => mask |= present(1u32.checked_shl(i), "bit of a filter")?,
+            None => {
+                return Err(Error::usage(
+                    "filter",
+                    format!("{} does not apply to these elements", name(filter)),
+                ));
+            }
+        }
+    }
+    Ok((bytes, mask))
+}
+
+fn name(filter: &FilterDescription) -> String {
+    known(filter.id).map_or_else(|| filter.id.to_string(), str::to_owned)
+}
+
+/// The filtered bytes; none if the filter gains nothing and may be skipped, or cannot.
+fn apply(filter: &FilterDescription, registry: &Registry, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    let values = &filter.values[..];
+    let first = values.first().copied();
+    // What gains nothing may be left as it is only where the C library's own filters do so too. When it changes a chunk that a
+    // filter passed over, and the new bytes have the old length, it forgets to note that the filter was applied now, and reads
+    // wrong elements from then on.
+    let smaller = |encoded: Vec<u8>| (!filter.optional || encoded.len() < bytes.len()).then_some(encoded);
+    let wrong = |fault: Fault| Error::usage("filter", format!("{}: {fault}", name(filter)));
+    if let Some(added) = registry.added(filter.id) {
+        return added.encode(values, bytes).map_err(wrong);
+    }
+    Ok(match filter.id {
+        #[cfg(feature = "deflate")]
+        1 => Some(codec::deflate::encode(first.unwrap_or(6), bytes)),
+        2 => {
+            let size = first.map_or(1, |size| bound::addressable(size.into()));
+            Some(codec::shuffle::encode(size, bytes))
+        }
+        3 => Some(codec::fletcher32::encode(bytes)),
+        4 => codec::szip::encode(values, bytes).map_err(wrong)?,
+        5 => Some(codec::nbit::encode(values, bytes).map_err(wrong)?),
+        6 => codec::scale_offset::encode(values, bytes).map_err(wrong)?,
+        #[cfg(feature = "bzip2")]
+        307 => Some(codec::bzip2::encode(first.unwrap_or(9), bytes).map_err(wrong)?),
+        32000 => smaller(codec::lzf::encode(bytes)),
+        #[cfg(feature = "lz4")]
+        32004 => {
+            let block = first.map_or(0, |block| bound::addressable(block.into()));
+            Some(codec::lz4::encode(block, bytes).map_err(wrong)?)
+        }
+        #[cfg(feature = "blosc2")]
+        32001 => smaller(codec::blosc::encode_chunk(values, bytes)?),
+        #[cfg(feature = "blosc2")]
+        32026 => smaller(codec::blosc::encode_frame(values, bytes)?),
+        32008 => smaller(codec::bitshuffle::encode(values, bytes).map_err(wrong)?),
+        #[cfg(feature = "zstd")]
+        32015 => Some(codec::zstd::encode(first.map_or(3, u32::cast_signed), bytes).map_err(wrong)?),
+        _ => return Err(unsupported(filter)),
+    })
+}
+
+/// Why a filter is not applied here.
+pub(crate) fn unsupported(filter: &FilterDescription) -> Error {
+    let feature = match filter.id {
+        1 => Some("deflate"),
+        307 => Some("bzip2"),
+        32004 => Some("lz4"),
+        32015 => Some("zstd"),
+        32001 | 32026 => Some("blosc2"),
+        _ => None,
+    };
+    let what = format!("writing with filter {} ({})", filter.id, name(filter));
+    Error::Unsupported { what: what.into(), feature, offset: None }
+}

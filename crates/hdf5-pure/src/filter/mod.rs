@@ -1,0 +1,17 @@
+//! Filter pipelines, both ways: chunks, blocks of heaps and their objects go through them.
+
+#![warn(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+
+mod decode;
+mod encode;
+
+pub(crate) use self::decode::{Buffers, Filtered, known};
+pub use self::decode::{Filter, Registry};
+pub(crate) use self::encode::{each, encode};

@@ -1,0 +1,66 @@
+//! Paths: followed from group to group, through soft links, to an object or out of the file.
+
+use sciformats_core::{Error, Result, bound};
+
+use crate::file::open::Opened;
+use crate::group::links;
+use crate::object::header::Object;
+use crate::spec::Address;
+use crate::spec::message::link::Target;
+
+/// Soft links that lead to soft links are followed so often.
+pub(crate) const MAX_LINKS: usize = 16;
+
+/// Where a path leads.
+pub(crate) enum Found {
+    /// To an object of this file.
+    Here(Address),
+    /// Through an external link; `rest` is what of the path is left.
+    Elsewhere { file: Vec<u8>, path: Vec<u8>, rest: Vec<u8> },
+}
+
+/// Follows `path` from the group `from`, or from the root if it begins with a slash.
+pub(crate) fn resolve(
+    opened: &Opened,
+    from: Address,
+    path: &[u8],
+    followed: &mut usize,
+) -> Result<Option<Found>> {
+    let context = &opened.context;
+    let mut at = if path.first() == Some(&b'/') { opened.root } else { from };
+    let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty() && *name != b".");
+    while let Some(name) = names.next() {
+        let object = Object::read(context, at)?;
+        let Some(link) = links::find(context, &object, name)? else { return Ok(None) };
+        match link.target {
+            Target::Hard(address) => at = address,
+            Target::Soft(target) => {
+                *followed = bound::sum(*followed, 1);
+                if *followed > MAX_LINKS {
+                    return Err(Error::LimitExceeded {
+                        what: "soft links in a row",
+                        declared: *followed as u64,
+                        limit: MAX_LINKS as u64,
+                    });
+                }
+                match resolve(opened, at, target.as_bytes(), followed)? {
+                    Some(Found::Here(address)) => at = address,
+                    Some(Found::Elsewhere { file, path, mut rest }) => {
+                        rest.extend(names.flat_map(|name| [b"/", name].concat()));
+                        return Ok(Some(Found::Elsewhere { file, path, rest }));
+                    }
+                    None => return Ok(None),
+                }
+            }
+            Target::External { file, path } => {
+                let rest = names.flat_map(|name| [b"/", name].concat()).collect();
+                let (file, path) = (file.as_bytes().to_vec(), path.as_bytes().to_vec());
+                return Ok(Some(Found::Elsewhere { file, path, rest }));
+            }
+            Target::User { class, .. } => {
+                return Err(Error::unsupported(format!("a user-defined link of class {class}")));
+            }
+        }
+    }
+    Ok(Some(Found::Here(at)))
+}

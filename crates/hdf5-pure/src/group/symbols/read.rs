@@ -1,0 +1,205 @@
+//! Old-style groups: a B-tree of symbol table nodes, names in a local heap.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Result, bound};
+
+use crate::group::links::BrokenLink;
+use crate::heap::local::{self, Names};
+use crate::space::context::{Budget, Context};
+use crate::spec::btree_v1::{GroupNode, Prefix};
+use crate::spec::local_heap::LocalHeap;
+use crate::spec::message::link::{Link, Target};
+use crate::spec::message::small::SymbolTable;
+use crate::spec::symbol_table::{Cache, Entry, Node};
+use crate::spec::{Address, Name, Sizes};
+
+const TREE: &str = "group B-tree node";
+const NODE: &str = "symbol table node";
+
+/// Most names are shorter.
+const USUAL_NAME: u64 = 64;
+
+/// Visits all members of an old-style group; what cannot be read is an error beside its siblings.
+///
+/// # Errors
+/// `Malformed` if the names cannot be read.
+pub(crate) fn visit(
+    context: &Context,
+    table: SymbolTable,
+    visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
+) -> Result<()> {
+    let heap = Heap::All(Names::open(context, table.heap)?);
+    let _ = Symbols { context, heap }.descend(table.btree, None, &mut Budget::new(context), visit);
+    Ok(())
+}
+
+/// The member of an old-style group that is named `name`. Of the names only those are read that it is compared with.
+///
+/// # Errors
+/// `Malformed` if what leads to it cannot be read.
+pub(crate) fn find(context: &Context, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
+    let heap = local::header(context, table.heap)?;
+    context.checked("local heap data segment", heap.data, heap.size)?;
+    let heap = Heap::Some(heap);
+    Symbols { context, heap }.find(table.btree, name)
+}
+
+/// Where the names of an old-style group are.
+enum Heap<'a> {
+    /// All of them are here.
+    All(Names<'a>),
+    /// Each is read when it is looked at.
+    Some(LocalHeap),
+}
+
+/// An old-style group.
+struct Symbols<'a> {
+    context: &'a Context,
+    heap: Heap<'a>,
+}
+
+impl Symbols<'_> {
+    fn name(&self, offset: u64) -> Result<Cow<'_, [u8]>> {
+        let heap = match &self.heap {
+            Heap::All(names) => return names.get(offset).map(Cow::Borrowed),
+            Heap::Some(heap) => heap,
+        };
+        let outside = || local::outside(self.context, (heap.data, heap.size), offset);
+        let left = heap.size.checked_sub(offset).ok_or_else(outside)?;
+        let at = heap.data.0.checked_add(offset).map(Address).ok_or_else(outside)?;
+        let mut len = left.min(USUAL_NAME);
+        loop {
+            let bytes = self.context.read("local heap data segment", at, len)?;
+            if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
+                return Ok(match bytes {
+                    Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..end).unwrap_or_default()),
+                    Cow::Owned(mut bytes) => {
+                        bytes.truncate(end);
+                        Cow::Owned(bytes)
+                    }
+                });
+            }
+            if len == left {
+                return Err(outside());
+            }
+            // Each piece is as long as all before it.
+            len = left.min(bound::product(len, 2));
+        }
+    }
+
+    fn descend(
+        &self,
+        at: Address,
+        level: Option<u8>,
+        budget: &mut Budget,
+        visit: &mut dyn FnMut(Result<Link, BrokenLink>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let node = match self.node(at, level) {
+            Ok(node) => node,
+            Err(error) => return visit(Err(error.into())),
+        };
+        let visited = GroupNode::size(self.context.sizes, node.children.len())
+            .and_then(|size| budget.visit(self.context, TREE, at, size as u64));
+        if let Err(error) = visited {
+            return visit(Err(error.into()));
+        }
+        for &child in &node.children {
+            match node.level.checked_sub(1) {
+                Some(below) => self.descend(child, Some(below), budget, visit)?,
+                None => match self.leaf(child) {
+                    Ok(leaf) => {
+                        let size = leaf_size(self.context.sizes, leaf.entries.len()) as u64;
+                        if let Err(error) = budget.visit(self.context, NODE, child, size) {
+                            visit(Err(error.into()))?;
+                            continue;
+                        }
+                        leaf.entries.iter().try_for_each(|entry| visit(self.link(child, entry)))?;
+                    }
+                    Err(error) => visit(Err(error.into()))?,
+                },
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn node(&self, at: Address, level: Option<u8>) -> Result<GroupNode> {
+        let sizes = self.context.sizes;
+        let start = self.context.read(TREE, at, Prefix::size(sizes) as u64)?;
+        let prefix = locate(TREE, self.context.offset(at), &start, |i| GroupNode::prefix(i, sizes))?;
+        if let Some(expected) = level.filter(|&level| level != prefix.level) {
+            let kind = FaultKind::Mismatch { expected: expected.into(), found: prefix.level.into() };
+            return Err(self.context.fault(TREE, at, Fault::new("node level", kind)));
+        }
+        let len = GroupNode::size(sizes, prefix.entries.into())? as u64;
+        self.context.parse(TREE, at, len, |i| GroupNode::parse(i, sizes))
+    }
+
+    fn leaf(&self, at: Address) -> Result<Node> {
+        let sizes = self.context.sizes;
+        let symbols = self.context.parse(NODE, at, Node::PREFIX as u64, Node::count)?;
+        let len = leaf_size(sizes, symbols.into());
+        self.context.parse(NODE, at, len as u64, |i| Node::parse(i, sizes))
+    }
+
+    fn link(&self, at: Address, entry: &Entry) -> Result<Link, BrokenLink> {
+        let name = Name::from(&*self.name(entry.name)?);
+        match self.target(at, entry) {
+            Ok(target) => Ok(Link { name, creation_order: None, utf8: false, target }),
+            Err(error) => Err(BrokenLink { name: Some(name), error }),
+        }
+    }
+
+    fn target(&self, at: Address, entry: &Entry) -> Result<Target> {
+        match (&entry.cache, entry.header) {
+            (Cache::SoftLink { path }, _) => Ok(Target::Soft(Name::from(&*self.name((*path).into())?))),
+            (_, Some(address)) => Ok(Target::Hard(address)),
+            (_, None) => {
+                let fault = Fault::new("object header address", FaultKind::Rule("is the undefined address"));
+                Err(self.context.fault(NODE, at, fault))
+            }
+        }
+    }
+
+    fn find(&self, mut at: Address, name: &[u8]) -> Result<Option<Link>> {
+        let mut level = None;
+        loop {
+            let node = self.node(at, level)?;
+            let Some(child) = self.child(&node, name)? else { return Ok(None) };
+            match node.level.checked_sub(1) {
+                Some(below) => (at, level) = (child, Some(below)),
+                None => {
+                    let leaf = self.leaf(child)?;
+                    for entry in &leaf.entries {
+                        if *self.name(entry.name)? == *name {
+                            return self.link(child, entry).map(Some).map_err(|broken| broken.error);
+                        }
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// The child whose names are greater than its left key and not greater than its right one.
+    fn child(&self, node: &GroupNode, name: &[u8]) -> Result<Option<Address>> {
+        let (mut low, mut high) = (0, node.children.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let right = node.keys.get(bound::sum(middle, 1)).copied().unwrap_or_default();
+            match (*self.name(right)?).cmp(name) {
+                Ordering::Less => low = bound::sum(middle, 1),
+                _ => high = middle,
+            }
+        }
+        Ok(node.children.get(low).copied())
+    }
+}
+
+/// Bytes of a symbol table node as far as it is used.
+fn leaf_size(sizes: Sizes, symbols: usize) -> usize {
+    bound::sum(bound::product(Entry::size(sizes), symbols), Node::PREFIX)
+}

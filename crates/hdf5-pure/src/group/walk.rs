@@ -1,0 +1,151 @@
+//! A walk over everything that links lead to, breadth first.
+
+use std::collections::{HashMap, VecDeque};
+
+use sciformats_core::Error;
+
+use crate::file::open::Opened;
+use crate::group::links;
+use crate::object::header::Object;
+use crate::object::kind::NodeKind;
+use crate::space::context::Context;
+use crate::spec::message::link::Target;
+use crate::spec::{Address, Name};
+
+/// A step of a [`Walk`](crate::Walk).
+///
+/// ```
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+/// let paths: Vec<Vec<u8>> = file.walk().map(|visited| visited.path).collect();
+/// assert_eq!(paths, [&b"/"[..], b"/surface", b"/surface/temperature"]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Visited {
+    /// The path, names joined by slashes.
+    pub path: Vec<u8>,
+    /// What is there.
+    pub what: Met,
+}
+
+/// What a [`Walk`](crate::Walk) meets.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, File, Met, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.root().soft_link("latest", "/runs/7")?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// for visited in file.walk() {
+///     if let Met::SoftLink(target) = visited.what {
+///         assert_eq!(target.to_text(), "/runs/7");
+///     }
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Debug)]
+pub enum Met {
+    /// An object that was not met before.
+    Object(Address),
+    /// An object that was met before, by this path.
+    HardLink(Vec<u8>),
+    /// A soft link, which is not followed: its text.
+    SoftLink(Name),
+    /// An external link, which is not followed.
+    ExternalLink {
+        /// The file.
+        file: Name,
+        /// The path in it.
+        path: Name,
+    },
+    /// A user-defined link of this class.
+    UserLink(u8),
+    /// A link that cannot be read, or the members of a group that cannot be listed.
+    Broken(Error),
+}
+
+/// How far a walk has come.
+#[derive(Debug)]
+pub(crate) struct Walker {
+    /// The path by which each object is first reached.
+    seen: HashMap<Address, Box<[u8]>>,
+    /// Groups whose members are still to be listed.
+    queue: VecDeque<(Address, Vec<u8>)>,
+    ready: VecDeque<Visited>,
+}
+
+impl Walker {
+    /// A walk that begins at the root group.
+    pub(crate) fn new(root: Address) -> Self {
+        let first = Visited { path: b"/".to_vec(), what: Met::Object(root) };
+        Self {
+            seen: HashMap::from([(root, Box::from(&b"/"[..]))]),
+            queue: VecDeque::from([(root, b"/".to_vec())]),
+            ready: VecDeque::from([first]),
+        }
+    }
+
+    /// The next step in the file, which is the same one at every call.
+    pub(crate) fn next(&mut self, opened: &Opened) -> Option<Visited> {
+        while self.ready.is_empty() {
+            let (address, path) = self.queue.pop_front()?;
+            self.list(&opened.context, address, &path);
+        }
+        self.ready.pop_front()
+    }
+
+    fn list(&mut self, context: &Context, address: Address, path: &[u8]) {
+        // What is not a group has no members; why an object cannot be read is said when it is opened.
+        let members = match Object::read(context, address) {
+            Ok(object) if NodeKind::of(&object) == Some(NodeKind::Group) => links::all(context, &object),
+            _ => return,
+        };
+        let mut links = Vec::new();
+        for member in members.unwrap_or_else(|error| vec![Err(error.into())]) {
+            match member {
+                Ok(link) => links.push(link),
+                Err(broken) => {
+                    let name = broken.name.as_ref().map_or(&b"?"[..], Name::as_bytes);
+                    self.ready.push_back(Visited { path: join(path, name), what: Met::Broken(broken.error) });
+                }
+            }
+        }
+        links.sort_by(|a, b| a.name.cmp(&b.name));
+        for link in links {
+            let path = join(path, link.name.as_bytes());
+            let what = match link.target {
+                Target::Soft(text) => Met::SoftLink(text),
+                Target::External { file, path } => Met::ExternalLink { file, path },
+                Target::User { class, .. } => Met::UserLink(class),
+                Target::Hard(address) => match self.seen.get(&address) {
+                    Some(first) => Met::HardLink(first.to_vec()),
+                    None => {
+                        self.seen.insert(address, path.clone().into());
+                        self.queue.push_back((address, path.clone()));
+                        Met::Object(address)
+                    }
+                },
+            };
+            self.ready.push_back(Visited { path, what });
+        }
+    }
+}
+
+fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
+    [path, slash, name].concat()
+}
+
+/// The path by which the object at `address` is first reached, if any leads to it.
+pub(crate) fn path_of(opened: &Opened, address: Address) -> Option<&[u8]> {
+    let paths = opened.paths.get_or_init(|| {
+        let mut walker = Walker::new(opened.root);
+        while walker.next(opened).is_some() {}
+        walker.seen
+    });
+    paths.get(&address).map(|path| &path[..])
+}

@@ -1,0 +1,7 @@
+//! Global heap collections: elements of variable length.
+
+mod read;
+mod write;
+
+pub(crate) use self::read::GlobalHeap;
+pub(crate) use self::write::GlobalHeapWriter;

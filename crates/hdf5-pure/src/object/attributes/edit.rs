@@ -1,0 +1,318 @@
+//! The attributes of an object that is there: read whole, changed in memory, written anew; or, where they are dense, changed
+//! one by one.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::{Fault, FaultKind, locate};
+use sciformats_core::{Error, Result, bound};
+
+use crate::btree::Tree;
+use crate::heap::fractal::Heap;
+use crate::object::attributes::dense::DenseAttributes;
+use crate::object::attributes::{self, Attribute, AttributeList, Order};
+use crate::object::header::{Header, Object};
+use crate::object::shared::{Part, from_table};
+use crate::space::context::Context;
+use crate::space::extents::found;
+use crate::space::output::Output;
+use crate::spec::Address;
+use crate::spec::btree_v2::record::AttributeRecord;
+use crate::spec::message::MessageType;
+use crate::spec::message::attribute::RawAttribute;
+use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::shared::Shared;
+use crate::spec::object_header::{SHARED, Version, v2};
+
+/// The attributes of the object at `address`, and the number that the next one gets.
+///
+/// # Errors
+/// `Malformed` if one of them cannot be read: it would be lost when the attributes are written.
+pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute>, u32)> {
+    let object = Object::read(context, address)?;
+    let tracked = matches!(object.prefix.version, Version::V2 { flags, .. } if flags & v2::TRACKED != 0);
+    let mut found = Vec::new();
+    for message in object.messages().iter().filter(|message| message.kind == MessageType::Attribute) {
+        let order = message.creation_index.map(u32::from).filter(|_| tracked);
+        let body = object.body(message);
+        found.push(match message.is_shared() {
+            false => parse(message.offset, body, order)?,
+            true => {
+                match locate("shared message", message.offset, body, |i| Shared::parse(i, context.sizes))? {
+                    Shared::Heap(id) => shared(context, message.offset, id, order)?,
+                    Shared::Committed(_) => {
+                        let kind = FaultKind::Rule("is that of a committed datatype");
+                        return Err(Fault::new("location", kind).at("shared message", message.offset));
+                    }
+                }
+            }
+        });
+    }
+    let info =
+        object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
+    match info.map(|info| (info.heap, info.by_name)) {
+        Some((Some(heap), Some(by_name))) => dense(context, heap, by_name, tracked, &mut found)?,
+        // Taken for an object without dense attributes, it would lose them.
+        Some((Some(_), None)) => {
+            let rule = "is undefined beside a heap";
+            return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
+        }
+        _ => {}
+    }
+    // In the order in which they were made, where it is kept.
+    found.sort_by_key(|attribute| attribute.creation_order);
+    let next = info.and_then(|info| info.max_creation_index).map_or(0, u32::from);
+    let after =
+        found.iter().filter_map(|attribute| attribute.creation_order).max().map_or(0, |n| bound::sum(n, 1)); // more than the next one may have
+    Ok((found, next.max(after)))
+}
+
+/// The names of attributes that are taken out of the file, where the others are not in memory.
+pub(crate) type Removed = HashSet<Box<[u8]>>;
+
+/// The number that stands for that of an attribute where numbers are not kept, as the library has it.
+const UNNUMBERED: u32 = 65_535;
+
+/// The attributes of `object` that can be changed one by one, and the number that the next one gets; nothing if all of them have
+/// to be read.
+fn dense_to_change<'c>(
+    context: &'c Context,
+    object: &Object<'_>,
+) -> Result<Option<(DenseAttributes<'c>, u32)>> {
+    let Version::V2 { flags, .. } = object.prefix.version else { return Ok(None) };
+    if object.find(MessageType::Attribute).is_some() {
+        return Ok(None);
+    }
+    let info =
+        object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
+    let tracked = flags & v2::TRACKED != 0;
+    let Some(info) = info.filter(|info| info.max_creation_index.is_some() == tracked) else {
+        return Ok(None);
+    };
+    let next = info.max_creation_index.map_or(0, u32::from);
+    Ok(DenseAttributes::open(context, &info, tracked)?.map(|dense| (dense, next)))
+}
+
+/// The number that the next attribute of the object at `address` gets, and how many it has, if they can be changed one by one.
+///
+/// # Errors
+/// `Malformed` if what leads to them is.
+pub(crate) fn next_if_dense(context: &Context, address: Address) -> Result<Option<(u32, u64)>> {
+    let object = Object::read(context, address)?;
+    Ok(dense_to_change(context, &object)?.map(|(dense, next)| (next, dense.len())))
+}
+
+/// The attribute of a name of the object at `address`, whose attributes can be changed one by one.
+///
+/// # Errors
+/// `Malformed` if it, or what leads to it, cannot be read.
+pub(crate) fn find_to_change(context: &Context, address: Address, name: &[u8]) -> Result<Option<Attribute>> {
+    let object = Object::read(context, address)?;
+    dense_to_change(context, &object)?.map_or(Ok(None), |(mut dense, _)| dense.find(name))
+}
+
+/// The attribute with heap ID `id` among the shared messages.
+pub(super) fn shared(
+    context: &Context,
+    offset: u64,
+    id: [u8; 8],
+    creation_order: Option<u32>,
+) -> Result<Attribute> {
+    let (offset, body) = from_table(context, MessageType::Attribute, offset, &id)?;
+    Ok(Attribute { shared: Some(id), ..parse(offset, &body, creation_order)? })
+}
+
+pub(super) fn parse(offset: u64, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
+    let name = locate("attribute message", offset, body, |i| {
+        RawAttribute::parse(i).map(|(rest, raw)| (rest, raw.name.into()))
+    })?;
+    Ok(Attribute { name, message: body.to_vec(), creation_order, committed: None, shared: None })
+}
+
+fn dense(
+    context: &Context,
+    heap: Address,
+    by_name: Address,
+    tracked: bool,
+    found: &mut Vec<Attribute>,
+) -> Result<()> {
+    let mut heap = Heap::open(context, heap)?;
+    Tree::open(context, by_name, &[8])?.visit(&mut |record| {
+        let (id, flags, order) = locate("attribute name record", context.offset(by_name), record?, |i| {
+            AttributeRecord::parse(i, 8).map(|(rest, r)| (rest, (r.id.to_vec(), r.flags, r.creation_order)))
+        })?;
+        let order = Some(order).filter(|_| tracked);
+        found.push(match <[u8; 8]>::try_from(&id[..]) {
+            Ok(id) if flags & SHARED != 0 => shared(context, context.offset(by_name), id, order)?,
+            _ => {
+                let (offset, body) = heap.get(&id)?;
+                parse(offset, &body, order)?
+            }
+        });
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// What attributes use. A shared one counts as a whole: its parts are used once, whoever shares it.
+///
+/// # Errors
+/// `Malformed` if an attribute is.
+pub(crate) fn parts(context: &Context, attributes: &[Attribute]) -> Result<Vec<Part>> {
+    let mut found = Vec::new();
+    for attribute in attributes {
+        match attribute.shared {
+            Some(id) => found.push(Part::attribute(id)),
+            None => found.extend(Part::of_attribute(context, 0, &attribute.message)?),
+        }
+    }
+    Ok(found)
+}
+
+/// The committed datatypes that attributes are of.
+///
+/// # Errors
+/// `Malformed` if an attribute is.
+pub(crate) fn datatypes(context: &Context, attributes: &[Attribute]) -> Result<Vec<Address>> {
+    let mut found = Vec::new();
+    for attribute in attributes {
+        found.extend(Part::of_attribute(context, 0, &attribute.message)?.into_iter().filter_map(|part| {
+            match part {
+                Part::Committed(at) => Some(at),
+                Part::Shared(_) => None,
+            }
+        }));
+    }
+    Ok(found)
+}
+
+/// The attributes that an object is going to have: all of them, or those that are new where some of the file are `removed` and
+/// the others stay.
+#[derive(Clone, Copy)]
+pub(crate) struct Changed<'a> {
+    pub(crate) attributes: &'a AttributeList,
+    pub(crate) removed: Option<&'a Removed>,
+    /// The number that the next one gets.
+    pub(crate) next: u32,
+}
+
+/// Writes the attributes of an object, and changes the messages about them.
+///
+/// # Errors
+/// [`Error::Usage`] if there are more than can be numbered; `Malformed` if what is given back cannot be read; those of the
+/// output.
+pub(crate) fn store(
+    context: &Context,
+    output: &mut Output,
+    header: &mut Header,
+    changed: Changed<'_>,
+) -> Result<()> {
+    let Some(removed) = changed.removed else {
+        return store_all(context, output, header, changed.attributes, changed.next);
+    };
+    if store_some(context, output, header, changed)? {
+        return Ok(());
+    }
+    let (all, next) = load(context, header.address())?;
+    let mut whole: AttributeList = all.into_iter().collect();
+    for name in removed {
+        whole.remove(name);
+    }
+    let (tracked, _) = header.attribute_order();
+    for attribute in changed.attributes.iter().cloned() {
+        whole.push(Attribute { creation_order: attribute.creation_order.filter(|_| tracked), ..attribute });
+    }
+    let next = if tracked { changed.next.max(next) } else { next };
+    store_all(context, output, header, &whole, next)
+}
+
+/// Changes dense attributes one by one; `false`, with nothing done, if they have to be written anew, or better are.
+fn store_some(
+    context: &Context,
+    output: &mut Output,
+    header: &mut Header,
+    changed: Changed<'_>,
+) -> Result<bool> {
+    let object = Object::read(context, header.address())?;
+    let Some((mut dense, _)) = dense_to_change(context, &object)? else { return Ok(false) };
+    let (_, fewest) = header.phase_change().unwrap_or((8, 6));
+    let removed = changed.removed.into_iter().flatten();
+    let (gone, new) = (removed.clone().count() as u64, changed.attributes.len() as u64);
+    let left = bound::left(bound::sum(dense.len(), new), gone);
+    // Where most attributes are new or gone, the whole is written quicker, and has no gaps.
+    let few = bound::sum(gone, new) <= dense.len();
+    if !few || left < u64::from(fewest).max(1) || (gone > 0 && dense.is_sparse()) {
+        return Ok(false);
+    }
+    let next = header.attribute_order().0.then(|| next_number(changed.next)).transpose()?;
+    for name in removed {
+        dense.remove(output, name)?;
+    }
+    for attribute in changed.attributes.iter() {
+        let number = attribute.creation_order.filter(|_| next.is_some());
+        dense.insert(output, attribute, number.unwrap_or(UNNUMBERED))?;
+    }
+    dense.write(output)?;
+    let info =
+        object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
+    if let Some(info) = info.filter(|_| next.is_some()) {
+        let new = AttributeInfo { max_creation_index: next, ..info };
+        let flags = attributes::info_message(&new, context.sizes)?.flags;
+        header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, context.sizes))?;
+    }
+    Ok(true)
+}
+
+fn next_number(next: u32) -> Result<u16> {
+    let many = |_| Error::usage("attribute", "cannot be numbered: the object has had 65,535 attributes");
+    u16::try_from(next).map_err(many)
+}
+
+/// Writes all attributes of an object anew.
+fn store_all(
+    context: &Context,
+    output: &mut Output,
+    header: &mut Header,
+    attributes: &AttributeList,
+    next: u32,
+) -> Result<()> {
+    let sizes = context.sizes;
+    let parse =
+        |body: &[u8]| locate(MessageType::AttributeInfo.name(), 0, body, |i| AttributeInfo::parse(i, sizes));
+    let info = header.find(MessageType::AttributeInfo).map(|message| parse(&message.body)).transpose()?;
+    let too_long = !attributes::fit(attributes);
+    if too_long {
+        // Old headers have no other place for attributes than a message.
+        header.renew()?;
+    }
+    let (tracked, indexed) = header.attribute_order();
+    let next = tracked.then(|| next_number(next)).transpose()?;
+    let order = Order { next, indexed };
+    let (most, fewest) = header.phase_change().unwrap_or((8, 6));
+    let was_dense = info.is_some_and(|info| info.heap.is_some());
+    let n = attributes.len();
+    let many = if was_dense { n >= usize::from(fewest).max(1) } else { n > usize::from(most) };
+    let dense = !header.is_old() && (many || too_long);
+    let old = info.map_or(Ok(Vec::new()), |info| found(context, |extents| extents.attributes(&info)))?;
+    header.take(MessageType::Attribute);
+    let new = match dense {
+        true => Some(attributes::build(output, attributes, order)?),
+        false => {
+            // The C library counts the attributes of a version 2 header as none where the message about them is missing,
+            // and takes the message away with the last attribute.
+            (!header.is_old() && attributes.len() > 0).then(|| order.info())
+        }
+    };
+    match new {
+        Some(new) => {
+            let flags = attributes::info_message(&new, sizes)?.flags;
+            header.set(MessageType::AttributeInfo, flags, |out| new.encode(out, sizes))?;
+        }
+        None => {
+            header.take(MessageType::AttributeInfo);
+        }
+    }
+    if !dense {
+        header.extend(attributes::compact(attributes).collect::<Result<Vec<_>>>()?);
+    }
+    output.release(&old)
+}

@@ -1,0 +1,133 @@
+//! The attributes of an object, found by name.
+
+use std::collections::HashMap;
+
+use sciformats_core::bound;
+
+use crate::object::attributes::Attribute;
+
+/// Lists up to this length are searched from one end to the other.
+const SHORT: usize = 16;
+
+/// Attributes of different names, in the order in which they were made where that is kept.
+#[derive(Default)]
+pub(crate) struct AttributeList {
+    /// A removed one leaves its place.
+    places: Vec<Option<Attribute>>,
+    /// Where names are; of longer lists only, since most are short.
+    names: HashMap<Box<[u8]>, usize>,
+    len: usize,
+}
+
+impl AttributeList {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Attribute> {
+        self.places.iter().flatten()
+    }
+
+    fn find(&self, name: &[u8]) -> Option<usize> {
+        if self.names.is_empty() {
+            let is_it = |place: &Option<Attribute>| place.as_ref().is_some_and(|other| *other.name == *name);
+            return self.places.iter().position(is_it);
+        }
+        self.names.get(name).copied()
+    }
+
+    pub(crate) fn holds(&self, name: &[u8]) -> bool {
+        self.find(name).is_some()
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &[u8]) -> Option<&mut Attribute> {
+        let place = self.find(name)?;
+        self.places.get_mut(place)?.as_mut()
+    }
+
+    /// Adds an attribute whose name is not taken.
+    pub(crate) fn push(&mut self, attribute: Attribute) {
+        if !self.names.is_empty() {
+            self.names.insert(attribute.name.clone(), self.places.len());
+        }
+        self.places.push(Some(attribute));
+        self.len = bound::sum(self.len, 1); // no list in memory reaches the bound
+        if self.names.is_empty() && self.places.len() > SHORT {
+            let named =
+                |(place, other): (usize, &Option<Attribute>)| Some((other.as_ref()?.name.clone(), place));
+            self.names = self.places.iter().enumerate().filter_map(named).collect();
+        }
+    }
+
+    pub(crate) fn remove(&mut self, name: &[u8]) -> Option<Attribute> {
+        let place = self.find(name)?;
+        self.names.remove(name);
+        self.len = bound::left(self.len, 1);
+        let removed = self.places.get_mut(place)?.take();
+        if self.len == 0 {
+            self.places.clear();
+        }
+        removed
+    }
+
+    /// Gives the attribute `name` another name, which is not taken, and the message that holds it, which
+    /// is none that is shared.
+    pub(crate) fn rename(&mut self, name: &[u8], to: &[u8], message: Vec<u8>) {
+        let Some(place) = self.find(name) else { return };
+        if self.names.remove(name).is_some() {
+            self.names.insert(to.into(), place);
+        }
+        if let Some(Some(attribute)) = self.places.get_mut(place) {
+            (attribute.name, attribute.message, attribute.shared) = (to.into(), message, None);
+        }
+    }
+}
+
+impl FromIterator<Attribute> for AttributeList {
+    fn from_iter<I: IntoIterator<Item = Attribute>>(attributes: I) -> Self {
+        let mut list = Self::default();
+        attributes.into_iter().for_each(|attribute| list.push(attribute));
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(name: &str) -> Attribute {
+        Attribute {
+            name: name.as_bytes().into(),
+            message: Vec::new(),
+            creation_order: None,
+            committed: None,
+            shared: None,
+        }
+    }
+
+    fn names(list: &AttributeList) -> Vec<String> {
+        list.iter().map(|attribute| String::from_utf8_lossy(&attribute.name).into_owned()).collect()
+    }
+
+    #[test]
+    fn long_lists_and_short_ones_find_the_same() {
+        for n in [3, SHORT, SHORT + 1, 500] {
+            let mut list: AttributeList = (0..n).map(|i| attribute(&i.to_string())).collect();
+            assert_eq!(list.len(), n);
+            assert!(list.remove(b"1").is_some() && list.remove(b"1").is_none() && !list.holds(b"1"));
+            list.rename(b"2", b"two", vec![7]);
+            assert!(!list.holds(b"2") && list.get_mut(b"two").is_some_and(|found| found.message == [7]));
+            list.push(attribute("1"));
+            assert_eq!(list.len(), n);
+            let mut expected = vec!["0".to_owned(), "two".to_owned()];
+            expected.extend((3..n).map(|i| i.to_string()));
+            expected.push("1".to_owned());
+            assert_eq!(names(&list), expected, "{n}");
+            // Until nothing is left, and on from there.
+            expected.iter().for_each(|name| assert!(list.remove(name.as_bytes()).is_some(), "{name}"));
+            assert_eq!((list.len(), list.iter().count()), (0, 0));
+            list.push(attribute("again"));
+            assert!(list.holds(b"again") && !list.holds(b"0"));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The attributes of an object, however they are stored.
+
+use std::ops::ControlFlow;
+
+use sciformats_core::fault::locate;
+use sciformats_core::{Error, Result, bound};
+
+use crate::btree::Tree;
+use crate::heap::fractal::Heap;
+use crate::object::header::Object;
+use crate::object::shared;
+use crate::space::context::Context;
+use crate::spec::btree_v2::record::AttributeRecord;
+use crate::spec::message::MessageType;
+use crate::spec::message::attribute::{Part, RawAttribute};
+use crate::spec::message::attribute_info::AttributeInfo;
+use crate::spec::message::dataspace::Dataspace;
+use crate::spec::message::datatype::Datatype;
+use crate::spec::{Address, Name, lookup3};
+
+/// An attribute's parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Content {
+    pub(crate) datatype: Datatype,
+    /// Where its datatype is, if that is committed.
+    pub(crate) committed: Option<Address>,
+    /// Whether its name is said to be UTF-8.
+    pub(crate) utf8: bool,
+    pub(crate) dataspace: Dataspace,
+    /// The elements as they are stored.
+    pub(crate) data: Vec<u8>,
+    /// Absolute offset of the elements.
+    pub(crate) offset: u64,
+}
+
+/// An attribute that was found: its name, where that much can be read, and the rest.
+pub(crate) struct Found {
+    pub(crate) name: Option<Name>,
+    pub(crate) creation_order: Option<u32>,
+    pub(crate) content: Result<Content>,
+}
+
+impl Found {
+    fn broken(error: Error) -> Self {
+        Self { name: None, creation_order: None, content: Err(error) }
+    }
+}
+
+const STRUCTURE: &str = "attribute message";
+
+/// All attributes of `object`.
+pub(crate) fn all(context: &Context, object: &Object<'_>) -> Vec<Found> {
+    let mut found = compact(context, object, None).collect();
+    if let Err(error) = dense(context, object, None, &mut found) {
+        found.push(Found::broken(error));
+    }
+    found
+}
+
+/// The attribute named `name`.
+pub(crate) fn find(context: &Context, object: &Object<'_>, name: &[u8]) -> Result<Option<Found>> {
+    let mut error = None;
+    let mut wanted = |attribute: Found| match &attribute.name {
+        Some(found) if found.as_bytes() == name => Some(attribute),
+        Some(_) => None,
+        None => {
+            error = attribute.content.err();
+            None
+        }
+    };
+    if let Some(attribute) = compact(context, object, Some(name)).find_map(&mut wanted) {
+        return Ok(Some(attribute));
+    }
+    let mut found = Vec::new();
+    dense(context, object, Some(name), &mut found)?;
+    if let Some(attribute) = found.into_iter().find_map(&mut wanted) {
+        return Ok(Some(attribute));
+    }
+    // One whose name cannot be read may be the one that is looked for.
+    error.map_or(Ok(None), Err)
+}
+
+/// The attributes in the header: all, or those that may have the name `name`.
+fn compact<'a>(
+    context: &'a Context,
+    object: &'a Object<'_>,
+    name: Option<&'a [u8]>,
+) -> impl Iterator<Item = Found> + 'a {
+    let messages = object.messages().iter().filter(|message| message.kind == MessageType::Attribute);
+    messages.filter_map(move |message| {
+        let order = message.creation_index.map(u32::from);
+        let body = object.body(message);
+        if !message.is_shared() {
+            return parse(context, (message.offset, body), order, name);
+        }
+        match shared::resolve(context, message.kind, message.offset, body) {
+            Ok((offset, body)) => parse(context, (offset, &body), order, name),
+            Err(error) => Some(Found::broken(error)),
+        }
+    })
+}
+
+/// Adds the attributes in dense storage: all, or those whose names have the hash of `name`.
+fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mut Vec<Found>) -> Result<()> {
+    let info =
+        object.parse(context, MessageType::AttributeInfo, |i| AttributeInfo::parse(i, context.sizes))?;
+    let (heap, by_name) = match info.map(|info| (info.heap, info.by_name)) {
+        Some((Some(heap), Some(by_name))) => (heap, by_name),
+        Some((Some(_), None)) => {
+            let rule = "is undefined beside a heap";
+            return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
+        }
+        _ => return Ok(()),
+    };
+    let mut heap = Heap::open(context, heap)?;
+    let tree = Tree::open(context, by_name, &[8])?;
+    let hash = name.map(|name| lookup3::hash(name, 0));
+    let record = |bytes: &[u8]| {
+        locate("attribute name record", context.offset(by_name), bytes, |i| {
+            AttributeRecord::parse(i, 8)
+                .map(|(rest, r)| (rest, (r.id.to_vec(), r.flags, r.creation_order, r.hash)))
+        })
+    };
+    let mut visit = |bytes: Result<&[u8]>| {
+        let attribute = bytes.and_then(record).and_then(|(id, flags, order, _)| {
+            let (offset, body) = get(context, &mut heap, by_name, &id, flags)?;
+            Ok(parse(context, (offset, &body), Some(order), name))
+        });
+        found.extend(attribute.unwrap_or_else(|error| Some(Found::broken(error))));
+        Ok(ControlFlow::Continue(()))
+    };
+    match hash {
+        None => tree.visit(&mut visit),
+        Some(hash) => tree.visit_range(&mut |bytes| Ok(record(bytes)?.3.cmp(&Some(hash))), &mut visit),
+    }
+}
+
+fn get(context: &Context, heap: &mut Heap<'_>, at: Address, id: &[u8], flags: u8) -> Result<(u64, Vec<u8>)> {
+    if flags & crate::spec::object_header::SHARED != 0 {
+        return shared::from_table(context, MessageType::Attribute, context.offset(at), id);
+    }
+    let (offset, body) = heap.get(id)?;
+    Ok((offset, body.into_owned()))
+}
+
+/// The attribute; none if it has another name than `wanted`.
+fn parse(
+    context: &Context,
+    (offset, body): (u64, &[u8]),
+    creation_order: Option<u32>,
+    wanted: Option<&[u8]>,
+) -> Option<Found> {
+    Some(match locate(STRUCTURE, offset, body, RawAttribute::parse) {
+        Ok(raw) if wanted.is_some_and(|name| raw.name != name) => return None,
+        Ok(raw) => {
+            Found { name: Some(raw.name.into()), creation_order, content: content(context, offset, &raw) }
+        }
+        Err(error) => Found::broken(error),
+    })
+}
+
+fn content(context: &Context, offset: u64, raw: &RawAttribute<'_>) -> Result<Content> {
+    let datatype = part(context, MessageType::Datatype, offset, &raw.datatype, Datatype::parse)?;
+    let committed = match raw.datatype.shared {
+        true => shared::committed(context, bound::sum(offset, raw.datatype.at as u64), raw.datatype.bytes)?,
+        false => None,
+    };
+    let dataspace = part(context, MessageType::Dataspace, offset, &raw.dataspace, |i| {
+        Dataspace::parse(i, context.sizes)
+    })?;
+    let at = bound::sum(offset, raw.data.at as u64);
+    let len = dataspace.elements().and_then(|n| n.checked_mul(datatype.size.into()));
+    let data = len.and_then(|len| usize::try_from(len).ok()).and_then(|len| raw.data.bytes.get(..len));
+    match data {
+        Some(data) => {
+            Ok(Content { datatype, committed, utf8: raw.utf8, dataspace, data: data.to_vec(), offset: at })
+        }
+        None => {
+            let kind = sciformats_core::FaultKind::Truncated;
+            Err(sciformats_core::Fault::new("data", kind).at(STRUCTURE, at))
+        }
+    }
+}
+
+fn part<T>(
+    context: &Context,
+    kind: MessageType,
+    offset: u64,
+    part: &Part<'_>,
+    parser: impl for<'b> FnMut(&'b [u8]) -> sciformats_core::fault::Parsed<'b, T>,
+) -> Result<T> {
+    let at = bound::sum(offset, part.at as u64);
+    if !part.shared {
+        return locate(kind.name(), at, part.bytes, parser);
+    }
+    let (at, bytes) = shared::resolve(context, kind, at, part.bytes)?;
+    locate(kind.name(), at, &bytes, parser)
+}

@@ -1,0 +1,168 @@
+//! Object headers: messages in one chunk, or in a continuation where the first chunk's place is too small.
+
+use sciformats_core::arith::{add, fit, present, sub, sum};
+use sciformats_core::{Error, Result, bound};
+
+use crate::space::output::Output;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{Message, v1, v2};
+use crate::spec::{Address, put_checksum, put_padding};
+
+/// The first chunk of a header whose address was given away before its messages were known.
+pub(crate) const RESERVED: usize = 256;
+
+/// Bytes of the body of a continuation message with addresses and lengths of 8 bytes each.
+pub(crate) const CONTINUATION: usize = 16;
+
+impl Message {
+    pub(crate) fn new(
+        kind: MessageType,
+        flags: u8,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<Self> {
+        let mut body = Vec::new();
+        encode(&mut body)?;
+        Ok(Self { kind, flags, creation_index: 0, body })
+    }
+
+    /// A message that says nothing, with a body of `len` bytes.
+    pub(crate) fn nil(len: usize) -> Self {
+        Self { kind: MessageType::Nil, flags: 0, creation_index: 0, body: vec![0; len] }
+    }
+}
+
+/// A header that is to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct NewHeader {
+    /// 1 or 2.
+    pub(crate) version: u8,
+    /// Flags of a version 2 header that concern attributes and times.
+    pub(crate) flags: u8,
+    /// Times and phase change values, as the flags say, for the prefix of a version 2 header.
+    pub(crate) extra: Vec<u8>,
+    /// Hard links.
+    pub(crate) references: u32,
+    pub(crate) messages: Vec<Message>,
+}
+
+impl NewHeader {
+    /// Checks what a header can hold, and completes it.
+    pub(crate) fn complete(mut self) -> Result<Self> {
+        let longest = if self.version == 1 { 65528 } else { 65535 };
+        if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
+            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            return Err(Error::usage(message.kind.name(), problem));
+        }
+        if self.version == 2 && self.references != 1 {
+            let references = self.references;
+            self.messages.push(Message::new(MessageType::ReferenceCount, 0, |out| {
+                small::encode_reference_count(out, references)
+            })?);
+        }
+        self.leave_room();
+        if self.version == 1 && self.messages.len() > 65533 {
+            return Err(Error::usage("object", "has more messages than an old header counts"));
+        }
+        Ok(self)
+    }
+
+    /// Adds an empty message where no other could give way to a continuation. Whoever adds a message to a full header, the
+    /// C library included, puts a continuation in the place of a message that it moves there; where all are shorter than
+    /// a continuation, it writes a header that nobody can read.
+    fn leave_room(&mut self) {
+        if !self.messages.iter().any(|message| message.body.len() >= CONTINUATION) {
+            self.messages.push(Message::nil(CONTINUATION));
+        }
+    }
+
+    fn message_size(&self, len: usize) -> Result<usize> {
+        if self.version == 1 { v1::message_size(len) } else { v2::message_size(len, self.flags) }
+    }
+
+    fn messages_size(&self) -> Result<usize> {
+        let mut sizes = self.messages.iter().map(|message| self.message_size(message.body.len()));
+        sizes.try_fold(0, |sum, size| add(sum, size?))
+    }
+
+    /// Prefix and checksum of a first chunk of `chunk` bytes.
+    fn overhead(&self, chunk: usize) -> usize {
+        if self.version == 1 {
+            return v1::PREFIX;
+        }
+        bound::sum(v2::prefix_size(chunk).1, bound::sum(v2::extra_size(self.flags), 4))
+    }
+
+    /// Bytes of the whole in one chunk.
+    pub(crate) fn size(&self) -> Result<usize> {
+        let chunk = self.messages_size()?;
+        add(chunk, self.overhead(chunk))
+    }
+
+    fn encode_message(&self, out: &mut Vec<u8>, message: &Message) -> Result<()> {
+        if self.version == 1 {
+            v1::encode_message(out, message)
+        } else {
+            v2::encode_message(out, message, self.flags)
+        }
+    }
+
+    /// Writes the header to `room` bytes at `at`.
+    pub(crate) fn write(&self, output: &mut Output, at: Address, room: usize) -> Result<()> {
+        let size = self.size()?;
+        if size == room {
+            return output.write(at, &self.first_chunk(&self.messages, room, self.messages.len())?);
+        }
+        let messages = self.messages.len();
+        let nil = usize::from(self.version == 1);
+        if sum([size, self.message_size(0)?, 4])? <= room {
+            return output.write(at, &self.first_chunk(&self.messages, room, add(messages, nil)?)?);
+        }
+        let block = self.continuation()?;
+        let place = (output.put(&block)?, block.len() as u64);
+        let message = Message::new(MessageType::Continuation, 0, |out| {
+            small::encode_continuation(out, place, output.sizes)
+        })?;
+        output.write(at, &self.first_chunk(&[message], room, sum([messages, 1, nil])?)?)
+    }
+
+    fn continuation(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        if self.version == 2 {
+            out.extend(b"OCHK");
+        }
+        self.messages.iter().try_for_each(|message| self.encode_message(&mut out, message))?;
+        if self.version == 2 {
+            put_checksum(&mut out, 0)?;
+        }
+        Ok(out)
+    }
+
+    /// A first chunk of exactly `room` bytes with prefix, whatever `messages` leave of it filled up.
+    fn first_chunk(&self, messages: &[Message], room: usize, total: usize) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        // The width of the size field depends on the size that it holds.
+        let overheads = [0, 0x100, 0x10000].map(|chunk| self.overhead(chunk));
+        let chunk = overheads
+            .iter()
+            .filter_map(|&overhead| Some((overhead, room.checked_sub(overhead)?)))
+            .find(|&(overhead, chunk)| self.overhead(chunk) == overhead);
+        let (_, chunk) = present(chunk, "room for the prefix of an object header")?;
+        if self.version == 1 {
+            let total = fit(total, "number of header messages")?;
+            v1::encode_prefix(&mut out, total, self.references, fit(chunk, "size of an object header")?)?;
+        } else {
+            v2::encode_prefix(&mut out, self.flags, &self.extra, chunk)?;
+        }
+        let end = add(out.len(), chunk)?;
+        messages.iter().try_for_each(|message| self.encode_message(&mut out, message))?;
+        let left = sub(end, out.len())?;
+        if let Some(len) = left.checked_sub(self.message_size(0)?) {
+            self.encode_message(&mut out, &Message::nil(len))?;
+        }
+        put_padding(&mut out, 0, end)?;
+        if self.version == 2 {
+            put_checksum(&mut out, 0)?;
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,361 @@
+//! The messages of an object that is there, to be changed and put back.
+//!
+//! The header's address never changes, nor does the size of its first chunk. What does not fit there goes to one
+//! continuation in fresh space; continuations of before are given back. Messages that are not known stay as they are.
+
+use sciformats_core::arith::{add, fit, increase, sub, sum};
+use sciformats_core::{Error, Result, bound};
+
+use crate::object::header::{CONTINUATION, Object};
+use crate::space::context::Context;
+use crate::space::output::Output;
+use crate::space::pending::Use;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{
+    FAIL_ON_WRITE, MARK_IF_UNKNOWN, Message, SHAREABLE, SHARED, Version, WAS_UNKNOWN, v1, v2,
+};
+use crate::spec::{Address, Sizes, put_checksum, put_padding};
+
+/// The header of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    address: Address,
+    sizes: Sizes,
+    /// The prefix as it stands.
+    prefix: Vec<u8>,
+    version: Version,
+    /// Bytes of messages in the first chunk.
+    room: usize,
+    /// Where the header continues: addresses and bytes.
+    continuations: Vec<(Address, u64)>,
+    /// All messages but those that hold the chunks together.
+    messages: Vec<Message>,
+    references: u32,
+    /// Whether it is another header than in the file.
+    changed: bool,
+}
+
+impl Header {
+    /// Reads the header at `address`.
+    ///
+    /// # Errors
+    /// `Malformed`, or `Unsupported` if it has a message that forbids changes to who does not know it.
+    pub(crate) fn read(context: &Context, address: Address) -> Result<Self> {
+        let object = Object::read(context, address)?;
+        let (mut messages, mut changed) = (Vec::new(), false);
+        for message in object.messages() {
+            let mut flags = message.flags;
+            if let MessageType::Unknown(number) = message.kind {
+                if flags & FAIL_ON_WRITE != 0 {
+                    return Err(Error::Unsupported {
+                        what: format!(
+                            "header message {number:#x}, which must be understood by who changes the object,"
+                        )
+                        .into(),
+                        feature: None,
+                        offset: Some(message.offset),
+                    });
+                }
+                if flags & MARK_IF_UNKNOWN != 0 {
+                    changed |= flags & WAS_UNKNOWN == 0;
+                    flags |= WAS_UNKNOWN;
+                }
+            }
+            if matches!(message.kind, MessageType::Nil | MessageType::Continuation) {
+                continue;
+            }
+            messages.push(Message {
+                kind: message.kind,
+                flags,
+                // Headers that keep no order have none.
+                creation_index: message.creation_index.unwrap_or_default(),
+                body: object.body(message).to_vec(),
+            });
+        }
+        let references = match object.prefix.version {
+            Version::V1 { references, .. } => references,
+            Version::V2 { .. } => {
+                let count = object.parse(context, MessageType::ReferenceCount, small::reference_count)?;
+                messages.retain(|message| message.kind != MessageType::ReferenceCount);
+                count.unwrap_or(1)
+            }
+        };
+        let prefix = context.read("object header", address, object.prefix.len as u64)?.into_owned();
+        let relative = |offset: u64| Ok(Address(sub(offset, context.base)?));
+        Ok(Self {
+            address,
+            sizes: context.sizes,
+            prefix,
+            version: object.prefix.version,
+            room: fit(object.prefix.chunk_size, "size of an object header")?,
+            continuations: object
+                .blocks
+                .iter()
+                .skip(1)
+                .map(|&(at, len)| Ok((relative(at)?, len)))
+                .collect::<Result<_>>()?,
+            messages,
+            references,
+            changed,
+        })
+    }
+
+    /// Where the object is.
+    pub(crate) fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Whether the header is of version 1, which has no dense attributes.
+    pub(crate) fn is_old(&self) -> bool {
+        matches!(self.version, Version::V1 { .. })
+    }
+
+    /// Whether the order in which attributes are made is kept, and whether it is indexed.
+    pub(crate) fn attribute_order(&self) -> (bool, bool) {
+        match self.version {
+            Version::V1 { .. } => (false, false),
+            Version::V2 { flags, .. } => (flags & v2::TRACKED != 0, flags & v2::INDEXED != 0),
+        }
+    }
+
+    /// Most compact and fewest dense attributes, where the header says so.
+    pub(crate) fn phase_change(&self) -> Option<(u16, u16)> {
+        match self.version {
+            Version::V1 { .. } => None,
+            Version::V2 { phase_change, .. } => phase_change,
+        }
+    }
+
+    /// Hard links to the object, as it counts them.
+    pub(crate) fn references(&self) -> u32 {
+        self.references
+    }
+
+    pub(crate) fn set_references(&mut self, references: u32) {
+        self.changed |= self.references != references;
+        self.references = references;
+    }
+
+    /// The first message of a kind.
+    pub(crate) fn find(&self, kind: MessageType) -> Option<&Message> {
+        self.messages.iter().find(|message| message.kind == kind)
+    }
+
+    /// Gives the first message of a kind another body, or adds one with these flags. What was shared is not any more: its
+    /// use has to be [taken back](crate::object::shared::Shares).
+    ///
+    /// # Errors
+    /// Those of `encode`; the header stays as it is.
+    pub(crate) fn set(
+        &mut self,
+        kind: MessageType,
+        flags: u8,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let message = Message::new(kind, flags, encode)?;
+        match self.messages.iter_mut().find(|message| message.kind == kind) {
+            Some(old) if old.body == message.body && old.flags & (SHARED | SHAREABLE) == 0 => return Ok(()),
+            Some(old) => {
+                old.flags &= !(SHARED | SHAREABLE);
+                old.body = message.body;
+            }
+            None => self.messages.push(message),
+        }
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Has the header written even if nothing of it changes, so that what it takes is taken.
+    pub(crate) fn touch(&mut self) {
+        self.changed = true;
+    }
+
+    /// Adds messages at the end.
+    pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Message>) {
+        self.changed = true;
+        self.messages.extend(messages);
+    }
+
+    /// Takes out all messages of a kind.
+    pub(crate) fn take(&mut self, kind: MessageType) -> Vec<Message> {
+        let (taken, left): (Vec<_>, _) =
+            std::mem::take(&mut self.messages).into_iter().partition(|m| m.kind == kind);
+        self.messages = left;
+        self.changed |= !taken.is_empty();
+        taken
+    }
+
+    /// Makes a header of version 1 one of version 2 in the same place.
+    pub(crate) fn renew(&mut self) -> Result<()> {
+        if !self.is_old() {
+            return Ok(());
+        }
+        let whole = add(self.room, v1::PREFIX)?;
+        // The prefix and the checksum take the same bytes for all sizes that its field can hold.
+        let room = [0usize, 0x100, 0x10000].into_iter().find_map(|size| {
+            let overhead = bound::sum(v2::prefix_size(size).1, 4);
+            let room = whole.checked_sub(overhead)?;
+            (v2::prefix_size(room) == v2::prefix_size(size)).then_some(room)
+        });
+        let Some(room) = room else { return Ok(()) };
+        self.room = room;
+        self.changed = true;
+        self.version = Version::V2 { flags: 0, times: None, phase_change: None };
+        self.prefix.clear();
+        // Old writers share messages by a form that new headers have as well, and pad bodies, which does no harm.
+        v2::encode_prefix(&mut self.prefix, 0, &[], room)
+    }
+
+    fn flags(&self) -> u8 {
+        match self.version {
+            Version::V1 { .. } => 0,
+            Version::V2 { flags, .. } => flags,
+        }
+    }
+
+    fn size_of(&self, len: usize) -> Result<usize> {
+        if self.is_old() { v1::message_size(len) } else { v2::message_size(len, self.flags()) }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>, message: &Message) -> Result<()> {
+        if self.is_old() {
+            v1::encode_message(out, message)
+        } else {
+            v2::encode_message(out, message, self.flags())
+        }
+    }
+
+    /// Where all parts of the header are: addresses and bytes.
+    pub(crate) fn places(&self) -> Result<Vec<(Address, u64)>> {
+        let tail = if self.is_old() { 0 } else { 4 };
+        let first = sum([self.prefix.len(), self.room, tail])? as u64;
+        Ok(std::iter::once((self.address, first)).chain(self.continuations.iter().copied()).collect())
+    }
+
+    /// Puts the header back, if it has changed.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a message is too long for a header; `Unsupported` if the first chunk has no room for a
+    /// continuation; those of the output. Nothing of the header is written then.
+    pub(crate) fn write(mut self, output: &mut Output) -> Result<()> {
+        if !self.changed {
+            return output.flush();
+        }
+        let longest = if self.is_old() { 65_528 } else { 65_535 };
+        if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
+            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            return Err(Error::usage(message.kind.name(), problem));
+        }
+        if !self.is_old() && self.references != 1 {
+            let references = self.references;
+            self.messages.push(Message::new(MessageType::ReferenceCount, 0, |out| {
+                small::encode_reference_count(out, references)
+            })?);
+        }
+        let mut sizes = self.messages.iter().map(|message| self.size_of(message.body.len()));
+        let total = sizes.try_fold(0, |sum, size| add(sum, size?))?;
+        let movable = self.messages.iter().any(|message| message.body.len() >= CONTINUATION);
+        // What is left of the first chunk becomes an empty message, which gives way to a continuation as others do.
+        let spare = bound::left(self.room, total) >= self.size_of(CONTINUATION)?;
+        let (first, mut rest) = match total <= self.room && (movable || spare) {
+            true => (std::mem::take(&mut self.messages), Vec::new()),
+            false => self.split()?,
+        };
+        if !movable && !rest.is_empty() {
+            rest.push(Message::nil(CONTINUATION));
+        }
+        if self.is_old() && bound::sum(first.len(), rest.len()) > 65_000 {
+            return Err(Error::usage("object", "has more messages than an old header counts"));
+        }
+        let more = self.continue_with(output, &rest)?;
+        let chunk = self.first_chunk(&first, more, rest.len())?;
+        output.write(self.address, &chunk)?;
+        output.flush()
+    }
+
+    /// The messages that stay in the first chunk, and those that do not.
+    fn split(&mut self) -> Result<(Vec<Message>, Vec<Message>)> {
+        let own = self.size_of(self.sizes.bytes(1, 1, 0))?;
+        let mut left = self.room.checked_sub(own).ok_or_else(|| {
+            Error::unsupported("an object header whose first chunk is too small to continue elsewhere")
+        })?;
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for message in std::mem::take(&mut self.messages) {
+            match left.checked_sub(self.size_of(message.body.len())?) {
+                Some(after) => {
+                    left = after;
+                    first.push(message);
+                }
+                None => rest.push(message),
+            }
+        }
+        Ok((first, rest))
+    }
+
+    /// Writes `messages` to a continuation, if there are any, and gives back those of before.
+    fn continue_with(&mut self, output: &mut Output, messages: &[Message]) -> Result<Option<(Address, u64)>> {
+        let mut out = Vec::new();
+        if !self.is_old() {
+            out.extend(b"OCHK");
+        }
+        messages.iter().try_for_each(|message| self.encode(&mut out, message))?;
+        if !self.is_old() {
+            put_checksum(&mut out, 0)?;
+        }
+        let len = out.len() as u64;
+        let before = std::mem::take(&mut self.continuations);
+        if let [(at, old)] = before[..]
+            && old == len
+            && !messages.is_empty()
+            && output.is_fresh(at, len)
+        {
+            output.write(at, &out)?;
+            return Ok(Some((at, len)));
+        }
+        for (at, len) in before {
+            output.free(at, len, Use::Metadata)?;
+        }
+        if messages.is_empty() { Ok(None) } else { Ok(Some((output.put(&out)?, len))) }
+    }
+
+    /// The first chunk with its prefix; `elsewhere` messages are in the continuation `more`.
+    fn first_chunk(
+        &self,
+        messages: &[Message],
+        more: Option<(Address, u64)>,
+        elsewhere: usize,
+    ) -> Result<Vec<u8>> {
+        let mut body = Vec::new();
+        messages.iter().try_for_each(|message| self.encode(&mut body, message))?;
+        let mut count = add(messages.len(), elsewhere)?;
+        if let Some(place) = more {
+            let message = Message::new(MessageType::Continuation, 0, |out| {
+                small::encode_continuation(out, place, self.sizes)
+            })?;
+            self.encode(&mut body, &message)?;
+            increase(&mut count, 1)?;
+        }
+        // What is left is a message without meaning, or several, as one has at most so many bytes.
+        while let Some(len) = sub(self.room, body.len())?.checked_sub(self.size_of(0)?) {
+            // Bodies of old headers are padded to 8 bytes.
+            let len = if self.is_old() { len & !7 } else { len };
+            self.encode(&mut body, &Message::nil(len.min(65_528)))?;
+            increase(&mut count, 1)?;
+        }
+        put_padding(&mut body, 0, self.room)?;
+        let mut out = Vec::new();
+        match self.version {
+            Version::V1 { .. } => {
+                let count = fit(count, "number of header messages")?;
+                let room = fit(self.room, "size of an object header")?;
+                v1::encode_prefix(&mut out, count, self.references, room)?;
+            }
+            Version::V2 { .. } => out.extend(&self.prefix),
+        }
+        out.extend(body);
+        if !self.is_old() {
+            put_checksum(&mut out, 0)?;
+        }
+        Ok(out)
+    }
+}

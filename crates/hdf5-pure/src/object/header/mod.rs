@@ -1,0 +1,9 @@
+//! Object headers: read, made, and changed where they are.
+
+mod build;
+mod edit;
+mod read;
+
+pub(crate) use self::build::{CONTINUATION, NewHeader, RESERVED};
+pub(crate) use self::edit::Header;
+pub(crate) use self::read::{Message, Object};

@@ -1,0 +1,215 @@
+//! Object headers: all messages of an object, wherever its header continues.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
+use sciformats_core::{Error, Result, bound};
+use smallvec::SmallVec;
+
+use crate::space::context::Context;
+use crate::spec::Address;
+use crate::spec::message::{MessageType, small};
+use crate::spec::object_header::{self, Each, Prefix, RawMessage, Version, v1, v2};
+
+/// An object's header.
+pub(crate) struct Object<'a> {
+    pub(crate) address: Address,
+    pub(crate) prefix: Prefix,
+    // Most headers are one chunk of a few messages: those of many objects need no allocation.
+    chunks: SmallVec<[Cow<'a, [u8]>; 1]>,
+    /// Absolute offsets and lengths of the chunks.
+    pub(crate) blocks: SmallVec<[(u64, u64); 1]>,
+    messages: SmallVec<[Message; 8]>,
+}
+
+/// A message of an [`Object`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub(crate) kind: MessageType,
+    pub(crate) flags: u8,
+    pub(crate) creation_index: Option<u16>,
+    /// Absolute offset of the body.
+    pub(crate) offset: u64,
+    chunk: usize,
+    at: usize,
+    len: usize,
+}
+
+impl Message {
+    /// Bytes of the body.
+    pub(crate) fn len(&self) -> u64 {
+        self.len as u64
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.flags & object_header::SHARED != 0
+    }
+}
+
+const STRUCTURE: &str = "object header";
+
+/// Most headers are not longer: they are read at once.
+const USUAL_SIZE: usize = 512;
+
+/// The first `len` bytes.
+fn front(bytes: Cow<'_, [u8]>, len: usize) -> Cow<'_, [u8]> {
+    match bytes {
+        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..len).unwrap_or(bytes)),
+        Cow::Owned(mut bytes) => {
+            bytes.truncate(len);
+            Cow::Owned(bytes)
+        }
+    }
+}
+
+impl<'a> Object<'a> {
+    /// Reads the header at `address`.
+    pub(crate) fn read(context: &'a Context, address: Address) -> Result<Self> {
+        let start = context.read_some(STRUCTURE, address, USUAL_SIZE)?;
+        let prefix = locate(STRUCTURE, context.offset(address), &start, Prefix::parse)?;
+        let mut object = Self {
+            address,
+            prefix,
+            chunks: SmallVec::new(),
+            blocks: SmallVec::new(),
+            messages: SmallVec::new(),
+        };
+        let tail = match prefix.version {
+            Version::V1 { .. } => 0,
+            Version::V2 { .. } => 4,
+        };
+        let len = bound::sum(bound::sum(prefix.chunk_size, prefix.len as u64), tail);
+        let first = match usize::try_from(len) {
+            Ok(len) if len <= start.len() => front(start, len),
+            _ => context.read(STRUCTURE, address, len)?,
+        };
+        object.add(context, address, first, |i, each| match prefix.version {
+            Version::V1 { .. } => v1::messages(i, prefix.len, each),
+            Version::V2 { flags, .. } => v2::first_chunk(i, &prefix, flags, each),
+        })?;
+        object.follow(context)?;
+        object.refuse_unknown()?;
+        Ok(object)
+    }
+
+    fn add(
+        &mut self,
+        context: &Context,
+        at: Address,
+        bytes: Cow<'a, [u8]>,
+        mut parser: impl for<'b> FnMut(&'b [u8], &mut Each<'_, 'b>) -> Parsed<'b, ()>,
+    ) -> Result<()> {
+        let base = context.offset(at);
+        let chunk = self.chunks.len();
+        let messages = &mut self.messages;
+        let mut each = |raw: RawMessage<'_>| {
+            messages.push(Message {
+                kind: raw.kind,
+                flags: raw.flags,
+                creation_index: raw.creation_index,
+                offset: bound::sum(base, raw.at as u64),
+                chunk,
+                at: raw.at,
+                len: raw.body.len(),
+            });
+        };
+        locate(STRUCTURE, base, &bytes, |i| parser(i, &mut each))?;
+        self.blocks.push((base, bytes.len() as u64));
+        self.chunks.push(bytes);
+        Ok(())
+    }
+
+    /// Reads the chunks that continuation messages lead to.
+    fn follow(&mut self, context: &'a Context) -> Result<()> {
+        // Most headers do not continue.
+        let mut seen = HashSet::new();
+        let mut next = 0;
+        while let Some(&message) = self.messages.get(next) {
+            next = bound::sum(next, 1);
+            if message.kind != MessageType::Continuation {
+                continue;
+            }
+            let (at, len) = locate(message.kind.name(), message.offset, self.body(&message), |i| {
+                small::continuation(i, context.sizes)
+            })?;
+            if at == self.address || !seen.insert(at) {
+                return Err(Fault::new("offset", FaultKind::Loop).at(message.kind.name(), message.offset));
+            }
+            let bytes = context.read("object header continuation", at, len)?;
+            let version = self.prefix.version;
+            self.add(context, at, bytes, |i, each| match version {
+                Version::V1 { .. } => v1::messages(i, 0, each),
+                Version::V2 { flags, .. } => v2::continuation(i, flags, each),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn refuse_unknown(&self) -> Result<()> {
+        let refused = |message: &&Message| {
+            matches!(message.kind, MessageType::Unknown(_)) && message.flags & object_header::FAIL_ALWAYS != 0
+        };
+        match self.messages.iter().find(refused) {
+            None => Ok(()),
+            Some(message) => Err(Error::Unsupported {
+                what: format!("header message {:#x}, which must be understood,", message.kind.number())
+                    .into(),
+                feature: None,
+                offset: Some(message.offset),
+            }),
+        }
+    }
+
+    /// All messages in the order of the chunks.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The first message of a kind.
+    pub(crate) fn find(&self, kind: MessageType) -> Option<&Message> {
+        self.messages.iter().find(|message| message.kind == kind)
+    }
+
+    /// The bytes of a message as they stand in the header.
+    pub(crate) fn body(&self, message: &Message) -> &[u8] {
+        let end = bound::sum(message.at, message.len);
+        self.chunks.get(message.chunk).and_then(|chunk| chunk.get(message.at..end)).unwrap_or_default()
+    }
+
+    /// Parses the first message of a kind, shared or not.
+    pub(crate) fn parse<T>(
+        &self,
+        context: &Context,
+        kind: MessageType,
+        parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, T>,
+    ) -> Result<Option<T>> {
+        self.find(kind).map(|message| self.parse_message(context, message, parser)).transpose()
+    }
+
+    /// Parses a message, shared or not.
+    pub(crate) fn parse_message<T>(
+        &self,
+        context: &Context,
+        message: &Message,
+        parser: impl for<'b> FnMut(&'b [u8]) -> Parsed<'b, T>,
+    ) -> Result<T> {
+        let body = self.body(message);
+        if !message.is_shared() {
+            return locate(message.kind.name(), message.offset, body, parser);
+        }
+        let (offset, bytes) = crate::object::shared::resolve(context, message.kind, message.offset, body)?;
+        locate(message.kind.name(), offset, &bytes, parser)
+    }
+
+    /// The error of a field of a message of the object.
+    pub(crate) fn fault(&self, kind: MessageType, field: &'static str, rule: &'static str) -> Error {
+        let offset = self.find(kind).map_or(0, |message| message.offset);
+        Fault::new(field, FaultKind::Rule(rule)).at(kind.name(), offset)
+    }
+
+    /// The error of an object that lacks a message.
+    pub(crate) fn missing(&self, context: &Context, rule: &'static str) -> Error {
+        context.fault(STRUCTURE, self.address, FaultKind::Rule(rule))
+    }
+}

@@ -1,0 +1,7 @@
+//! Messages that objects share: found, and taken out of their table with their last use.
+
+mod edit;
+mod read;
+
+pub(crate) use self::edit::{Part, Shares};
+pub(crate) use self::read::{committed, from_table, index_of, records, resolve};

@@ -1,0 +1,185 @@
+//! What every reader of a file's structures needs: its bytes, its widths, its limits.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, RwLock};
+
+use sciformats_core::fault::{Fault, FaultKind, Parsed, locate};
+use sciformats_core::storage::{self, Purpose};
+use sciformats_core::{Error, Limits, ReadAt, Result, bound};
+
+use crate::filter::Registry;
+use crate::spec::btree_v1::BtreeK;
+use crate::spec::message::filter_pipeline::Pipeline;
+use crate::spec::shared_table::SharedIndex;
+use crate::spec::{Address, Sizes};
+
+/// What is known of addresses. Its hash is a fast one with a seed of the process, so that no file can provoke collisions.
+pub(crate) type AddressMap<T> = HashMap<Address, T, foldhash::fast::RandomState>;
+
+/// Addresses that were met; hashed as in [`AddressMap`].
+pub(crate) type AddressSet = HashSet<Address, foldhash::fast::RandomState>;
+
+/// An open file, below the level of objects.
+pub(crate) struct Context {
+    pub(crate) storage: Arc<dyn ReadAt>,
+    /// What addresses are relative to.
+    pub(crate) base: u64,
+    pub(crate) sizes: Sizes,
+    /// Half the entries of nodes of version 1 B-trees.
+    pub(crate) btree_k: BtreeK,
+    pub(crate) limits: Limits,
+    pub(crate) registry: Registry,
+    /// Indexes of shared messages.
+    pub(crate) shared: Vec<SharedIndex>,
+    /// Blocks of fractal heaps whose checksums were found right: every lookup of a name in a large group reads one.
+    pub(crate) verified: RwLock<AddressSet>,
+}
+
+impl Context {
+    /// The same file, for who keeps looking things up in it: shared messages left out.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            storage: self.storage.clone(),
+            registry: self.registry.clone(),
+            shared: Vec::new(),
+            verified: RwLock::default(),
+            ..*self
+        }
+    }
+
+    /// The absolute offset of an address.
+    pub(crate) fn offset(&self, at: Address) -> u64 {
+        bound::sum(self.base, at.0)
+    }
+
+    /// Bytes from `at` to the end of the file.
+    pub(crate) fn available(&self, at: Address) -> u64 {
+        self.base.checked_add(at.0).map_or(0, |offset| bound::left(self.storage.len(), offset))
+    }
+
+    /// The `len` bytes of `structure` at `at`.
+    pub(crate) fn read(&self, structure: &'static str, at: Address, len: u64) -> Result<Cow<'_, [u8]>> {
+        let len = self.checked(structure, at, len)?;
+        self.storage.read_at(self.offset(at), len)
+    }
+
+    /// As [`read`](Self::read), in `buffer` where the storage has the bytes not in memory.
+    pub(crate) fn read_with<'s>(
+        &'s self,
+        structure: &'static str,
+        at: Address,
+        len: u64,
+        buffer: &'s mut Vec<u8>,
+    ) -> Result<&'s [u8]> {
+        let len = self.checked(structure, at, len)?;
+        self.storage.read_with(self.offset(at), len, buffer)
+    }
+
+    /// As [`read`](Self::read), as many bytes as `out` has room for.
+    pub(crate) fn read_into(&self, structure: &'static str, at: Address, out: &mut [u8]) -> Result<()> {
+        self.checked(structure, at, out.len() as u64)?;
+        self.storage.read_into(self.offset(at), out)
+    }
+
+    /// Checks that `len` bytes at `at` lie in the file.
+    pub(crate) fn checked(&self, structure: &'static str, at: Address, len: u64) -> Result<usize> {
+        let end = self.base.checked_add(at.0).and_then(|offset| offset.checked_add(len));
+        let size = self.storage.len();
+        match (end, usize::try_from(len)) {
+            (Some(end), Ok(len)) if end <= size => Ok(len),
+            _ => {
+                let found = end.unwrap_or(u64::MAX); // a bound, in a message
+                let fault =
+                    Fault::new("the end of the structure", FaultKind::OutOfBounds { found, end: size });
+                Err(fault.at(structure, self.offset(at)))
+            }
+        }
+    }
+
+    /// At most `len` bytes from `at` on, and at least one.
+    pub(crate) fn read_some(
+        &self,
+        structure: &'static str,
+        at: Address,
+        len: usize,
+    ) -> Result<Cow<'_, [u8]>> {
+        self.read(structure, at, self.available(at).clamp(1, len as u64))
+    }
+
+    /// Reads `len` bytes at `at` and parses them.
+    pub(crate) fn parse<T>(
+        &self,
+        structure: &'static str,
+        at: Address,
+        len: u64,
+        parser: impl for<'a> FnMut(&'a [u8]) -> Parsed<'a, T>,
+    ) -> Result<T> {
+        locate(structure, self.offset(at), &self.read(structure, at, len)?, parser)
+    }
+
+    /// A fault of `structure` at `at`.
+    pub(crate) fn fault(&self, structure: &'static str, at: Address, fault: impl Into<Fault>) -> Error {
+        fault.into().at(structure, self.offset(at))
+    }
+
+    /// Lets `work` read what will be read in earnest soon, where each read costs a round trip: what is independent of each
+    /// other comes in one batch. Elsewhere it is not called.
+    pub(crate) fn together(&self, work: impl FnMut()) -> Result<()> {
+        if self.storage.read_ahead() == 0 { Ok(()) } else { storage::together(work) }
+    }
+
+    /// Says which elements will be read: addresses and lengths.
+    pub(crate) fn announce(&self, places: impl Iterator<Item = (Address, u64)>) -> Result<()> {
+        if self.storage.read_ahead() == 0 {
+            return Ok(());
+        }
+        let range = |(at, len): (Address, u64)| {
+            let start = self.offset(at);
+            start..bound::sum(start, len)
+        };
+        self.storage.prefetch(&places.map(range).collect::<Vec<_>>(), Purpose::Elements)
+    }
+
+    /// Undoes the filters of `bytes`, which stand at `at` and unfold to at least `len` bytes.
+    pub(crate) fn unfilter<'a>(
+        &self,
+        pipeline: &Pipeline,
+        mask: u32,
+        at: Address,
+        bytes: Cow<'a, [u8]>,
+        len: usize,
+    ) -> Result<Cow<'a, [u8]>> {
+        self.registry.decode(pipeline, mask, bytes, len, self.offset(at))
+    }
+}
+
+/// Takes note of the nodes of a tree that are visited: one that is met twice, or more than the file has room for, mean
+/// that they lead back to each other.
+pub(crate) struct Budget {
+    bytes: u64,
+    seen: AddressSet,
+}
+
+impl Budget {
+    pub(crate) fn new(context: &Context) -> Self {
+        Self { bytes: context.storage.len(), seen: AddressSet::default() }
+    }
+
+    /// Takes note of a node of `size` bytes at `at`.
+    pub(crate) fn visit(
+        &mut self,
+        context: &Context,
+        structure: &'static str,
+        at: Address,
+        size: u64,
+    ) -> Result<()> {
+        match self.bytes.checked_sub(size.max(1)) {
+            Some(left) if self.seen.insert(at) => {
+                self.bytes = left;
+                Ok(())
+            }
+            _ => Err(context.fault(structure, at, FaultKind::Loop)),
+        }
+    }
+}

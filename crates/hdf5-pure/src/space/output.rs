@@ -1,0 +1,378 @@
+//! Where new structures go: space at the end of the file, and writes that are gathered.
+
+use std::sync::Arc;
+
+use sciformats_core::arith::{add, div, fit, increase, present, sub};
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::{Durability, Replacement, check_range};
+use sciformats_core::{Error, ReadAt, Result, WriteAt, bound};
+
+use crate::space::extents::Extent;
+use crate::space::pages::Pages;
+use crate::space::pending::{Space, Use};
+use crate::spec::{Address, Sizes};
+
+/// Storage that is read and written.
+///
+/// ```
+/// use hdf5_pure::{EditOptions, Editor, Result, Storage};
+///
+/// fn retitle(storage: Box<dyn Storage>, title: &str) -> Result<()> {
+///     let mut file = Editor::in_storage(storage, &EditOptions::default())?;
+///     file.root().attribute("title", title)?;
+///     file.commit()
+/// }
+/// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+/// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+/// # let bytes = made.into_bytes()?;
+/// retitle(Box::new(bytes), "a week in June")?;
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub trait Storage: ReadAt + WriteAt {}
+impl<S: ReadAt + WriteAt> Storage for S {}
+
+/// What bytes are written to.
+pub(crate) enum Target {
+    /// A file that takes its place when it is complete.
+    File(Replacement),
+    /// Memory.
+    Memory(Vec<u8>),
+    /// Storage of the caller's.
+    Other(Box<dyn Storage>),
+    /// A file that is there and is edited.
+    Edited(Arc<Space>),
+}
+
+impl Target {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::File(replacement) => replacement.storage()?.write_at(offset, bytes),
+            Self::Memory(memory) => memory.write_at(offset, bytes),
+            Self::Other(storage) => storage.write_at(offset, bytes),
+            Self::Edited(space) => space.write_at(offset, bytes),
+        }
+    }
+
+    fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let storage: &dyn ReadAt = match self {
+            Self::File(replacement) => replacement.storage()?,
+            Self::Memory(memory) => memory,
+            Self::Other(storage) => &**storage,
+            Self::Edited(space) => &**space,
+        };
+        let stored = bound::addressable(bound::left(storage.len(), offset)).min(len);
+        let mut bytes = if stored == 0 { Vec::new() } else { storage.read_at(offset, stored)?.into_owned() };
+        // Space that was taken and not written yet.
+        bytes.resize(len, 0);
+        Ok(bytes)
+    }
+
+    fn set_size(&mut self, size: u64) -> Result<()> {
+        match self {
+            Self::File(replacement) => replacement.storage()?.set_size(size),
+            Self::Memory(memory) => memory.set_size(size),
+            Self::Other(storage) => storage.set_size(size),
+            Self::Edited(_) => Ok(()),
+        }
+    }
+}
+
+impl Target {
+    /// Takes the space of a long write at the end of a file; the system finds it quicker at once than page by page.
+    fn reserve(&mut self, offset: u64, len: u64) -> Result<()> {
+        match self {
+            Self::File(replacement) if len >= RESERVED => {
+                let storage = replacement.storage()?;
+                // What lies between would be taken too.
+                if offset <= storage.len() { storage.reserve(add(offset, len)?) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The widths of addresses and lengths in new files. Files that are edited keep theirs.
+pub(crate) const SIZES: Sizes = Sizes { offsets: 8, lengths: 8 };
+
+/// Gathered bytes are written when there are this many; longer writes go out at once.
+const GATHERED: usize = 1 << 20;
+/// Space for writes of so many bytes is taken from the system at once.
+const RESERVED: u64 = 4 << 20;
+/// Fill values are written in pieces of about so many bytes.
+const PIECE: usize = 64 << 10;
+/// Structures start at multiples of this.
+const ALIGNMENT: u64 = 8;
+
+/// The file that is written: addresses count from its base.
+pub(crate) struct Output {
+    target: Target,
+    pub(crate) sizes: Sizes,
+    base: u64,
+    end: u64,
+    /// Bytes that are not written yet, and where they go.
+    pending: Vec<u8>,
+    pending_at: u64,
+    /// Whether these end in the middle of a structure.
+    pending_part: bool,
+    /// Threads that filter chunks, 0 for as many as the machine has.
+    pub(crate) threads: usize,
+    /// The pages of a file that is managed in pages.
+    pub(crate) pages: Option<Pages>,
+}
+
+impl Output {
+    /// A file whose superblock stands at `base`, behind a user block of that length.
+    pub(crate) fn new(target: Target, base: u64) -> Self {
+        let pending = Vec::new();
+        Self {
+            target,
+            sizes: SIZES,
+            base,
+            end: 0,
+            pending,
+            pending_at: 0,
+            pending_part: false,
+            threads: 0,
+            pages: None,
+        }
+    }
+
+    /// A file that is there and ends at `end`, counted from `base`.
+    pub(crate) fn behind(target: Target, base: u64, end: u64) -> Self {
+        Self { end, ..Self::new(target, base) }
+    }
+
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The end of what was allocated, counted from the base.
+    pub(crate) fn end(&self) -> u64 {
+        match &self.target {
+            Target::Edited(space) => bound::left(space.len(), self.base),
+            _ => self.end,
+        }
+    }
+
+    /// Takes `len` bytes for a structure.
+    pub(crate) fn allocate(&mut self, len: u64) -> Result<Address> {
+        match &self.target {
+            Target::Edited(space) => space.allocate(len, Use::Metadata),
+            _ => self.append(len, false),
+        }
+    }
+
+    /// Takes `len` bytes for elements.
+    pub(crate) fn allocate_data(&mut self, len: u64) -> Result<Address> {
+        match &self.target {
+            Target::Edited(space) => space.allocate(len, Use::Data),
+            _ => self.append(len, true),
+        }
+    }
+
+    /// Takes `len` bytes for elements; those that are not written read as zeros.
+    pub(crate) fn allocate_zeroed(&mut self, len: u64) -> Result<Address> {
+        match &self.target {
+            Target::Edited(space) => space.allocate_zeroed(len, Use::Data),
+            _ => self.append(len, true),
+        }
+    }
+
+    /// Takes space for all elements and fills it where there is a value.
+    pub(crate) fn allocate_filled(&mut self, total: u64, fill_value: Option<&[u8]>) -> Result<Address> {
+        let Some(value) = fill_value.filter(|value| !value.is_empty()) else {
+            return self.allocate_zeroed(total);
+        };
+        let address = self.allocate_data(total)?;
+        let piece = value.repeat(div(PIECE, value.len())?.max(1));
+        let mut at = 0;
+        while at < total {
+            let len = bound::addressable(sub(total, at)?).min(piece.len());
+            self.write_part(Address(add(address.0, at)?), present(piece.get(..len), "fill values")?)?;
+            increase(&mut at, len as u64)?;
+        }
+        Ok(address)
+    }
+
+    /// Gives back `len` bytes of a file that is edited; a new file keeps them unused.
+    pub(crate) fn free(&mut self, at: Address, len: u64, usage: Use) -> Result<()> {
+        // What was gathered for them must not be written over what takes their place.
+        self.flush()?;
+        match &self.target {
+            Target::Edited(space) => space.free(at, len, usage),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives back all of `extents`.
+    ///
+    /// # Errors
+    /// As [`free`](Self::free).
+    pub(crate) fn release(&mut self, extents: &[Extent]) -> Result<()> {
+        extents.iter().try_for_each(|extent| self.free(extent.at, extent.len, extent.usage))
+    }
+
+    /// Whether the file is edited, so that what is written over takes its place with a commit, all of it at once.
+    pub(crate) fn is_edited(&self) -> bool {
+        matches!(self.target, Target::Edited(_))
+    }
+
+    /// Whether nothing of the file leads to `len` bytes at `at` yet.
+    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
+        match &self.target {
+            Target::Edited(space) => space.is_fresh(at, len),
+            _ => true,
+        }
+    }
+
+    /// Takes `len` bytes at the end, or in a page that is begun.
+    fn append(&mut self, len: u64, elements: bool) -> Result<Address> {
+        let (end, pages) = (self.end, &mut self.pages);
+        let mut place = || {
+            let (start, end) = match pages {
+                Some(pages) => pages.take(end, len, ALIGNMENT, elements)?,
+                None => {
+                    let start = end.checked_next_multiple_of(ALIGNMENT)?;
+                    (start, start.checked_add(len)?)
+                }
+            };
+            end.checked_add(self.base).filter(|&end| end < i64::MAX.cast_unsigned()).map(|_| (start, end))
+        };
+        let (start, end) = place().ok_or_else(|| Error::usage("file", "would be longer than 2^63 bytes"))?;
+        self.end = end;
+        Ok(Address(start))
+    }
+
+    /// Writes a structure to fresh space.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<Address> {
+        let at = self.allocate(bytes.len() as u64)?;
+        self.write(at, bytes)?;
+        Ok(at)
+    }
+
+    /// Writes elements to fresh space.
+    pub(crate) fn put_data(&mut self, bytes: &[u8]) -> Result<Address> {
+        let at = self.allocate_data(bytes.len() as u64)?;
+        self.write(at, bytes)?;
+        Ok(at)
+    }
+
+    /// Writes the whole of what was allocated at `at`.
+    pub(crate) fn write(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
+        // What lies between the ends of two structures belongs to none, unless the file was there before.
+        let edited = matches!(self.target, Target::Edited(_));
+        let room = if self.pending_part || edited { 0 } else { ALIGNMENT - 1 };
+        self.gather(at, bytes, room)?;
+        self.pending_part = false;
+        Ok(())
+    }
+
+    /// Writes a part of what was allocated.
+    pub(crate) fn write_part(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
+        self.gather(at, bytes, 0)?;
+        self.pending_part = true;
+        Ok(())
+    }
+
+    /// Gathers writes that follow each other with gaps of at most `room` bytes.
+    fn gather(&mut self, at: Address, bytes: &[u8], room: u64) -> Result<()> {
+        let offset = add(self.base, at.0)?;
+        let end = add(offset, bytes.len() as u64)?;
+        let gap = offset.checked_sub(add(self.pending_at, self.pending.len() as u64)?);
+        match gap {
+            Some(gap) if gap <= room && !self.pending.is_empty() => {
+                self.pending.resize(add(self.pending.len(), fit(gap, "gap between structures")?)?, 0);
+            }
+            _ => {
+                self.flush()?;
+                self.pending_at = offset;
+            }
+        }
+        self.target.reserve(offset, bytes.len() as u64)?;
+        if bytes.len() >= GATHERED {
+            self.flush()?;
+            self.target.write_at(offset, bytes)?;
+            self.pending_at = end;
+            return Ok(());
+        }
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= GATHERED { self.flush() } else { Ok(()) }
+    }
+
+    /// Reads a structure, or elements, of which the file says where they are: they must lie in it.
+    ///
+    /// # Errors
+    /// `Malformed` if they do not, before anything is allocated for them; `Io`.
+    pub(crate) fn read_stored(&mut self, structure: &'static str, at: Address, len: u64) -> Result<Vec<u8>> {
+        let (end, of_file) = (at.0.checked_add(len), self.end());
+        match (end.filter(|&end| end <= of_file), usize::try_from(len)) {
+            (Some(_), Ok(len)) => self.read(at, len),
+            _ => {
+                let found = end.unwrap_or(u64::MAX); // a bound, in a message
+                let kind = FaultKind::OutOfBounds { found, end: of_file };
+                Err(Fault::new("the end of the structure", kind).at(structure, bound::sum(self.base, at.0)))
+            }
+        }
+    }
+
+    /// Reads back what was written.
+    pub(crate) fn read(&mut self, at: Address, len: usize) -> Result<Vec<u8>> {
+        self.flush()?;
+        let offset = add(self.base, at.0)?;
+        if !self.is_edited() {
+            check_range(add(self.base, self.end)?, offset, len as u64)?;
+        }
+        self.target.read_at(offset, len)
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.target.write_at(self.pending_at, &self.pending)?;
+        increase(&mut self.pending_at, self.pending.len() as u64)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes what is gathered, and makes the file exactly as long as was allocated.
+    pub(crate) fn extend(&mut self) -> Result<()> {
+        self.flush()?;
+        self.target.set_size(add(self.base, self.end)?)
+    }
+
+    /// Writes the bytes before the superblock.
+    pub(crate) fn user_block(&mut self, bytes: &[u8]) -> Result<()> {
+        self.target.write_at(0, bytes)
+    }
+
+    /// Has everything arrive before what is written from now on, where the file is not one that takes its place at the end.
+    pub(crate) fn settle(&mut self, durability: Durability) -> Result<()> {
+        self.extend()?;
+        match &mut self.target {
+            Target::Other(storage) if durability == Durability::Power => storage.sync(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes a file that has [settled](Self::settle): it takes its place.
+    pub(crate) fn finish(mut self, durability: Durability) -> Result<Target> {
+        self.flush()?;
+        match self.target {
+            Target::File(replacement) => {
+                replacement.finish(durability)?;
+                Ok(Target::Memory(Vec::new()))
+            }
+            Target::Memory(bytes) => Ok(Target::Memory(bytes)),
+            Target::Other(mut storage) => {
+                if durability == Durability::Power {
+                    storage.sync()?;
+                }
+                Ok(Target::Other(storage))
+            }
+            edited @ Target::Edited(_) => Ok(edited),
+        }
+    }
+}

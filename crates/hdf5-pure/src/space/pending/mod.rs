@@ -1,0 +1,516 @@
+//! The file as the pending commit will leave it.
+//!
+//! Bytes that the last commit uses are never overwritten before the next one: what replaces them waits in memory as a
+//! *patch*. Everything else goes to *fresh* space, which nothing of the last commit leads to, and is written at once:
+//!
+//! | space | written | used again |
+//! |---|---|---|
+//! | in use since the last commit (live) | as a patch, at the commit | never |
+//! | taken since the last commit (fresh) | at once | as soon as it is given back |
+//! | free | – | any time |
+//! | given back since the last commit | – | after the next one |
+//!
+//! A [`commit`](Space::commit) makes fresh bytes durable, then puts the patches in place: directly if they lie in one
+//! sector, which arrives whole or not at all, otherwise through the [journal](sciformats_core::commit::journal).
+
+mod commit;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use sciformats_core::arith::{add, fit, increase, present, sub};
+use sciformats_core::commit::Session as Held;
+use sciformats_core::fault::{Fault, FaultKind};
+use sciformats_core::storage::check_range;
+use sciformats_core::{Error, ReadAt, Result, bound};
+
+use crate::space::output::Storage;
+use crate::space::ranges::Ranges;
+use crate::spec::Address;
+
+/// What space is used for. In a file that is managed in pages, both have pages of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Headers, trees, heaps of names.
+    Metadata,
+    /// Elements.
+    Data,
+}
+
+/// How far a commit goes before it returns.
+///
+/// The process may be killed at any instant with any of them: the file is then that of the last commit or the one before.
+///
+/// ```
+/// use hdf5_pure::{Editor, Flush};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("weather.h5");
+/// # let mut made = hdf5_pure::Writer::create(&path)?;
+/// # made.root().attribute("title", "a week in May")?;
+/// # let made_dataset = made.dataset("surface/temperature").shape([2, 3]).max_shape([None, Some(3)]);
+/// # made_dataset.attribute("units", "K").write(&[281.5, 282.0, 282.5, 280.0, 280.5, 281.0])?;
+/// # made.finish()?;
+/// let mut file = Editor::open(&path)?;
+/// file.root().attribute("title", "a week in June")?;
+/// file.commit_with(Flush::None)?; // quick: the next one waits for both
+/// file.root().attribute("version", 2)?;
+/// file.commit_with(Flush::Durable)?;
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Flush {
+    /// The device is not waited for. A loss of power may damage what was changed since the system last wrote it back.
+    None,
+    /// Steps reach the device in their order: a loss of power leaves this commit or an earlier one. It costs four waits for
+    /// the device, or one if all that changes in place lies in one sector.
+    #[default]
+    Ordered,
+    /// A loss of power after the call leaves this commit. One more wait.
+    Durable,
+}
+
+/// The file that is edited. Reads see what is pending.
+pub(crate) struct Space(RwLock<State>);
+
+struct State {
+    session: Held<Box<dyn Storage>>,
+    /// Bytes of the superblock.
+    superblock: u64,
+    /// Absolute offset of the superblock; addresses count from it.
+    base: u64,
+    /// Bytes of a page, where space is managed in pages.
+    page: Option<u64>,
+    /// Where the file must end, counted from there.
+    most: u64,
+    /// The end of the last commit, and of what is taken now.
+    live_end: u64,
+    end: u64,
+    free: ByUse,
+    /// Given back since the last commit.
+    freed: ByUse,
+    /// Taken since the last commit.
+    fresh: Ranges,
+    /// Bytes of the last commit that the next one overwrites, by their addresses; none touch.
+    patches: BTreeMap<u64, Vec<u8>>,
+    /// A commit failed half way: the file needs to be opened again.
+    broken: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ByUse {
+    metadata: Ranges,
+    data: Ranges,
+}
+
+impl ByUse {
+    fn of(&mut self, usage: Use) -> &mut Ranges {
+        match usage {
+            Use::Metadata => &mut self.metadata,
+            Use::Data => &mut self.data,
+        }
+    }
+
+    fn touches(&self, start: u64, end: u64) -> bool {
+        self.metadata.touches(start, end) || self.data.touches(start, end)
+    }
+
+    fn ending_at(&self, end: u64) -> Option<u64> {
+        self.metadata.ending_at(end).or_else(|| self.data.ending_at(end))
+    }
+
+    fn cut(&mut self, end: u64) {
+        self.metadata.remove(end, u64::MAX);
+        self.data.remove(end, u64::MAX);
+    }
+}
+
+impl Use {
+    /// What addresses are multiples of. Elements of a mapped file can be looked at in place; structures need no gaps, which
+    /// would be lost when they are given back.
+    fn alignment(self) -> u64 {
+        match self {
+            Self::Metadata => 1,
+            Self::Data => 8,
+        }
+    }
+}
+
+impl Space {
+    /// The file in `storage`, whose superblock stands at `base` and which ends at `end`, counted from there, and never
+    /// behind `most`.
+    pub(crate) fn new(storage: Box<dyn Storage>, base: u64, end: u64, most: u64) -> Self {
+        Self(RwLock::new(State {
+            session: Held::over(storage),
+            superblock: 0,
+            base,
+            page: None,
+            most,
+            live_end: end,
+            end,
+            free: ByUse::default(),
+            freed: ByUse::default(),
+            fresh: Ranges::default(),
+            patches: BTreeMap::new(),
+            broken: false,
+        }))
+    }
+
+    /// Says that the superblock has so many bytes: a commit is refused if somebody else has changed one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn watch_superblock(&self, len: u64) -> Result<()> {
+        let mut state = self.change();
+        state.superblock = len;
+        state.watch(0, len)
+    }
+
+    /// Says that space is managed in pages of so many bytes.
+    pub(crate) fn set_page(&self, bytes: Option<u64>) {
+        self.change().page = bytes.filter(|&page| page > 0);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, State> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that a part of the file is free, as its free-space managers do.
+    ///
+    /// # Errors
+    /// `Malformed` if the part is outside of the file or free already.
+    pub(crate) fn add_free(&self, at: Address, len: u64, usage: Use) -> Result<()> {
+        let mut state = self.change();
+        let usage = state.shared(usage);
+        let end = state.check(at, len, state.live_end)?;
+        let taken = state.free.touches(at.0, end) || !state.free.of(usage).insert(at.0, end);
+        if taken { Err(state.twice(at)) } else { Ok(()) }
+    }
+
+    /// Takes `len` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the file would be longer than 2^63 bytes.
+    pub(crate) fn allocate(&self, len: u64, usage: Use) -> Result<Address> {
+        let mut state = self.change();
+        let (list, unit, page) = (state.shared(usage), usage.alignment(), state.page);
+        let place = |start: u64, end: u64| start_in((start, end), len, unit, page);
+        let at = match state.free.of(list).take(len, place) {
+            Some(at) => at,
+            None => state.extend(len, list, unit).ok_or_else(too_long)?,
+        };
+        let end = add(at, len)?;
+        state.fresh.insert(at, end);
+        Ok(Address(at))
+    }
+
+    /// Takes `len` bytes at the end of the file, where other structures never are.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub(crate) fn append(&self, len: u64) -> Result<Address> {
+        let mut state = self.change();
+        let at = state.extend(len, Use::Metadata, 1);
+        let at = at.ok_or_else(too_long)?;
+        let end = add(at, len)?;
+        state.fresh.insert(at, end);
+        Ok(Address(at))
+    }
+
+    /// As [`allocate`](Self::allocate), for bytes that are not all going to be written: they read as zeros.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate), and `Io`.
+    pub(crate) fn allocate_zeroed(&self, len: u64, usage: Use) -> Result<Address> {
+        const PIECE: u64 = 1 << 16;
+        let at = self.allocate(len, usage)?;
+        let mut state = self.change();
+        // What is behind the end of the storage will be zeros anyway.
+        let mut offset = add(state.base, at.0)?;
+        let end = add(offset, len)?.min(state.session.storage().len());
+        while offset < end {
+            let piece = sub(end, offset)?.min(PIECE);
+            state.session.write_fresh(offset, &vec![0; fit(piece, "length of a piece")?])?;
+            increase(&mut offset, piece)?;
+        }
+        Ok(at)
+    }
+
+    /// Gives back `len` bytes. What was in use before the last commit is free after the next one only.
+    ///
+    /// # Errors
+    /// `Malformed` if they are outside of the file, or free already: two structures of the file share them.
+    pub(crate) fn free(&self, at: Address, len: u64, usage: Use) -> Result<()> {
+        let mut state = self.change();
+        let usage = state.shared(usage);
+        let end = state.check(at, len, state.end)?;
+        let start = at.0;
+        if state.fresh.holds(start, end) {
+            state.fresh.remove(start, end);
+            state.free.of(usage).insert(start, end);
+            return Ok(());
+        }
+        if state.fresh.touches(start, end)
+            || state.free.touches(start, end)
+            || state.freed.touches(start, end)
+        {
+            return Err(state.twice(at));
+        }
+        state.freed.of(usage).insert(start, end);
+        state.unpatch(start, end);
+        Ok(())
+    }
+
+    /// Whether `len` bytes at `at` were taken since the last commit.
+    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
+        self.read().fresh.holds(at.0, bound::sum(at.0, len))
+    }
+
+    /// Writes `bytes` at `at`: at once where the space is fresh, with the next commit where it is live.
+    ///
+    /// # Errors
+    /// `Io`; `Malformed` if a byte is outside of what is taken.
+    pub(crate) fn write(&self, at: Address, bytes: &[u8]) -> Result<()> {
+        let mut state = self.change();
+        let end = state.check(at, bytes.len() as u64, state.end)?;
+        // Writes to neighbours come in one piece.
+        for (start, end, fresh) in state.fresh.split(at.0, end) {
+            let part = |of: u64| fit::<usize, _>(sub(of, at.0)?, "place of a part");
+            let bytes = present(bytes.get(part(start)?..part(end)?), "part of what is written")?;
+            if fresh {
+                let offset = add(state.base, start)?;
+                state.session.write_fresh(offset, bytes)?;
+            } else if end > state.live_end
+                || state.free.touches(start, end)
+                || state.freed.touches(start, end)
+            {
+                return Err(state.twice(Address(start)));
+            } else {
+                state.patch(start, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`write`](Self::write), at an absolute offset.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub(crate) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let base = self.read().base;
+        self.write(Address(sub(offset, base)?), bytes)
+    }
+
+    /// Whether something waits for the commit.
+    pub(crate) fn is_changed(&self) -> bool {
+        !self.read().patches.is_empty()
+    }
+
+    /// Where the file will end, counted from its superblock, once free space at its end is cut off.
+    pub(crate) fn trimmed_end(&self) -> u64 {
+        self.read().trimmed_end()
+    }
+
+    /// The free parts as they will be after the next commit, and what each is used for.
+    pub(crate) fn free_after(&self) -> Vec<(u64, u64, Use)> {
+        let state = self.read();
+        let end = state.trimmed_end();
+        let mut all = (state.free.clone(), state.freed.clone());
+        let mut parts = Vec::new();
+        for usage in [Use::Metadata, Use::Data] {
+            let mut joined = std::mem::take(all.0.of(usage));
+            for (start, end) in all.1.of(usage).iter() {
+                joined.insert(start, end);
+            }
+            joined.remove(end, u64::MAX);
+            parts.extend(joined.iter().map(|(start, end)| (start, end, usage)));
+        }
+        parts
+    }
+
+    /// Puts everything that is pending in place.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the file is not the one that was read: nothing is written then. `Io`: the file is as the last
+    /// commit left it, or, if the device failed while the patches were put in place, so that the next opening completes the
+    /// commit; [`Space`] then refuses everything else.
+    pub(crate) fn commit(&self, flush: Flush) -> Result<()> {
+        let mut state = self.change();
+        if state.broken {
+            return Err(Error::usage("file", "has to be opened again: a commit failed half way"));
+        }
+        let new_end = state.trimmed_end();
+        if let Some(plan) = state.plan(new_end)? {
+            state.apply(plan, flush)?;
+        }
+        let freed = std::mem::take(&mut state.freed);
+        for (usage, ranges) in [(Use::Metadata, freed.metadata), (Use::Data, freed.data)] {
+            for (start, end) in ranges.iter() {
+                state.free.of(usage).insert(start, end);
+            }
+        }
+        state.free.cut(new_end);
+        state.fresh.clear();
+        state.patches.clear();
+        (state.end, state.live_end) = (new_end, new_end);
+        Ok(())
+    }
+}
+
+/// A start for `len` bytes in a range: a multiple of `unit`, and where there are pages, in one or from the start of one.
+fn start_in((start, end): (u64, u64), len: u64, unit: u64, page: Option<u64>) -> Option<u64> {
+    let mut at = start.checked_next_multiple_of(unit)?;
+    if let Some(page) = page {
+        let within = at.checked_rem(page)?;
+        if within > 0 && bound::sum(within, len) > page {
+            at = at.checked_next_multiple_of(page)?;
+        }
+    }
+    Some(at).filter(|at| at.checked_add(len).is_some_and(|last| last <= end))
+}
+
+fn too_long() -> Error {
+    Error::usage("file", "would be longer than its addresses reach")
+}
+
+impl State {
+    /// The end of `len` bytes at `at`, which must lie behind the superblock's start and not behind `bound`.
+    fn check(&self, at: Address, len: u64, bound: u64) -> Result<u64> {
+        match at.0.checked_add(len) {
+            Some(end) if end <= bound => Ok(end),
+            end => {
+                let found = end.unwrap_or(u64::MAX); // a bound, in a message
+                let fault =
+                    Fault::new("the end of a structure", FaultKind::OutOfBounds { found, end: bound });
+                Err(fault.at("file space", bound::sum(self.base, at.0)))
+            }
+        }
+    }
+
+    /// Whose free space is used: without pages, everybody's is one.
+    fn shared(&self, usage: Use) -> Use {
+        if self.page.is_some() { usage } else { Use::Metadata }
+    }
+
+    fn twice(&self, at: Address) -> Error {
+        let rule = FaultKind::Rule("belongs to two structures, or to one that is no more");
+        Fault::new("part of the file", rule).at("file space", bound::sum(self.base, at.0))
+    }
+
+    /// Takes `len` bytes at the end.
+    fn extend(&mut self, len: u64, usage: Use, unit: u64) -> Option<u64> {
+        let unit = self.page.unwrap_or(unit);
+        let start = self.end.checked_next_multiple_of(unit)?;
+        let used = start.checked_add(len)?;
+        let end = match self.page {
+            Some(page) => used.checked_next_multiple_of(page)?,
+            None => used,
+        };
+        end.checked_add(self.base).filter(|&end| end < self.most)?;
+        let before = std::mem::replace(&mut self.end, end);
+        self.free.of(usage).insert(before, start);
+        self.free.of(usage).insert(used, end);
+        Some(start)
+    }
+
+    /// Takes patches, or their parts, out of `start .. end`.
+    fn unpatch(&mut self, start: u64, end: u64) {
+        let length = |bytes: &Vec<u8>| bytes.len() as u64;
+        let first = self.patches.range(..start).next_back();
+        let from =
+            first.filter(|(at, bytes)| bound::sum(**at, length(bytes)) > start).map_or(start, |(at, _)| *at);
+        let found: Vec<u64> = self.patches.range(from..end.max(from)).map(|(at, _)| *at).collect();
+        for at in found {
+            let Some(mut bytes) = self.patches.remove(&at) else { continue };
+            let cut = |to: u64| bound::addressable(bound::left(to, at)).min(bytes.len());
+            let (before, after) = (cut(start), cut(end));
+            let tail = bytes.split_off(after);
+            bytes.truncate(before);
+            if !bytes.is_empty() {
+                self.patches.insert(at, bytes);
+            }
+            if !tail.is_empty() {
+                self.patches.insert(end, tail);
+            }
+        }
+    }
+
+    fn patch(&mut self, start: u64, bytes: &[u8]) -> Result<()> {
+        let end = add(start, bytes.len() as u64)?;
+        // Patches that were written before stay in one piece where the new one lies inside of them.
+        let around = self.patches.range_mut(..=start).next_back();
+        if let Some((at, old)) = around {
+            let from: usize = fit(sub(start, *at)?, "place of a patch")?;
+            if let Some(to) = old.get_mut(from..add(from, bytes.len())?) {
+                to.copy_from_slice(bytes);
+                return Ok(());
+            }
+        }
+        self.watch(start, bytes.len() as u64)?;
+        self.unpatch(start, end);
+        self.patches.insert(start, bytes.to_vec());
+        Ok(())
+    }
+
+    fn trimmed_end(&self) -> u64 {
+        let mut end = self.end;
+        while let Some(start) = self.free.ending_at(end).or_else(|| self.freed.ending_at(end)) {
+            let start = match self.page {
+                Some(page) => start.checked_next_multiple_of(page).unwrap_or(end),
+                None => start,
+            };
+            if start >= end {
+                break;
+            }
+            end = start;
+        }
+        end
+    }
+}
+
+impl ReadAt for Space {
+    fn len(&self) -> u64 {
+        let state = self.read();
+        // A bound: allocation keeps the end of the file in 63 bits.
+        bound::sum(state.base, state.end)
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        check_range(self.len(), offset, len as u64)?;
+        let mut out = sciformats_core::storage::zeroed(len)?;
+        self.read_into(offset, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let state = self.read();
+        let end = check_range(bound::sum(state.base, state.end), offset, out.len() as u64)?;
+        let stored = state.session.storage().len().clamp(offset, end);
+        let (below, beyond) =
+            out.split_at_mut(bound::addressable(bound::left(stored, offset)).min(out.len()));
+        if !below.is_empty() {
+            state.session.storage().read_into(offset, below)?;
+        }
+        // Space that was taken and not written yet.
+        beyond.fill(0);
+        let Some(from) = offset.checked_sub(state.base) else { return Ok(()) };
+        let to = bound::left(end, state.base);
+        let first = state.patches.range(..from).next_back().map_or(from, |(at, _)| *at);
+        for (at, bytes) in state.patches.range(first..to.max(first)) {
+            let start = (*at).max(from);
+            let stop = add(*at, bytes.len() as u64)?.min(to);
+            let part = |position: u64, of: u64| fit::<usize, _>(sub(position, of)?, "place of a patch");
+            if start < stop {
+                let new = present(bytes.get(part(start, *at)?..part(stop, *at)?), "bytes of a patch")?;
+                let old = out.get_mut(part(start, from)?..part(stop, from)?);
+                present(old, "place of a patch")?.copy_from_slice(new);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Numbers of one datatype as numbers of another.
+//!
+//! Elements in memory become those of a stored type where no value changes, as what a caller reads does by
+//! [`sciformats_core::number`]. Who asks for [`Conversion::Lossy`], and a virtual dataset of its sources, gets what the C library
+//! makes of them: integers that do not fit take the nearest value that does, fractions are cut off, and a number that is not
+//! one becomes 0 as an integer.
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::{BFloat16, Float16, Number, NumberType, Real, not_stored_as};
+use sciformats_core::{Conversion, Error, Misfit, Result, bound};
+
+use crate::spec::message::datatype::{Class, Datatype, FixedPoint, FloatOrder, Member, VariableLength};
+use crate::value::element_type::{self, ElementType};
+
+/// The type of the numbers that a datatype means, if it means any.
+fn numeric(datatype: &Datatype) -> &Datatype {
+    match &datatype.class {
+        Class::Enumeration { base, .. } => base,
+        _ => datatype,
+    }
+}
+
+/// Whether a datatype means numbers.
+pub(crate) fn is_number(datatype: &Datatype) -> bool {
+    matches!(numeric(datatype).class, Class::FixedPoint(_) | Class::BitField(_) | Class::FloatingPoint(_))
+}
+
+/// One number; `None` if the datatype means something else.
+pub(crate) fn number(datatype: &Datatype, raw: &[u8]) -> Option<Result<Real>> {
+    Some(match &numeric(datatype).class {
+        Class::FixedPoint(fixed) => element_type::integer_value(fixed, raw),
+        Class::BitField(field) => element_type::bit_field(field, raw).map(Real::from),
+        Class::FloatingPoint(float) => element_type::float(float, raw),
+        _ => return None,
+    })
+}
+
+/// The type and byte order of the numbers that a datatype means, if they are as machines have them: integers and bit
+/// fields whose bits are all digits, and the formats of IEEE 754 and bfloat16.
+pub(crate) fn stored(datatype: &Datatype) -> Option<(NumberType, ByteOrder)> {
+    let datatype = numeric(datatype);
+    let size = u64::from(datatype.size);
+    let digits = |offset: u16, precision: u16| offset == 0 && u64::from(precision) == size * 8;
+    match &datatype.class {
+        Class::FixedPoint(fixed) if digits(fixed.bit_offset, fixed.precision) => {
+            Some((NumberType::integer(fixed.signed, size)?, fixed.order))
+        }
+        Class::BitField(field) if digits(field.bit_offset, field.precision) => {
+            Some((NumberType::integer(false, size)?, field.order))
+        }
+        Class::FloatingPoint(float) => {
+            let kind = match datatype.element_type().ok()? {
+                ElementType::Float(size) => NumberType::float(size.into())?,
+                ElementType::BFloat16 => NumberType::BFloat16,
+                _ => return None,
+            };
+            Some((kind, if float.order == FloatOrder::Big { ByteOrder::Big } else { ByteOrder::Little }))
+        }
+        _ => None,
+    }
+}
+
+/// Whether elements of both types have the same bytes. In which version of the format a type is told does not matter.
+pub(crate) fn same(from: &Datatype, to: &Datatype) -> bool {
+    from.size == to.size && same_class(&from.class, &to.class)
+}
+
+fn same_class(from: &Class, to: &Class) -> bool {
+    match (from, to) {
+        (Class::Compound(a), Class::Compound(b)) => {
+            let alike = |(a, b): (&Member, &Member)| {
+                a.name == b.name && a.offset == b.offset && same(&a.datatype, &b.datatype)
+            };
+            a.len() == b.len() && a.iter().zip(b).all(alike)
+        }
+        (Class::Array { dimensions: a, base: from }, Class::Array { dimensions: b, base: to }) => {
+            a == b && same(from, to)
+        }
+        (Class::Enumeration { base: from, members: a }, Class::Enumeration { base: to, members: b }) => {
+            a == b && same(from, to)
+        }
+        (Class::Complex { base: from }, Class::Complex { base: to })
+        | (
+            Class::VariableLength(VariableLength::Sequence(from)),
+            Class::VariableLength(VariableLength::Sequence(to)),
+        ) => same(from, to),
+        _ => from == to,
+    }
+}
+
+/// Elements of `from` as elements of `to`, as `conversion` allows: [`Conversion::Exact`] changes no value, and
+/// [`Conversion::Lossy`] makes of them what the C library does.
+pub(crate) fn elements(
+    from: &Datatype,
+    to: &Datatype,
+    raw: Vec<u8>,
+    conversion: Conversion,
+) -> Result<Vec<u8>> {
+    /// No number has more bytes; what a file says of its types must not select an allocation.
+    const MOST: u32 = 32;
+    if same(from, to) {
+        return Ok(raw);
+    }
+    let refused = || match (from.element_type(), to.element_type()) {
+        (Ok(from), Ok(to)) => Error::unsupported(format!("the conversion of elements from {from} to {to}")),
+        (Err(error), _) | (_, Err(error)) => error,
+    };
+    if from.size > MOST || to.size > MOST {
+        return Err(refused());
+    }
+    let size = |datatype: &Datatype| bound::addressable(datatype.size.into()).max(1);
+    let mut out = Vec::with_capacity(raw.len() / size(from) * size(to));
+    for (index, element) in raw.chunks_exact(size(from)).enumerate() {
+        let number = number(from, element).ok_or_else(refused)??;
+        if conversion == Conversion::None && !alike(from, to) {
+            return Err(not_stored_as(called(from), called(to)));
+        }
+        let put = match &numeric(to).class {
+            Class::FixedPoint(fixed) => integer(number, fixed, size(to), conversion, &mut out),
+            Class::FloatingPoint(float) => {
+                float_bytes(number, &to.element_type()?, float.order, conversion, &mut out)
+            }
+            _ => None,
+        };
+        if put.ok_or_else(refused)?.is_err() {
+            return Err(Error::Misfit(Misfit::new(index as u64, &number, called(to))));
+        }
+    }
+    Ok(out)
+}
+
+/// Whether both are numbers of one type, in whichever byte order.
+fn alike(from: &Datatype, to: &Datatype) -> bool {
+    stored(from).zip(stored(to)).is_some_and(|((from, _), (to, _))| from == to)
+}
+
+/// What the numbers of a datatype are called.
+fn called(datatype: &Datatype) -> &'static str {
+    match (stored(datatype), &numeric(datatype).class) {
+        (Some((kind, _)), _) => kind_name(kind),
+        (None, Class::FixedPoint(fixed)) if fixed.signed => "the stored signed integer",
+        (None, Class::FixedPoint(_)) => "the stored unsigned integer",
+        (None, _) => "the stored type",
+    }
+}
+
+fn kind_name(kind: NumberType) -> &'static str {
+    match kind {
+        NumberType::I8 => i8::NAME,
+        NumberType::I16 => i16::NAME,
+        NumberType::I32 => i32::NAME,
+        NumberType::I64 => i64::NAME,
+        NumberType::I128 => i128::NAME,
+        NumberType::U8 => u8::NAME,
+        NumberType::U16 => u16::NAME,
+        NumberType::U32 => u32::NAME,
+        NumberType::U64 => u64::NAME,
+        NumberType::U128 => u128::NAME,
+        NumberType::F16 => Float16::NAME,
+        NumberType::BFloat16 => BFloat16::NAME,
+        NumberType::F32 => f32::NAME,
+        NumberType::F64 => f64::NAME,
+    }
+}
+
+/// A number that the type it was meant for cannot hold.
+struct Unfit;
+
+/// Appends an integer; `None` if there are none of such a size.
+fn integer(
+    number: Real,
+    fixed: &FixedPoint,
+    size: usize,
+    conversion: Conversion,
+    out: &mut Vec<u8>,
+) -> Option<Result<(), Unfit>> {
+    let precision = u32::from(fixed.precision);
+    if size > 8 {
+        return None;
+    }
+    let (low, high) = match fixed.signed {
+        true => (-(1i128 << (precision - 1)), (1i128 << (precision - 1)) - 1),
+        false => (0, (1i128 << precision) - 1),
+    };
+    let value = match conversion {
+        Conversion::Lossy => i128::nearest(number).clamp(low, high),
+        Conversion::Exact | Conversion::None => {
+            match i128::exact(number).filter(|value| (low..=high).contains(value)) {
+                Some(value) => value,
+                None => return Some(Err(Unfit)),
+            }
+        }
+    };
+    let bits = value.cast_unsigned() & ((1u128 << precision) - 1);
+    let bytes = (bits << fixed.bit_offset).to_le_bytes();
+    put(&bytes, size, fixed.order == ByteOrder::Big, out);
+    Some(Ok(()))
+}
+
+/// Appends a floating-point number; `None` if there are none of such a format.
+fn float_bytes(
+    number: Real,
+    to: &ElementType,
+    order: FloatOrder,
+    conversion: Conversion,
+    out: &mut Vec<u8>,
+) -> Option<Result<(), Unfit>> {
+    fn as_asked<T: Number>(number: Real, conversion: Conversion) -> Option<T> {
+        if conversion == Conversion::Lossy { Some(T::nearest(number)) } else { T::exact(number) }
+    }
+    let bytes = match to {
+        ElementType::Float(2) => {
+            as_asked(number, conversion).map(|half: Float16| half.0.to_le_bytes().to_vec())
+        }
+        ElementType::BFloat16 => {
+            as_asked(number, conversion).map(|half: BFloat16| half.0.to_le_bytes().to_vec())
+        }
+        ElementType::Float(4) => as_asked(number, conversion).map(|float: f32| float.to_le_bytes().to_vec()),
+        ElementType::Float(8) => as_asked(number, conversion).map(|float: f64| float.to_le_bytes().to_vec()),
+        _ => return None,
+    };
+    let Some(bytes) = bytes else { return Some(Err(Unfit)) };
+    put(&bytes, bytes.len(), order == FloatOrder::Big, out);
+    Some(Ok(()))
+}
+
+fn put(little: &[u8], size: usize, big: bool, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend(little.iter().take(size));
+    if big && let Some(added) = out.get_mut(start..) {
+        added.reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(size: u32, signed: bool, order: ByteOrder) -> Datatype {
+        let precision = u16::try_from(size * 8).unwrap_or(0);
+        let fixed =
+            FixedPoint { order, low_padding: false, high_padding: false, signed, bit_offset: 0, precision };
+        Datatype { version: 1, size, class: Class::FixedPoint(fixed) }
+    }
+
+    #[test]
+    fn integers_are_clamped_only_where_that_is_asked_for() {
+        let (wide, narrow) = (fixed(4, true, ByteOrder::Big), fixed(1, false, ByteOrder::Little));
+        let raw: Vec<u8> = [7i32, 300, -5].iter().flat_map(|value| value.to_be_bytes()).collect();
+        assert_eq!(elements(&wide, &narrow, raw.clone(), Conversion::Lossy).unwrap(), [7, 255, 0]);
+        assert_eq!(elements(&narrow, &wide, vec![9], Conversion::Exact).unwrap(), [0, 0, 0, 9]);
+        let error = elements(&wide, &narrow, raw.clone(), Conversion::Exact).unwrap_err();
+        assert_eq!(error.to_string(), "element 1 is 300, which u8 cannot hold");
+        assert!(elements(&wide, &narrow, raw.clone(), Conversion::None).is_err());
+        let turned = fixed(4, true, ByteOrder::Little);
+        assert_eq!(elements(&wide, &turned, raw, Conversion::None).unwrap()[..4], [7, 0, 0, 0]);
+    }
+
+    #[test]
+    fn floating_point_numbers_keep_their_digits() {
+        let raw = |value: f64| value.to_le_bytes().to_vec();
+        let convert = |to: &Datatype, value, how| elements(&Datatype::float64(), to, raw(value), how);
+        let [single, half] = [Datatype::float32(), Datatype::float16()];
+        assert_eq!(convert(&single, 0.5, Conversion::Exact).unwrap(), 0.5f32.to_le_bytes());
+        assert_eq!(convert(&half, 0.5, Conversion::Exact).unwrap(), [0, 0x38]);
+        assert_eq!(convert(&Datatype::bfloat16(), -2.0, Conversion::Exact).unwrap(), [0, 0xc0]);
+        for to in [&single, &half] {
+            assert!(matches!(convert(to, 0.1, Conversion::Exact), Err(Error::Misfit(_))));
+        }
+        assert_eq!(convert(&single, 0.1, Conversion::Lossy).unwrap(), 0.1f32.to_le_bytes());
+        assert!(convert(&single, f64::NAN, Conversion::Exact).is_ok());
+    }
+}

@@ -1,0 +1,434 @@
+//! Datatypes to write with.
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::{Error, Result, bound};
+
+use crate::spec::Name;
+use crate::spec::message::datatype::{
+    BitField, CharacterSet, Class, Datatype, EnumMember, FixedPoint, FloatOrder, FloatingPoint, Member,
+    Normalization, Padding, VariableLength,
+};
+use crate::value::store::Store;
+
+impl Datatype {
+    /// The type that a Rust type is stored as.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// assert_eq!(Datatype::of::<f32>(), Datatype::float32());
+    /// assert_eq!(Datatype::of::<u16>(), Datatype::integer(false, 2));
+    /// ```
+    pub fn of<T: Store>() -> Self {
+        T::datatype()
+    }
+
+    /// Little-endian integers of `size` bytes, all of whose bits count.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// let counts = Datatype::integer(false, 4);
+    /// assert_eq!(counts.element_type()?, ElementType::Integer { signed: false, size: 4 });
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn integer(signed: bool, size: u32) -> Self {
+        let precision = precision(size);
+        let fixed = FixedPoint {
+            order: ByteOrder::Little,
+            low_padding: false,
+            high_padding: false,
+            signed,
+            bit_offset: 0,
+            precision,
+        };
+        Self { version: 1, size, class: Class::FixedPoint(fixed) }
+    }
+
+    /// Little-endian IEEE 754 numbers of 16 bits.
+    pub fn float16() -> Self {
+        Self::float(2, 5, 10)
+    }
+
+    /// Little-endian IEEE 754 numbers of 32 bits.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// assert_eq!([Datatype::float16(), Datatype::float32(), Datatype::float64()].map(|datatype| datatype.size), [2, 4, 8]);
+    /// ```
+    pub fn float32() -> Self {
+        Self::float(4, 8, 23)
+    }
+
+    /// Little-endian IEEE 754 numbers of 64 bits.
+    pub fn float64() -> Self {
+        Self::float(8, 11, 52)
+    }
+
+    /// Little-endian numbers of 16 bits with the exponent of 32-bit ones.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("weights").datatype(Datatype::bfloat16()).shape([2]).write_raw(&[0, 0x3f, 0, 0xc0])?;
+    /// let weights = File::from_bytes(file.into_bytes()?)?.dataset("weights")?;
+    /// assert_eq!((weights.datatype().size, weights.read::<f32>()?), (2, vec![0.5, -2.0]));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn bfloat16() -> Self {
+        Self::float(2, 8, 7)
+    }
+
+    fn float(size: u32, exponent: u8, mantissa: u8) -> Self {
+        let precision = u16::from(exponent) + u16::from(mantissa) + 1;
+        let float = FloatingPoint {
+            order: FloatOrder::Little,
+            padding: [false; 3],
+            normalization: Normalization::Implied,
+            sign_location: exponent + mantissa,
+            bit_offset: 0,
+            precision,
+            exponent_location: mantissa,
+            exponent_size: exponent,
+            mantissa_location: 0,
+            mantissa_size: mantissa,
+            bias: (1 << (exponent - 1)) - 1,
+        };
+        Self { version: 1, size, class: Class::FloatingPoint(float) }
+    }
+
+    /// UTF-8 strings of any length.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// assert_eq!(Datatype::string(), Datatype::of::<String>());
+    /// ```
+    pub fn string() -> Self {
+        let class = VariableLength::String { padding: Padding::NullTerminated, charset: UTF8 };
+        Self { version: 1, size: 16, class: Class::VariableLength(class) }
+    }
+
+    /// UTF-8 strings of `size` bytes, shorter ones filled up with NULs.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("stations").datatype(Datatype::fixed_string(6)).write(&["north", "south"])?;
+    /// let stations = File::from_bytes(file.into_bytes()?)?.dataset("stations")?;
+    /// assert_eq!(stations.read_raw(&stations.all()?)?, b"north\0south\0");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn fixed_string(size: u32) -> Self {
+        Self { version: 1, size, class: Class::String { padding: Padding::NullPadded, charset: UTF8 } }
+    }
+
+    /// Sequences of any length.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// let visits = Datatype::sequence(&Datatype::float64());
+    /// assert_eq!(visits.element_type()?, ElementType::Sequence(Box::new(ElementType::Float(8))));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn sequence(base: &Self) -> Self {
+        let class = VariableLength::Sequence(Box::new(base.clone()));
+        Self { version: 1, size: 16, class: Class::VariableLength(class) }
+    }
+
+    /// Arrays of a fixed shape.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let tensor = Datatype::array(&[3, 3], &Datatype::float32());
+    /// assert_eq!(tensor.size, 36);
+    /// ```
+    pub fn array(shape: &[u32], base: &Self) -> Self {
+        let size = Self::array_elements(shape).and_then(|n| n.checked_mul(base.size)).unwrap_or(UNCOUNTED);
+        Self {
+            version: 2,
+            size,
+            class: Class::Array { dimensions: shape.to_vec(), base: Box::new(base.clone()) },
+        }
+    }
+
+    /// Bits, `size` bytes of them.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("flags").datatype(Datatype::bits(1)).shape([2]).write_raw(&[0b101, 0b010])?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("flags")?.read::<u8>()?, [0b101, 0b010]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn bits(size: u32) -> Self {
+        let precision = precision(size);
+        let order = ByteOrder::Little;
+        let field = BitField { order, low_padding: false, high_padding: false, bit_offset: 0, precision };
+        Self { version: 1, size, class: Class::BitField(field) }
+    }
+
+    /// Bytes without a meaning to the library, and what they are in your words.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let packets = Datatype::opaque(4, "packets of the detector");
+    /// file.dataset("packets").datatype(packets).shape([2]).write_raw(b"\x01abc\x02def")?;
+    /// let packets = File::from_bytes(file.into_bytes()?)?.dataset("packets")?;
+    /// assert_eq!(packets.read_raw(&packets.all()?)?, b"\x01abc\x02def");
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn opaque(size: u32, tag: &str) -> Self {
+        Self { version: 1, size, class: Class::Opaque { tag: tag.into() } }
+    }
+
+    /// Records whose members follow each other without gaps.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let position = Datatype::array(&[3], &Datatype::float32());
+    /// let particle = Datatype::compound([("mass", Datatype::float64()), ("position", position)]);
+    /// assert_eq!(particle.size, 20);
+    /// assert_eq!(particle.member("position")?.0, 8); // where it begins
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn compound<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let mut offset = 0u32;
+        let members = members
+            .into_iter()
+            .map(|(name, datatype)| {
+                let at = offset;
+                offset = bound::sum(offset, datatype.size); // refused by `check`
+                Member { name: name.into(), offset: at, datatype }
+            })
+            .collect();
+        Self { version: 1, size: offset, class: Class::Compound(members) }
+    }
+
+    /// Complex numbers as h5py stores them: records of `r` and `i`.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let amplitude = file.dataset("amplitude").datatype(Datatype::complex(&Datatype::float32())).shape([1]);
+    /// amplitude.write_raw(&[1.0f32.to_le_bytes(), 0.5f32.to_le_bytes()].concat())?;
+    /// let amplitude = File::from_bytes(file.into_bytes()?)?.dataset("amplitude")?;
+    /// assert_eq!(amplitude.datatype().element_type()?, ElementType::Complex(8));
+    /// assert_eq!(amplitude.read_field::<f32>("i")?, [0.5]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn complex(part: &Self) -> Self {
+        Self::compound([("r", part.clone()), ("i", part.clone())])
+    }
+
+    /// Integers that have names.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, ElementType, File, Writer};
+    ///
+    /// let weather = Datatype::enumeration(&Datatype::integer(false, 1), [("sun", 0), ("rain", 1)])?;
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("weather").datatype(weather).shape([3]).write_raw(&[0, 1, 1])?;
+    /// let weather = File::from_bytes(file.into_bytes()?)?.dataset("weather")?;
+    /// assert_eq!(weather.read::<u8>()?, [0, 1, 1]);
+    /// if let ElementType::Enumeration { members, .. } = weather.datatype().element_type()? {
+    ///     assert_eq!(members[1], ("rain".into(), 1));
+    /// }
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `base` is no integer type of at most 8 bytes, or a value does not fit it.
+    pub fn enumeration<'a>(base: &Self, members: impl IntoIterator<Item = (&'a str, i64)>) -> Result<Self> {
+        let Class::FixedPoint(fixed) = &base.class else {
+            return Err(Error::usage("enumeration", "is not one of integers"));
+        };
+        let (size, bits) = match base.size {
+            size @ 1..=8 => (size as usize, size * 8),
+            _ => {
+                return Err(Error::usage("enumeration", "is one of integers of no bytes, or of more than 8"));
+            }
+        };
+        let (low, high) = match fixed.signed {
+            true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            false => (0, (1i128 << bits) - 1),
+        };
+        let member = |(name, value): (&str, i64)| {
+            if i128::from(value) < low || i128::from(value) > high {
+                return Err(Error::usage(
+                    "enumeration",
+                    format!("has the value {value}, which does not fit"),
+                ));
+            }
+            let mut bytes: Vec<u8> = value.to_le_bytes().into_iter().take(size).collect();
+            if fixed.order == ByteOrder::Big {
+                bytes.reverse();
+            }
+            Ok(EnumMember { name: Name::from(name), value: bytes })
+        };
+        let members = members.into_iter().map(member).collect::<Result<_>>()?;
+        Ok(Self {
+            version: 1,
+            size: base.size,
+            class: Class::Enumeration { base: Box::new(base.clone()), members },
+        })
+    }
+
+    /// Complex numbers of the class that came with [`Bound::V200`](crate::Bound::V200).
+    ///
+    /// ```
+    /// use hdf5_pure::{Bound, CreateOptions, Datatype, Writer};
+    ///
+    /// let amplitude = Datatype::native_complex(&Datatype::float64());
+    /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V200))?;
+    /// file.dataset("amplitude").datatype(amplitude.clone()).shape([2]).write_raw(&[0; 32])?;
+    /// let mut older = Writer::in_memory(&CreateOptions::default())?;
+    /// assert!(older.dataset("amplitude").datatype(amplitude).shape([2]).write_raw(&[0; 32]).is_err());
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn native_complex(part: &Self) -> Self {
+        let size = part.size.checked_mul(2).unwrap_or(UNCOUNTED);
+        Self { version: 5, size, class: Class::Complex { base: Box::new(part.clone()) } }
+    }
+
+    /// Times of `size` bytes, whatever that means to whom reads them.
+    ///
+    /// ```
+    /// use hdf5_pure::{Datatype, ElementType};
+    ///
+    /// assert_eq!(Datatype::time(4).element_type()?, ElementType::Time(4));
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn time(size: u32) -> Self {
+        let precision = precision(size);
+        Self { version: 1, size, class: Class::Time { order: ByteOrder::Little, precision } }
+    }
+
+    /// The same with the most significant byte first, where the order of bytes means something.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// file.dataset("counts").datatype(Datatype::integer(false, 2).big_endian()).write(&[1u16, 515])?;
+    /// let counts = File::from_bytes(file.into_bytes()?)?.dataset("counts")?;
+    /// assert_eq!(counts.read_raw(&counts.all()?)?, [0, 1, 2, 3]);
+    /// assert_eq!(counts.read::<u16>()?, [1, 515]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn big_endian(mut self) -> Self {
+        match &mut self.class {
+            Class::FixedPoint(fixed) => fixed.order = ByteOrder::Big,
+            Class::FloatingPoint(float) => float.order = FloatOrder::Big,
+            Class::BitField(field) => field.order = ByteOrder::Big,
+            Class::Time { order, .. } => *order = ByteOrder::Big,
+            Class::Array { base, .. } | Class::Complex { base } => **base = (**base).clone().big_endian(),
+            _ => {}
+        }
+        self
+    }
+
+    /// The same integers or bits with only `precision` bits that count, `offset` bits above the lowest.
+    ///
+    /// ```
+    /// use hdf5_pure::Datatype;
+    ///
+    /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?;
+    /// assert_ne!(twelve_bits, Datatype::integer(false, 2));
+    /// assert!(Datatype::integer(false, 2).with_precision(12, 8).is_err()); // they do not fit
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the type is another or the bits do not fit it.
+    pub fn with_precision(mut self, precision: u16, offset: u16) -> Result<Self> {
+        let fits = bits_fit(self.size, precision, offset);
+        match &mut self.class {
+            Class::FixedPoint(fixed) if fits => (fixed.precision, fixed.bit_offset) = (precision, offset),
+            Class::BitField(field) if fits => (field.precision, field.bit_offset) = (precision, offset),
+            _ => return Err(Error::usage("precision", "does not fit the type")),
+        }
+        Ok(self)
+    }
+
+    /// Fails if the type breaks a rule that readers insist on.
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |problem: &'static str| Err(Error::usage("datatype", problem));
+        if self.size == 0 {
+            return wrong("has elements without bytes");
+        }
+        let names = names(self);
+        let mut sorted: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+        sorted.sort_unstable();
+        let twice = sorted.iter().zip(sorted.iter().skip(1)).any(|(a, b)| a == b);
+        if twice || sorted.iter().any(|name| name.is_empty() || name.contains(&0)) {
+            return wrong("has names that are empty, hold a NUL or come twice");
+        }
+        if names.len() > usize::from(u16::MAX) {
+            return wrong("has more than 65535 members");
+        }
+        match &self.class {
+            Class::Compound(members) if members.is_empty() => wrong("has no members"),
+            Class::Compound(members) => {
+                let end = |member: &Member| u64::from(member.offset) + u64::from(member.datatype.size);
+                if members.iter().any(|member| end(member) > self.size.into()) {
+                    return wrong("has members behind its end, or 4 GiB or more");
+                }
+                members.iter().try_for_each(|member| member.datatype.check())
+            }
+            Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
+            | Class::BitField(BitField { precision, bit_offset, .. })
+                if !bits_fit(self.size, *precision, *bit_offset) =>
+            {
+                wrong("has elements of more bits than are counted, or that do not fit its bytes")
+            }
+            Class::Time { precision, .. } if !bits_fit(self.size, *precision, 0) => {
+                wrong("has elements of more bits than are counted, or that do not fit its bytes")
+            }
+            Class::Enumeration { members, .. } if members.is_empty() => wrong("has no members"),
+            Class::Array { dimensions, .. } if dimensions.is_empty() || dimensions.len() > 32 => {
+                wrong("has an array of no dimensions, or of more than 32")
+            }
+            Class::Array { base, .. } | Class::VariableLength(VariableLength::Sequence(base)) => base.check(),
+            Class::Opaque { tag } if tag.as_bytes().len() > 248 => wrong("has a tag of more than 248 bytes"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The size of a type that has more bytes than are counted: none that is written has it.
+const UNCOUNTED: u32 = 0;
+
+/// The bits of `size` bytes; 0, which nothing that is written has, if they are more than are counted.
+fn precision(size: u32) -> u16 {
+    size.checked_mul(8).and_then(|bits| u16::try_from(bits).ok()).unwrap_or_default()
+}
+
+/// Whether elements of `size` bytes have `precision` bits that count above `offset` others.
+fn bits_fit(size: u32, precision: u16, offset: u16) -> bool {
+    precision > 0 && u64::from(precision) + u64::from(offset) <= u64::from(size) * 8
+}
+
+/// The names of a type as they are stored.
+pub(crate) fn names(datatype: &Datatype) -> Vec<&Name> {
+    match &datatype.class {
+        Class::Compound(members) => members.iter().map(|member| &member.name).collect(),
+        Class::Enumeration { members, .. } => members.iter().map(|member| &member.name).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The character set of a text.
+pub(crate) const UTF8: CharacterSet = CharacterSet::Utf8;

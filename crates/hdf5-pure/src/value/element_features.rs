@@ -1,0 +1,140 @@
+//! Elements as types of other crates, each behind the feature with the crate's name, and as booleans.
+
+use sciformats_core::{Conversion, Result};
+
+use crate::spec::message::datatype::Class;
+use crate::value::element::{Element, Values, numbers};
+
+/// The numbers 0 and 1, and truth values as h5py stores them: enumerations whose members are `FALSE`, 0, and `TRUE`, 1.
+impl Element for bool {
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        let Class::Enumeration { members, .. } = &values.datatype().class else {
+            return numbers(values);
+        };
+        let named = |name: &str| members.iter().any(|member| member.name == *name);
+        let truth = members.len() == 2 && named("FALSE") && named("TRUE");
+        match values.conversion() {
+            // These are as much stored as this type as they can be.
+            Conversion::None if truth => numbers(&values.with_conversion(Conversion::Exact)),
+            _ => numbers(values),
+        }
+    }
+}
+
+#[cfg(feature = "half")]
+mod floats {
+    use sciformats_core::number::{BFloat16, Float16};
+
+    use super::Element;
+    use super::Result;
+    use super::Values;
+    use super::numbers;
+
+    macro_rules! halves {
+        ($($name:ty: $bits:ty;)*) => {$(
+            impl Element for $name {
+                fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+                    Ok(numbers::<$bits>(values)?.into_iter().map(|number| Self::from_bits(number.0)).collect())
+                }
+            }
+        )*};
+    }
+    halves! { half::f16: Float16; half::bf16: BFloat16; }
+}
+
+#[cfg(feature = "num-complex")]
+mod complex {
+    use num_complex::Complex;
+
+    use super::Class;
+    use super::Conversion;
+    use super::Element;
+    use super::Result;
+    use super::Values;
+
+    /// Complex numbers: of the complex class, or compounds of two floats named `r` and `i`; numbers are their real parts.
+    impl<T: Element + Default> Element for Complex<T> {
+        fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+            let [real, imaginary] = match &values.datatype().class {
+                Class::Complex { base } => [0, base.size].map(|offset| (offset, &**base)),
+                _ => match values.datatype().complex_parts() {
+                    Some(parts) => parts,
+                    None if values.conversion() == Conversion::None => return Err(values.mismatch("Complex")),
+                    None => {
+                        let real = T::read(values)?.into_iter();
+                        return Ok(real.map(|real| Self::new(real, T::default())).collect());
+                    }
+                },
+            };
+            let [real, imaginary] = [values.part::<T>(real)?, values.part::<T>(imaginary)?];
+            Ok(real.into_iter().zip(imaginary).map(|(real, imaginary)| Self::new(real, imaginary)).collect())
+        }
+    }
+}
+
+#[cfg(feature = "ndarray")]
+pub(crate) use arrays::array;
+
+#[cfg(feature = "ndarray")]
+mod arrays {
+    use ndarray::{Array, ArrayD, Dimension, IxDyn};
+
+    use sciformats_core::Error;
+
+    use super::Element;
+    use super::Result;
+    use crate::{Dataset, Slab};
+
+    impl Dataset {
+        /// All elements as an array of the dataset's shape.
+        ///
+        /// ```
+        /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+        /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+        /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+        /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+        /// # let temperature = file.dataset("surface/temperature")?;
+        /// let array = temperature.read_array::<f32>()?;
+        /// assert_eq!((array.shape(), array[[1, 2]]), (&[2, 3][..], 281.0));
+        /// # Ok::<(), hdf5_pure::Error>(())
+        /// ```
+        ///
+        /// # Errors
+        /// As [`read`](Self::read); [`Error::Usage`] for a null dataspace.
+        pub fn read_array<T: Element>(&self) -> Result<ArrayD<T>> {
+            self.read_array_slab(&self.all()?)
+        }
+
+        /// The selected elements as an array of the selection's shape.
+        ///
+        /// ```
+        /// use hdf5_pure::{Range, Slab};
+        ///
+        /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
+        /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];
+        /// # made.dataset("surface/temperature").shape([2, 3]).attribute("units", "K").write(&values)?;
+        /// # let file = hdf5_pure::File::from_bytes(made.into_bytes()?)?;
+        /// # let temperature = file.dataset("surface/temperature")?;
+        /// let column = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
+        /// assert_eq!(temperature.read_array_slab::<f64>(&column)?, ndarray::array![[282.0], [280.5]].into_dyn());
+        /// # Ok::<(), hdf5_pure::Error>(())
+        /// ```
+        ///
+        /// # Errors
+        /// As [`read`](Self::read).
+        pub fn read_array_slab<T: Element>(&self, slab: &Slab) -> Result<ArrayD<T>> {
+            array(self.read_slab(slab)?, &slab.shape())
+        }
+    }
+
+    /// Elements as an array of a shape, which has as many dimensions as its type.
+    pub(crate) fn array<T, D: Dimension>(elements: Vec<T>, shape: &[u64]) -> Result<Array<T, D>> {
+        let wide = |&n: &u64| usize::try_from(n).map_err(|_| Error::usage("array", "is larger than memory"));
+        let sides = shape.iter().map(wide).collect::<Result<Vec<_>>>()?;
+        let array = ArrayD::from_shape_vec(IxDyn(&sides), elements)
+            .map_err(|error| Error::usage("array", error.to_string()))?;
+        let problem =
+            || format!("of the shape {shape:?} has another number of dimensions than was asked for");
+        array.into_dimensionality().map_err(|_| Error::usage("array", problem()))
+    }
+}

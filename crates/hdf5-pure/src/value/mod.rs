@@ -1,0 +1,13 @@
+//! Values: element types, their conversions, texts, references, sequences and fields of compounds.
+
+pub mod canonical;
+pub(crate) mod convert;
+pub(crate) mod datatypes;
+pub(crate) mod element;
+pub(crate) mod element_features;
+pub(crate) mod element_type;
+pub(crate) mod record;
+pub(crate) mod references;
+pub(crate) mod region;
+pub(crate) mod store;
+pub(crate) mod store_features;

@@ -1,0 +1,111 @@
+//! Structs as elements of compound types.
+
+use sciformats_core::{Error, Result};
+
+use crate::value::element::{Element, Values};
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    const LIST: bool = true;
+
+    fn of_shape(values: &Values<'_>, shape: &[u64]) -> Result<Self> {
+        of_length(Vec::<T>::of_shape(values, shape)?)
+    }
+
+    fn read(values: &Values<'_>) -> Result<Vec<Self>> {
+        Vec::<T>::read(values)?.into_iter().map(of_length).collect()
+    }
+}
+
+fn of_length<T, const N: usize>(found: Vec<T>) -> Result<[T; N]> {
+    let wrong = |found: Vec<T>| {
+        Error::usage("element type", format!("an array of {} elements is not one of {N}", found.len()))
+    };
+    found.try_into().map_err(wrong)
+}
+
+/// The name of the member that a field is: a raw identifier, as in `r#type`, is the word after its `r#`.
+#[doc(hidden)]
+pub fn field_name(field: &'static str) -> &'static str {
+    field.strip_prefix("r#").unwrap_or(field)
+}
+
+/// Defines a struct and stores it as a compound type: its members have the fields' names and follow each other.
+///
+/// The struct then is an [`Element`](crate::Element) to read, a [`Store`](crate::Store) to write, and a [`Value`](crate::Value)
+/// for attributes. A field `r#type` is the member
+/// `type`.
+///
+/// ```
+/// hdf5_pure::record! {
+///     /// A particle.
+///     #[derive(Clone, Debug, PartialEq)]
+///     pub struct Particle {
+///         /// Number.
+///         pub id: u32,
+///         /// Mass in kilograms.
+///         pub mass: f64,
+///         /// Kind.
+///         pub kind: String,
+///     }
+/// }
+///
+/// # fn main() -> hdf5_pure::Result<()> {
+/// let all = vec![Particle { id: 1, mass: 0.5, kind: "proton".into() }];
+/// let mut file = hdf5_pure::Writer::in_memory(&hdf5_pure::CreateOptions::default())?;
+/// file.dataset("particles").write(&all)?;
+/// let file = hdf5_pure::File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("particles")?.read::<Particle>()?, all);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! record {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        $visibility struct $name {
+            $($(#[$field_meta])* $field_visibility $field: $type),+
+        }
+
+        impl $crate::Store for $name {
+            fn datatype() -> $crate::Datatype {
+                $crate::Datatype::compound([
+                    $(($crate::field_name(::core::stringify!($field)), <$type as $crate::Store>::datatype())),+
+                ])
+            }
+
+            fn encode(values: &[Self], to: &mut $crate::Encoder<'_>) -> $crate::Result<()> {
+                for value in values {
+                    $(<$type as $crate::Store>::encode(::core::slice::from_ref(&value.$field), to)?;)+
+                }
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl $crate::Value for $name {
+            fn store(
+                self,
+                to: &mut $crate::Encoder<'_>,
+            ) -> $crate::Result<($crate::Datatype, ::core::option::Option<::std::vec::Vec<u64>>)> {
+                <Self as $crate::Store>::encode(&[self], to)?;
+                let scalar = ::core::option::Option::Some(::std::vec::Vec::new());
+                ::core::result::Result::Ok((<Self as $crate::Store>::datatype(), scalar))
+            }
+        }
+
+        impl $crate::Element for $name {
+            fn read(values: &$crate::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
+                $(let mut $field = values.member::<$type>($crate::field_name(::core::stringify!($field)))?.into_iter();)+
+                let mut all = ::std::vec::Vec::new();
+                while let ($(::core::option::Option::Some($field)),+ ,) = ($($field.next()),+ ,) {
+                    all.push(Self { $($field),+ });
+                }
+                ::core::result::Result::Ok(all)
+            }
+        }
+    };
+}

@@ -1,0 +1,283 @@
+//! References as elements.
+
+use sciformats_core::fault::locate;
+use sciformats_core::{Result, Slab};
+
+use crate::file::open::Opened;
+use crate::heap::global::GlobalHeap;
+use crate::object::bound::Bound;
+use crate::spec::message::datatype::{Class, Datatype, ReferenceKind};
+use crate::spec::reference::{self, Part};
+use crate::spec::selection::Selection;
+use crate::spec::{Address, put_uint};
+use crate::value::store::{Encoder, Store};
+
+/// A reference to an object of the file, or to none: made by [`Writer::reference`](crate::Writer::reference).
+///
+/// ```
+/// use hdf5_pure::{Address, CreateOptions, File, Reference, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
+/// let references = [file.reference(temperature)?, Reference::default()]; // the second leads nowhere
+/// file.dataset("plotted").write(&references)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let plotted: Vec<Option<Address>> = file.dataset("plotted")?.read()?;
+/// assert!(plotted[0].is_some() && plotted[1].is_none());
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Reference(pub(crate) Option<u64>);
+
+impl Reference {
+    pub(crate) fn to(address: u64) -> Self {
+        Self(Some(address))
+    }
+}
+
+impl Store for Reference {
+    fn datatype() -> Datatype {
+        Datatype { version: 1, size: 8, class: Class::Reference(ReferenceKind::Object) }
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        /// What stands for no object.
+        const NULL: u64 = 0;
+        values.iter().try_for_each(|reference| to.address(reference.0.unwrap_or(NULL)))
+    }
+}
+
+/// A reference to a part of a dataset of the file.
+///
+/// ```
+/// use hdf5_pure::structure::{Part, Reference};
+/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;
+/// let warm = RegionReference::new(file.reference(temperature)?, Slab::new(&[3], [(1..3).into()])?);
+/// file.root().attribute("warm", warm)?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let warm: Vec<Option<Reference>> = file.root()?.attribute("warm")?.read()?;
+/// if let Some(Reference { object, part: Part::Region(selection), .. }) = &warm[0] {
+///     assert_eq!(file.dataset_at(*object)?.read_selection::<f64>(selection)?, [282.0, 282.5]);
+/// }
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionReference {
+    object: Reference,
+    selection: Selection,
+    rank: usize,
+}
+
+impl RegionReference {
+    /// A reference to the elements of `slab` of the dataset that `dataset` refers to.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, RegionReference, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
+    /// let corner = Slab::new(&[4, 4], [(0..2).into(), (0..2).into()])?;
+    /// let corner = RegionReference::new(file.reference(image)?, corner);
+    /// file.dataset("regions").write(&[corner])?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    #[allow(clippy::needless_pass_by_value, reason = "the reference stands for the slab")]
+    pub fn new(dataset: Reference, slab: Slab) -> Self {
+        Self::of(dataset, Selection::of(&slab), slab.of().len())
+    }
+
+    /// A reference to the elements of any selection of the dataset that `dataset` refers to, which has `rank` dimensions.
+    ///
+    /// ```
+    /// use hdf5_pure::structure::Selection;
+    /// use hdf5_pure::{CreateOptions, RegionReference, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
+    /// let dead_pixels = Selection::Points(vec![vec![0, 3], vec![2, 2]]);
+    /// let dead_pixels = RegionReference::of(file.reference(image)?, dead_pixels, 2);
+    /// file.root().attribute("dead pixels", dead_pixels)?;
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn of(dataset: Reference, selection: Selection, rank: usize) -> Self {
+        Self { object: dataset, selection, rank }
+    }
+
+    fn selection(&self, bound: Bound) -> Result<&Selection> {
+        let narrow = |coordinates: &[u64]| coordinates.iter().all(|&at| u32::try_from(at).is_ok());
+        let old = match &self.selection {
+            Selection::None | Selection::All => true,
+            Selection::Points(points) => points.iter().all(|point| narrow(point)),
+            Selection::Blocks(blocks) => blocks.iter().all(|(first, last)| narrow(first) && narrow(last)),
+            Selection::Regular(_) => {
+                bound.needs(Bound::V110, "selections with steps or beyond 2^32 elements")?;
+                true
+            }
+        };
+        if !old {
+            bound.needs(Bound::V112, "blocks and points beyond 2^32 elements")?;
+        }
+        Ok(&self.selection)
+    }
+}
+
+impl Store for RegionReference {
+    fn datatype() -> Datatype {
+        Datatype { version: 1, size: 12, class: Class::Reference(ReferenceKind::Region) }
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        for value in values {
+            let Some(object) = value.object.0 else {
+                to.bytes(&vec![0; to.address_width() + 4]);
+                continue;
+            };
+            let mut bytes = Vec::new();
+            put_uint(&mut bytes, object, to.address_width())?;
+            value.selection(to.bound)?.encode(&mut bytes)?;
+            to.heap_object(&bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// A reference of the standard type, which came with [`Bound::V112`](crate::Bound::V112): to an object, a part of a dataset, or an attribute of
+/// the file.
+///
+/// ```
+/// use hdf5_pure::structure::{Part, Reference};
+/// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V112))?;
+/// let temperature = file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;
+/// let units = StandardReference::Attribute(file.reference(temperature)?, "units".to_owned());
+/// file.dataset("references").write(&[units])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// let found: Vec<Option<Reference>> = file.dataset("references")?.read()?;
+/// assert_eq!(found[0].as_ref().map(|reference| &reference.part), Some(&Part::Attribute("units".into())));
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StandardReference {
+    /// To an object, or to none.
+    Object(Reference),
+    /// To elements of a dataset.
+    Region(RegionReference),
+    /// To the attribute of this name of an object.
+    Attribute(Reference, String),
+    /// Into another file.
+    External(ExternalReference),
+}
+
+/// A reference of the standard type into another file, as it was stored in a file that was read. It is written into a new file as
+/// it is: the name of the other file, the object's address there, and the region or attribute that is meant.
+///
+/// [`File::external_reference`](crate::File::external_reference) reads one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalReference {
+    /// 2 for an object, 3 for a region, 4 for an attribute.
+    kind: u8,
+    blob: Vec<u8>,
+}
+
+impl ExternalReference {
+    /// The reference in an element, if it leads into another file.
+    pub(crate) fn read(opened: &Opened, element: &[u8]) -> Result<Option<Self>> {
+        let context = &opened.context;
+        let parsed = locate("reference", 0, element, |i| reference::element(i, context.sizes))?;
+        let reference::Element::Blob { kind, external: true, id } = parsed else { return Ok(None) };
+        let mut heap = GlobalHeap::new(context);
+        let blob = heap.get(id)?;
+        locate("reference", context.offset(id.collection), blob, |i| reference::blob(i, kind, true))?;
+        Ok(Some(Self { kind, blob: blob.to_vec() }))
+    }
+}
+
+impl StandardReference {
+    /// The object, and what is meant of it with its number of dimensions; none if there is no object of this file.
+    fn parts(&self, bound: Bound) -> Result<Option<(Address, Part, usize)>> {
+        let (object, part, rank) = match self {
+            Self::Object(object) => (object, Part::Object, 0),
+            Self::Region(region) => {
+                (&region.object, Part::Region(region.selection(bound)?.clone()), region.rank)
+            }
+            Self::Attribute(object, name) => (object, Part::Attribute(name.as_str().into()), 0),
+            Self::External(_) => return Ok(None),
+        };
+        Ok(object.0.map(|address| (Address(address), part, rank)))
+    }
+}
+
+impl Store for StandardReference {
+    fn datatype() -> Datatype {
+        let size = reference::ELEMENT as u32;
+        Datatype { version: 4, size, class: Class::Reference(ReferenceKind::Standard) }
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        for value in values {
+            if let Self::External(ExternalReference { kind, blob }) = value {
+                to.bytes(&reference::external_prefix(*kind, blob.len())?);
+                to.heap_object(blob)?;
+                continue;
+            }
+            let mut bytes = Vec::new();
+            match value.parts(to.bound)? {
+                None => to.bytes(&[0; reference::ELEMENT]),
+                Some((object, Part::Object, _)) => {
+                    reference::put_object(&mut bytes, object)?;
+                    to.bytes(&bytes);
+                }
+                Some((object, part, rank)) => {
+                    reference::put_blob(&mut bytes, object, &part, rank)?;
+                    to.bytes(&reference::blob_prefix(&part, bytes.len())?);
+                    to.heap_object(&bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::structure::{Part, Reference as Found};
+    use crate::{CreateOptions, File, Writer};
+
+    #[test]
+    fn what_leads_into_another_file_is_written_as_it_was_stored() {
+        #[rustfmt::skip]
+        let blob = vec![
+            8, 0x60, 1, 0, 0, 0, 0, 0, 0, // token: the object's address in the other file
+            7, 0, b'r', b'u', b'n', b'2', b'.', b'h', b'5', // name of the file
+            5, 0, b'u', b'n', b'i', b't', b's', // name of the attribute
+        ];
+        let stored = ExternalReference { kind: 4, blob };
+        let options = CreateOptions::default().with_bound(Bound::V112);
+        let mut file = Writer::in_memory(&options).unwrap();
+        let root = file.root().id();
+        let here = StandardReference::Object(file.reference(root).unwrap());
+        file.dataset("links").write(&[StandardReference::External(stored.clone()), here]).unwrap();
+
+        let file = File::from_bytes(file.into_bytes().unwrap()).unwrap();
+        let links = file.dataset("links").unwrap();
+        let found: Vec<Option<Found>> = links.read().unwrap();
+        let expected = Found {
+            file: Some("run2.h5".into()),
+            object: Address(0x160),
+            part: Part::Attribute("units".into()),
+        };
+        assert_eq!(found[0], Some(expected));
+        assert_eq!(found[1].as_ref().and_then(|found| found.file.clone()), None);
+
+        let elements = links.read_raw(&links.all().unwrap()).unwrap();
+        let (first, second) = elements.split_at(reference::ELEMENT);
+        assert_eq!(file.external_reference(first).unwrap(), Some(stored));
+        assert_eq!(file.external_reference(second).unwrap(), None);
+        assert!(file.external_reference(&first[..4]).is_err());
+    }
+}

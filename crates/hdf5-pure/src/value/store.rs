@@ -1,0 +1,401 @@
+//! Rust values as elements.
+
+use sciformats_core::{Conversion, Error, Result, bound};
+
+use crate::heap::global::GlobalHeapWriter;
+use crate::object::bound::Bound;
+use crate::space::output::Output;
+use crate::spec::message::datatype::{Class, Datatype, EnumMember, Padding, ReferenceKind, VariableLength};
+use crate::spec::put_uint;
+
+/// Takes elements in the form in which they are stored.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+///
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// let row = Datatype::compound([("station", Datatype::string()), ("height", Datatype::float64())]);
+/// let mut rows = file.dataset("stations").datatype(row).shape([1]).create_encoded()?;
+/// rows.write_encoded(&Slab::all(&[1])?, |to| {
+///     to.sequence(5, b"north")?;
+///     to.bytes(&412.5f64.to_le_bytes());
+///     Ok(())
+/// })?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("stations")?.read_field::<f64>("height")?, [412.5]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub struct Encoder<'a> {
+    out: Vec<u8>,
+    output: &'a mut Output,
+    heap: &'a mut GlobalHeapWriter,
+    pub(crate) bound: Bound,
+}
+
+impl std::fmt::Debug for Encoder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").field("bytes", &self.out.len()).finish_non_exhaustive()
+    }
+}
+
+impl Encoder<'_> {
+    /// Appends bytes of an element.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let mut counts = file.dataset("counts").datatype(Datatype::integer(false, 2)).shape([2]).create_encoded()?;
+    /// counts.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.bytes(&[1, 0]);
+    ///     to.bytes(&[3, 2]);
+    ///     Ok(())
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("counts")?.read::<u16>()?, [1, 515]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Bytes of an address.
+    pub(crate) fn address_width(&self) -> usize {
+        self.output.sizes.offsets.into()
+    }
+
+    /// Appends an address.
+    pub(crate) fn address(&mut self, address: u64) -> Result<()> {
+        let width = self.address_width();
+        put_uint(&mut self.out, address, width)
+    }
+
+    /// Appends an element of variable length: `count` elements whose bytes are `bytes`.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let visits = Datatype::sequence(&Datatype::integer(false, 2));
+    /// let mut visits = file.dataset("visits").datatype(visits).shape([2]).create_encoded()?;
+    /// visits.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.sequence(2, &[3, 0, 5, 0])?;
+    ///     to.sequence(0, &[])
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("visits")?.read::<Vec<u16>>()?, [vec![3, 5], vec![]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`, or [`Error::Usage`] for a sequence of 2^32 elements or more.
+    pub fn sequence(&mut self, count: usize, bytes: &[u8]) -> Result<()> {
+        let len = u32::try_from(count).map_err(|_| Error::usage("sequence", "has 2^32 elements or more"))?;
+        self.out.extend(len.to_le_bytes());
+        if bytes.is_empty() {
+            self.out.resize(self.out.len() + self.address_width() + 4, 0);
+            return Ok(());
+        }
+        self.heap_object(bytes)
+    }
+
+    /// Puts an object into the file's heap and appends where it is.
+    pub(crate) fn heap_object(&mut self, bytes: &[u8]) -> Result<()> {
+        self.heap.put(self.output, bytes)?.encode(&mut self.out, self.output.sizes)
+    }
+
+    /// Appends an element of variable length whose `values` are encoded themselves.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let tracks = Datatype::sequence(&Datatype::float32());
+    /// let mut tracks = file.dataset("tracks").datatype(tracks).shape([2]).create_encoded()?;
+    /// tracks.write_encoded(&Slab::all(&[2])?, |to| {
+    ///     to.nested(&[0.5f32, 0.25])?;
+    ///     to.nested(&[1.5f32])
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("tracks")?.read::<Vec<f32>>()?, [vec![0.5, 0.25], vec![1.5]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sequence`](Self::sequence).
+    pub fn nested<T: Store>(&mut self, values: &[T]) -> Result<()> {
+        if let Some(bytes) = T::as_bytes(values) {
+            return self.sequence(values.len(), bytes);
+        }
+        self.sequence_of(values.len(), |to| T::encode(values, to))
+    }
+
+    /// Appends an element of variable length: `count` elements that `encode` appends.
+    ///
+    /// ```
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Slab, Writer};
+    ///
+    /// let mut file = Writer::in_memory(&CreateOptions::default())?;
+    /// let names = Datatype::sequence(&Datatype::string());
+    /// let mut names = file.dataset("stations").datatype(names).shape([1]).create_encoded()?;
+    /// names.write_encoded(&Slab::all(&[1])?, |to| {
+    ///     to.sequence_of(2, |to| {
+    ///         to.sequence(5, b"north")?;
+    ///         to.sequence(5, b"south")
+    ///     })
+    /// })?;
+    /// let file = File::from_bytes(file.into_bytes()?)?;
+    /// assert_eq!(file.dataset("stations")?.read::<Vec<String>>()?, [["north", "south"]]);
+    /// # Ok::<(), hdf5_pure::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sequence`](Self::sequence), and those of `encode`.
+    pub fn sequence_of(&mut self, count: usize, encode: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let outer = std::mem::take(&mut self.out);
+        let result = encode(self);
+        let inner = std::mem::replace(&mut self.out, outer);
+        result?;
+        self.sequence(count, &inner)
+    }
+}
+
+/// Types that are stored as elements.
+///
+/// ```
+/// use hdf5_pure::{CreateOptions, Datatype, Encoder, File, Result, Store, Writer};
+///
+/// struct Kelvin(f32);
+/// impl Store for Kelvin {
+///     fn datatype() -> Datatype {
+///         Datatype::float32()
+///     }
+///     fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+///         values.iter().for_each(|value| to.bytes(&value.0.to_le_bytes()));
+///         Ok(())
+///     }
+/// }
+/// let mut file = Writer::in_memory(&CreateOptions::default())?;
+/// file.dataset("temperature").write(&[Kelvin(281.5), Kelvin(282.0)])?;
+/// let file = File::from_bytes(file.into_bytes()?)?;
+/// assert_eq!(file.dataset("temperature")?.read::<f32>()?, [281.5, 282.0]);
+/// # Ok::<(), hdf5_pure::Error>(())
+/// ```
+pub trait Store: Sized {
+    /// What the elements are.
+    fn datatype() -> Datatype;
+
+    /// Appends elements of [`datatype`](Self::datatype).
+    ///
+    /// # Errors
+    /// Those of the [`Encoder`].
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()>;
+
+    /// The elements' bytes, where they are in memory as they are stored.
+    fn as_bytes(_: &[Self]) -> Option<&[u8]> {
+        None
+    }
+
+    /// The text of a string, which may be stored in a type of fixed length.
+    fn text(&self) -> Option<&str> {
+        None
+    }
+
+    /// The type of what arrays within arrays hold, whose lengths are added to `shape`.
+    #[doc(hidden)]
+    fn innermost(_shape: &mut Vec<u64>) -> Datatype {
+        Self::datatype()
+    }
+}
+
+macro_rules! numbers {
+    ($($name:ident $datatype:expr;)*) => {$(
+        impl Store for $name {
+            fn datatype() -> Datatype {
+                $datatype
+            }
+
+            fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+                match Self::as_bytes(values) {
+                    Some(bytes) => to.bytes(bytes),
+                    None => values.iter().for_each(|value| to.bytes(&value.to_le_bytes())),
+                }
+                Ok(())
+            }
+
+            fn as_bytes(values: &[Self]) -> Option<&[u8]> {
+                cfg!(target_endian = "little").then(|| bytemuck::cast_slice(values))
+            }
+        }
+    )*};
+}
+numbers! {
+    i8 Datatype::integer(true, 1);
+    i16 Datatype::integer(true, 2);
+    i32 Datatype::integer(true, 4);
+    i64 Datatype::integer(true, 8);
+    u8 Datatype::integer(false, 1);
+    u16 Datatype::integer(false, 2);
+    u32 Datatype::integer(false, 4);
+    u64 Datatype::integer(false, 8);
+    f32 Datatype::float32();
+    f64 Datatype::float64();
+}
+
+/// The two values of `bool`, named as h5py names them.
+fn boolean() -> Datatype {
+    let member = |name: &str, value| EnumMember { name: name.into(), value: vec![value] };
+    let base = Box::new(Datatype::integer(true, 1));
+    let class = Class::Enumeration { base, members: vec![member("FALSE", 0), member("TRUE", 1)] };
+    Datatype { version: 1, size: 1, class }
+}
+
+impl Store for bool {
+    fn datatype() -> Datatype {
+        boolean()
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        values.iter().for_each(|&value| to.bytes(&[value.into()]));
+        Ok(())
+    }
+}
+
+macro_rules! strings {
+    ($($name:ty)*) => {$(
+        impl Store for $name {
+            fn datatype() -> Datatype {
+                Datatype::string()
+            }
+
+            fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+                values.iter().try_for_each(|text| {
+                    // Readers take a NUL for the end.
+                    if text.contains('\0') {
+                        return Err(Error::usage("string", "holds a NUL"));
+                    }
+                    to.sequence(text.len(), text.as_bytes())
+                })
+            }
+
+            fn text(&self) -> Option<&str> {
+                Some(self)
+            }
+        }
+    )*};
+}
+strings!(String & str);
+
+impl<T: Store> Store for Vec<T> {
+    fn datatype() -> Datatype {
+        Datatype::sequence(&T::datatype())
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        values.iter().try_for_each(|values| to.nested(values))
+    }
+}
+
+impl<T: Store, const N: usize> Store for [T; N] {
+    fn datatype() -> Datatype {
+        Datatype::array(
+            &[u32::try_from(N).unwrap_or(u32::MAX) /* a bound, as no such type is written */],
+            &T::datatype(),
+        )
+    }
+
+    fn innermost(shape: &mut Vec<u64>) -> Datatype {
+        shape.push(N as u64);
+        T::innermost(shape)
+    }
+
+    fn encode(values: &[Self], to: &mut Encoder<'_>) -> Result<()> {
+        T::encode(values.as_flattened(), to)
+    }
+
+    fn as_bytes(values: &[Self]) -> Option<&[u8]> {
+        T::as_bytes(values.as_flattened())
+    }
+}
+
+/// Fails if the elements of a type lie elsewhere: bytes alone do not make one.
+pub(crate) fn refuse_indirect(datatype: &Datatype) -> Result<()> {
+    let elsewhere = match &datatype.class {
+        Class::VariableLength(_) | Class::Reference(ReferenceKind::Region | ReferenceKind::Standard) => true,
+        Class::Compound(members) => {
+            return members.iter().try_for_each(|member| refuse_indirect(&member.datatype));
+        }
+        Class::Array { base, .. } => return refuse_indirect(base),
+        _ => false,
+    };
+    if elsewhere {
+        return Err(Error::usage("datatype", "has elements that are not bytes alone"));
+    }
+    Ok(())
+}
+
+/// Where that is written which elements lead to.
+pub(crate) struct Elsewhere<'a> {
+    pub(crate) output: &'a mut Output,
+    pub(crate) heap: &'a mut GlobalHeapWriter,
+    pub(crate) bound: Bound,
+}
+
+impl Elsewhere<'_> {
+    fn encoded<T>(self, encode: impl FnOnce(&mut Encoder<'_>) -> Result<T>) -> Result<(T, Vec<u8>)> {
+        let Elsewhere { output, heap, bound } = self;
+        let mut encoder = Encoder { out: Vec::new(), output, heap, bound };
+        let result = encode(&mut encoder)?;
+        Ok((result, encoder.out))
+    }
+}
+
+/// Encodes elements; returns their bytes.
+pub(crate) fn encoded<T>(
+    to: Elsewhere<'_>,
+    encode: impl FnOnce(&mut Encoder<'_>) -> Result<T>,
+) -> Result<(T, Vec<u8>)> {
+    to.encoded(encode)
+}
+
+/// The elements as `datatype` has them.
+pub(crate) fn convert<T: Store>(
+    to: Elsewhere<'_>,
+    values: &[T],
+    (datatype, conversion): (&Datatype, Conversion),
+) -> Result<Vec<u8>> {
+    let own = to.bound.datatype(&T::datatype(), to.output.sizes)?;
+    let encoded = |to: Elsewhere<'_>| to.encoded(|to| T::encode(values, to)).map(|((), bytes)| bytes);
+    if crate::value::convert::same(&own, datatype) {
+        return encoded(to);
+    }
+    match &datatype.class {
+        Class::String { padding, .. } => fixed_strings(values, datatype.size, *padding),
+        Class::VariableLength(VariableLength::String { .. })
+            if values.first().is_none_or(|v| v.text().is_some()) =>
+        {
+            encoded(to)
+        }
+        _ => crate::value::convert::elements(&own, datatype, encoded(to)?, conversion),
+    }
+}
+
+fn fixed_strings<T: Store>(values: &[T], size: u32, padding: Padding) -> Result<Vec<u8>> {
+    let size = bound::addressable(size.into());
+    let mut out = Vec::new();
+    for value in values {
+        let Some(text) = value.text() else {
+            return Err(Error::usage("values", "are not strings, which the dataset has"));
+        };
+        if text.len() > size {
+            return Err(Error::usage(
+                "values",
+                format!("hold a string of {} bytes, more than {size}", text.len()),
+            ));
+        }
+        let end = out.len() + size;
+        out.extend_from_slice(text.as_bytes());
+        out.resize(end, if padding == Padding::SpacePadded { b' ' } else { 0 });
+    }
+    Ok(out)
+}

@@ -1,0 +1,280 @@
+//! Arbitrary edits of datasets in many chunks, with every kind of index: the file holds what a plain array does, and no byte
+//! of it belongs to two structures.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "support/array.rs"]
+mod array;
+#[allow(dead_code, reason = "room is of use to other tests")]
+#[path = "support/recorded.rs"]
+mod recorded;
+
+use array::Array;
+use hdf5_pure::structure::{BtreeK, IndexKind, Layout};
+use hdf5_pure::{Bound, ChunkIndex, CreateOptions, EditOptions, Editor, File, Flush, Range, Slab, Writer};
+use recorded::Recorded;
+use sciformats_core::commit::replay::{self, Cuts};
+
+const MOST: [u64; 2] = [120, 24];
+const CHUNK: [u64; 2] = [2, 2];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n.max(1)
+    }
+
+    fn values(&mut self, n: u64) -> Vec<i32> {
+        (0..n).map(|_| self.below(1000) as i32).collect()
+    }
+
+    fn slab(&mut self, shape: &[u64]) -> Slab {
+        let ranges: Vec<Range> = shape
+            .iter()
+            .map(|&n| {
+                let start = self.below(n);
+                let step = 1 + self.below(4);
+                let all = (n - start).div_ceil(step);
+                let count = if self.below(3) == 0 { all } else { 1 + self.below(all.min(8)) };
+                Range::new(start, count).by(step)
+            })
+            .collect();
+        Slab::new(shape, ranges).unwrap()
+    }
+}
+
+/// How a dataset is made.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    /// Half the children of a node of a version 1 B-tree, where there is one.
+    k: Option<u16>,
+    index: Option<ChunkIndex>,
+    maximum: [Option<u64>; 2],
+    filtered: bool,
+}
+
+fn kinds() -> Vec<Made> {
+    let fixed = MOST.map(Some);
+    let (rows, columns) = ([None, Some(MOST[1])], [Some(MOST[0]), None]);
+    let all = [
+        (Some(1), None, rows),
+        (Some(2), None, [None, None]),
+        (Some(32), None, fixed),
+        (None, Some(ChunkIndex::BtreeV2), rows),
+        (None, Some(ChunkIndex::FixedArray), fixed),
+        (None, Some(ChunkIndex::ExtensibleArray), rows),
+        (None, Some(ChunkIndex::ExtensibleArray), columns),
+        (None, Some(ChunkIndex::Implicit), fixed),
+        (None, None, [None, None]),
+    ];
+    let mut kinds = Vec::new();
+    for (k, index, maximum) in all {
+        for filtered in [false, true] {
+            if !filtered || index != Some(ChunkIndex::Implicit) {
+                kinds.push(Made { k, index, maximum, filtered });
+            }
+        }
+    }
+    kinds
+}
+
+fn file(made: Made, model: &Array, written: bool) -> Vec<u8> {
+    let options = match made.k {
+        Some(chunk) => {
+            let k = BtreeK { chunk, ..BtreeK::default() };
+            CreateOptions::default().with_bound(Bound::Earliest).with_btree_k(k)
+        }
+        None => CreateOptions::default().with_bound(Bound::V110),
+    };
+    let mut file = Writer::in_memory(&options).unwrap();
+    let dataset = file.dataset("d").shape(&model.shape[..]).max_shape(made.maximum).chunks(CHUNK);
+    let dataset = match made.index {
+        Some(index) => dataset.index(index),
+        None => dataset,
+    };
+    let dataset = if made.filtered { dataset.shuffle().fletcher32() } else { dataset };
+    let mut dataset = dataset.fill(model.fill).create::<i32>().unwrap();
+    if written {
+        dataset.write_all(&model.values).unwrap();
+    }
+    file.dataset("beside").write(&[1u8, 2, 3]).unwrap();
+    file.into_bytes().unwrap()
+}
+
+fn check(bytes: &[u8], model: &Array) {
+    let file = File::from_bytes(bytes.to_vec()).unwrap();
+    let dataset = file.dataset("d").unwrap();
+    assert_eq!(dataset.shape().unwrap(), model.shape);
+    assert!(dataset.read::<i32>().unwrap() == model.values, "the elements are others");
+    // What is told of chunks is what the shape has room for, each once.
+    let mut chunks: Vec<Vec<u64>> =
+        dataset.chunks().unwrap().into_iter().map(|chunk| chunk.unwrap().scaled).collect();
+    let count = chunks.len();
+    chunks.sort();
+    chunks.dedup();
+    assert_eq!(chunks.len(), count);
+    assert_eq!(file.dataset("beside").unwrap().read::<u8>().unwrap(), [1, 2, 3]);
+}
+
+fn edit(editor: &mut Editor, model: &mut Array, random: &mut Random) {
+    let mut dataset = editor.open_dataset("d").unwrap();
+    let empty = model.shape.contains(&0);
+    match random.below(8) {
+        0..=2 if !empty => {
+            let slab = random.slab(&model.shape);
+            let values = random.values(slab.len());
+            dataset.write_slab(&slab, &values).unwrap();
+            model.write(&slab, &values);
+        }
+        3 if !empty => {
+            let points: Vec<Vec<u64>> =
+                (0..4).map(|_| model.shape.iter().map(|&n| random.below(n)).collect()).collect();
+            let values = random.values(4);
+            dataset.write_points(&points, &values).unwrap();
+            for (point, value) in points.iter().zip(values) {
+                let ranges: Vec<Range> = point.iter().map(|&at| Range::new(at, 1)).collect();
+                model.write(&Slab::new(&model.shape, ranges).unwrap(), &[value]);
+            }
+        }
+        4 | 5 if model.shape[0] < MOST[0] && model.shape[1] > 0 => {
+            let more = 1 + random.below((MOST[0] - model.shape[0]).min(9));
+            let values = random.values(more * model.shape[1]);
+            dataset.append(&values).unwrap();
+            let shape = [model.shape[0] + more, model.shape[1]];
+            model.resize(&shape);
+            let ranges = vec![Range::new(shape[0] - more, more), Range::all(shape[1])];
+            model.write(&Slab::new(&shape, ranges).unwrap(), &values);
+        }
+        6 => {
+            let shape = [random.below(MOST[0] + 1), random.below(MOST[1] + 1)];
+            dataset.resize(&shape).unwrap();
+            model.resize(&shape);
+        }
+        _ => {
+            let shape = [model.shape[0] - random.below(5).min(model.shape[0]), model.shape[1]];
+            dataset.resize(&shape).unwrap();
+            model.resize(&shape);
+        }
+    }
+}
+
+#[test]
+fn arbitrary_edits_of_many_chunks() {
+    let mut commits = 0;
+    for made in kinds() {
+        for seed in 1..5u64 {
+            let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let shape = vec![60, 20];
+            let mut model = Array { values: random.values(1200), shape, fill: -5 };
+            let written = seed != 2;
+            if !written {
+                model.values.fill(-5);
+            }
+            let recorded = Recorded::new(file(made, &model, written));
+            let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+            let mut lost = editor.unaccounted().unwrap();
+            let mut last = model.clone();
+            for _ in 0..60 {
+                edit(&mut editor, &mut model, &mut random);
+                match random.below(6) {
+                    0..=2 => {
+                        editor.commit_with([Flush::None, Flush::Ordered][random.below(2) as usize]).unwrap();
+                        last = model.clone();
+                        commits += 1;
+                        check(&recorded.bytes(), &model);
+                        assert!(editor.unaccounted().unwrap() <= lost, "{made:?}, {seed}: bytes are lost");
+                    }
+                    3 => {
+                        let seen = editor.file().unwrap().dataset("d").unwrap();
+                        assert!(seen.read::<i32>().unwrap() == model.values, "{made:?}, {seed}: pending");
+                    }
+                    4 => {
+                        drop(editor);
+                        model = last.clone();
+                        check(&recorded.bytes(), &model);
+                        let disk = Box::new(recorded.clone());
+                        editor = Editor::in_storage(disk, &EditOptions::default()).unwrap();
+                        // What was free was known to the editor before only.
+                        lost = editor.unaccounted().unwrap();
+                    }
+                    _ => {}
+                }
+            }
+            editor.unlink("d").unwrap();
+            editor.commit().unwrap();
+            assert!(editor.unaccounted().unwrap() <= lost, "{made:?}, {seed}: bytes are lost at the end");
+        }
+    }
+    println!("{commits} commits hold what a plain array does");
+}
+
+/// The cuts of the commits that edits make, each expected to leave the old dataset or the new one.
+#[test]
+fn every_cut_of_a_commit_leaves_the_old_chunks_or_the_new_ones() {
+    let mut all = Cuts::default();
+    for made in kinds() {
+        let mut random = Random(77);
+        let shape = vec![16, 10];
+        let mut model = Array { values: random.values(160), shape, fill: -5 };
+        let mut bytes = file(made, &model, true);
+        for _ in 0..4 {
+            let recorded = Recorded::new(bytes.clone());
+            let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+            let before = model.clone();
+            edit(&mut editor, &mut model, &mut random);
+            editor.commit_with(Flush::Durable).unwrap();
+            drop(editor);
+            let after = recorded.bytes();
+            let (mut old, mut new) = (0, 0);
+            all += replay::every_cut(&bytes, &recorded.take_steps(), |cut, file| {
+                let file = File::from_bytes(file.to_vec()).unwrap();
+                let dataset = file.dataset("d").unwrap();
+                let found = Array {
+                    shape: dataset.shape().unwrap().to_vec(),
+                    values: dataset.read().unwrap(),
+                    fill: model.fill,
+                };
+                assert!(found == before || found == model, "{made:?}: {cut:?} leaves neither");
+                *if found == before { &mut old } else { &mut new } += 1;
+            });
+            check(&after, &model);
+            bytes = after;
+        }
+    }
+    println!("crash matrix: hdf5: chunks and their indexes: {all}");
+    assert!(all.torn > 50 && all.reordered > 50, "{all:?}");
+}
+
+#[test]
+fn an_index_stays_of_its_kind() {
+    for made in kinds() {
+        let mut random = Random(5);
+        let mut model = Array { values: random.values(160), shape: vec![16, 10], fill: -5 };
+        let recorded = Recorded::new(file(made, &model, true));
+        let kind = |bytes: Vec<u8>| -> IndexKind {
+            match File::from_bytes(bytes).unwrap().dataset("d").unwrap().layout().unwrap() {
+                Layout::Chunked(chunked) => chunked.index,
+                other => panic!("{other:?}"),
+            }
+        };
+        let before = kind(recorded.bytes());
+        let mut editor = Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).unwrap();
+        for _ in 0..10 {
+            edit(&mut editor, &mut model, &mut random);
+            editor.commit().unwrap();
+        }
+        assert_eq!(kind(recorded.bytes()), before, "{made:?}");
+    }
+}

@@ -1,0 +1,174 @@
+//! What reading a file far away costs: batches of requests that wait for each other.
+//!
+//! A number here may fall. Where it grows, a loop asks for one range in each turn.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+
+use hdf5_pure::{Address, Bound, CreateOptions, Dataset, File, OpenOptions, Slab, Writer};
+use sciformats_core::storage::{PlanOptions, Planned, Statistics, Stored, together};
+use sciformats_core::{Range, ReadAt, Result};
+
+/// A file whose bytes are far away, nothing of which is here.
+struct Far {
+    storage: Planned<Stored<Vec<u8>>>,
+    file: File,
+}
+
+impl Far {
+    /// Windows of one page, so that nothing comes by luck.
+    fn open(bytes: &[u8]) -> Self {
+        let storage = Planned::with_options(Stored(bytes.to_vec()), PlanOptions::default().with_window(0));
+        let file = File::from_storage(storage.clone(), &OpenOptions::default().with_chunk_cache(0)).unwrap();
+        Self { storage, file }
+    }
+
+    /// What `work` costs, and its answer.
+    fn cost<T>(&self, work: impl FnOnce(&File) -> Result<T>) -> (u64, T) {
+        let before = self.storage.statistics();
+        let answer = work(&self.file).unwrap();
+        (self.storage.statistics().batches - before.batches, answer)
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.storage.statistics()
+    }
+}
+
+/// Elements that do not compress, a gigantic file's worth of distance between structures.
+fn noise(count: usize, seed: u64) -> Vec<u64> {
+    let mut state = seed.wrapping_add(1);
+    let next = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state
+    };
+    (0..count).map(next).collect()
+}
+
+/// Datasets with many chunks, old-style and new-style, strings and references.
+fn made(latest: bool) -> Vec<u8> {
+    let options = CreateOptions::default();
+    let options = options.with_bound(if latest { Bound::V110 } else { Bound::Earliest });
+    let mut file = Writer::in_memory(&options).unwrap();
+    let mut references = Vec::new();
+    for number in 0..12u64 {
+        let values = noise(40_000, number);
+        let name = format!("group {}/data {number}", number % 4);
+        let made = file.dataset(&name).shape([400, 100]).chunks([10, 10]).shuffle().deflate(1);
+        let id = made.attribute("units", "K").write(&values).unwrap();
+        references.push(file.reference(id).unwrap());
+    }
+    let texts: Vec<String> = (0..3000).map(|i| format!("{i:0>99}")).collect();
+    file.dataset("texts").write(&texts).unwrap();
+    file.dataset("contiguous").shape([500, 1000]).write(&noise(500_000, 99)).unwrap();
+    file.dataset("references").write(&references).unwrap();
+    file.into_bytes().unwrap()
+}
+
+fn column(dataset: &Dataset) -> Slab {
+    let shape = dataset.shape().unwrap().to_vec();
+    Slab::new(&shape, [Range::all(shape[0]), Range::new(7, 1)]).unwrap()
+}
+
+#[test]
+fn reads_take_few_batches() {
+    for latest in [false, true] {
+        let bytes = made(latest);
+        let near = File::from_bytes(bytes.clone()).unwrap();
+
+        let far = Far::open(&bytes);
+        assert!(far.statistics().batches <= 2, "to open: {:?}", far.statistics());
+        // The groups on the way, the header, the levels of the index, the chunks.
+        let (batches, found) = far.cost(|file| file.dataset("group 1/data 5")?.read::<u64>());
+        assert_eq!(found, near.dataset("group 1/data 5").unwrap().read::<u64>().unwrap());
+        assert!(batches <= 9, "to read a dataset: {batches}");
+
+        let far = Far::open(&bytes);
+        let (_, dataset) = far.cost(|file| file.dataset("group 2/data 6"));
+        let slab = column(&dataset);
+        let before = far.statistics();
+        let (batches, found) = far.cost(|_| dataset.read_slab::<u64>(&slab));
+        assert_eq!(found, near.dataset("group 2/data 6").unwrap().read_slab::<u64>(&slab).unwrap());
+        assert!(batches <= 4, "to read a column through 40 chunks: {batches}");
+        let chunks = dataset.chunks().unwrap().into_iter().flatten().filter(|chunk| chunk.scaled[1] == 0);
+        let wanted: u64 = chunks.map(|chunk| chunk.size).sum();
+        let came = far.statistics().bytes - before.bytes;
+        assert!(came < wanted * 11 / 10 + (256 << 10), "{came} bytes for {wanted}");
+
+        let (_, dataset) = far.cost(|file| file.dataset("contiguous"));
+        let slab = column(&dataset);
+        let (batches, found) = far.cost(|_| dataset.read_slab::<u64>(&slab));
+        assert_eq!(found, near.dataset("contiguous").unwrap().read_slab::<u64>(&slab).unwrap());
+        assert!(batches <= 1, "to read a column of a contiguous dataset: {batches}");
+
+        // The elements, and their collections: headers and the rest of them.
+        let (_, dataset) = far.cost(|file| file.dataset("texts"));
+        let (batches, found) = far.cost(|_| dataset.read::<String>());
+        assert_eq!(found, near.dataset("texts").unwrap().read::<String>().unwrap());
+        assert!(batches <= 4, "to read 3000 texts: {batches}");
+        let (_, dataset) = far.cost(|file| file.dataset("references"));
+        let (batches, found) = far.cost(|_| dataset.read::<Option<Address>>());
+        assert!(found.iter().all(Option::is_some) && batches <= 1, "to read references: {batches}");
+    }
+}
+
+#[test]
+fn objects_are_opened_together() {
+    for latest in [false, true] {
+        let bytes = made(latest);
+        let far = Far::open(&bytes);
+        let names: Vec<String> =
+            (0..12).map(|number| format!("group {}/data {number}", number % 4)).collect();
+        let (batches, ()) = far.cost(|file| {
+            together(|| {
+                for name in &names {
+                    let _ = file.dataset(name).and_then(|dataset| dataset.attributes());
+                }
+            })
+        });
+        let (further, ()) =
+            far.cost(|file| names.iter().try_for_each(|name| file.dataset(name)?.attributes().map(drop)));
+        assert_eq!(further, 0);
+        assert!(batches <= 7, "{batches} batches");
+    }
+}
+
+#[test]
+fn damage_is_told_as_it_is_nearby() {
+    let bytes = made(true);
+    for damaged in 0..40usize {
+        let mut bytes = bytes.clone();
+        let at = damaged * bytes.len() / 40;
+        for byte in bytes.iter_mut().skip(at).take(64) {
+            *byte ^= 0x5a;
+        }
+        let read = |file: &File| -> Vec<String> {
+            let all = (0..12).map(|number| format!("group {}/data {number}", number % 4));
+            let all = all.chain(["texts".into()]);
+            all.map(|name| match file.dataset(&name) {
+                Ok(dataset) if name == "texts" => {
+                    format!("{:?}", dataset.read::<String>().map_err(|e| e.to_string()))
+                }
+                Ok(dataset) => format!("{:?}", dataset.read::<u64>().map_err(|e| e.to_string())),
+                Err(error) => error.to_string(),
+            })
+            .collect()
+        };
+        let storage = Planned::new(Stored(bytes.clone()));
+        match (File::from_bytes(bytes), File::from_storage(storage.clone(), &OpenOptions::default())) {
+            (Ok(near), Ok(far)) => assert!(read(&near) == read(&far), "damage at {at}"),
+            (Err(near), Err(far)) => assert_eq!(near.to_string(), far.to_string()),
+            (near, far) => panic!("{near:?} {far:?}"),
+        }
+        assert!(storage.read_ahead() > 0);
+    }
+}

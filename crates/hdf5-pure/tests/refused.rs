@@ -1,0 +1,151 @@
+//! What a caller says wrong is refused by name, before anything is stored.
+
+use hdf5_pure::{
+    BloscCodec, BloscShuffle, Committed, Conversion, CreateOptions, Datatype, Error, File, Filters, Writer,
+};
+
+type Result<T = ()> = hdf5_pure::Result<T>;
+
+fn writer() -> Result<Writer> {
+    Writer::in_memory(&CreateOptions::default())
+}
+
+#[test]
+fn levels_that_no_compressor_has() {
+    let new = Filters::new;
+    for (filters, message) in [
+        (new().deflate(17), "deflate has levels 0 to 9, not 17"),
+        (new().shuffle().deflate(10).lzf(), "deflate has levels 0 to 9, not 10"),
+        (new().bzip2(99), "bzip2 has levels 1 to 9, not 99"),
+        (new().bzip2(0), "bzip2 has levels 1 to 9, not 0"),
+        (new().zstd(99), "zstd has levels -131072 to 22, not 99"),
+        (new().bitshuffle_zstd(23), "zstd has levels -131072 to 22, not 23"),
+        (new().blosc(BloscCodec::Lz4, 10, BloscShuffle::Bytes), "blosc has levels 0 to 9, not 10"),
+        (new().blosc2(BloscCodec::Zstd, 11, BloscShuffle::Bits), "blosc2 has levels 0 to 9, not 11"),
+    ] {
+        let mut file = writer().unwrap();
+        let refused = file.dataset("x").chunks([4]).filters(filters).write(&[1, 2, 3, 4]).unwrap_err();
+        assert!(matches!(refused, Error::Usage { .. }));
+        assert_eq!(refused.to_string(), message);
+        assert!(file.dataset("x").write(&[1]).is_ok(), "the name is still free");
+    }
+    assert!(writer().unwrap().dataset("x").chunks([4]).deflate(17).create::<i32>().is_err());
+    assert!(writer().unwrap().dataset("x").chunks([2]).zstd(99).write(&[1, 2]).is_err());
+}
+
+#[test]
+fn values_that_the_stored_type_cannot_hold() -> Result {
+    let refused = |datatype: Datatype, values: &[f64], message: &str| {
+        let error = writer().unwrap().dataset("x").datatype(datatype).write(values).unwrap_err();
+        assert!(matches!(&error, Error::Misfit(_)), "{error}");
+        assert_eq!(error.to_string(), message);
+    };
+    refused(Datatype::integer(false, 1), &[1.0, 300.0], "element 1 is 300, which u8 cannot hold");
+    refused(Datatype::integer(false, 8), &[-1.0], "element 0 is -1, which u64 cannot hold");
+    refused(Datatype::integer(true, 4), &[0.0, 2.0, 1.5], "element 2 is 1.5, which i32 cannot hold");
+    refused(Datatype::integer(true, 2).big_endian(), &[f64::NAN], "element 0 is NaN, which i16 cannot hold");
+    refused(Datatype::float32(), &[0.5, 0.1], "element 1 is 0.1, which f32 cannot hold");
+    let few = Datatype::integer(true, 4).with_precision(20, 3)?;
+    refused(few, &[524_287.0, 524_288.0], "element 1 is 524288, which the stored signed integer cannot hold");
+
+    let mut file = writer().unwrap();
+    let lossy = file.dataset("x").datatype(Datatype::integer(false, 1)).with_conversion(Conversion::Lossy);
+    lossy.write(&[300.0, 1.5, -7.0, f64::NAN])?;
+    let none = file.dataset("y").datatype(Datatype::integer(false, 1)).with_conversion(Conversion::None);
+    assert!(matches!(none.write(&[1u16]), Err(Error::Usage { .. })));
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert_eq!(file.dataset("x")?.read::<u8>()?, [255, 1, 0, 0]);
+    Ok(())
+}
+
+#[test]
+fn rows_attributes_and_fill_values_too() -> Result {
+    let mut file = writer().unwrap();
+    let mut rows = file.dataset("rows").shape([0]).max_shape([None]).create::<u8>()?;
+    rows.append(&[1i64, 2])?;
+    let error = rows.append(&[3i64, 256]).unwrap_err();
+    assert_eq!(error.to_string(), "element 1 is 256, which u8 cannot hold");
+    assert_eq!(rows.shape()?, [2], "nothing of it was appended");
+
+    let error = file.dataset("filled").datatype(Datatype::integer(false, 1)).shape([3]).fill(-1);
+    assert!(matches!(error.create::<u8>(), Err(Error::Misfit(_))));
+    let byte = file.root().commit("byte", &Datatype::integer(false, 1))?;
+    let attribute = file.root().attribute("big", Committed { datatype: byte, value: 256 }).map(drop);
+    assert!(matches!(attribute, Err(Error::Misfit(_))));
+
+    let file = File::from_bytes(file.into_bytes()?)?;
+    assert_eq!(file.dataset("rows")?.read::<u8>()?, [1, 2]);
+    Ok(())
+}
+
+hdf5_pure::record! {
+    #[derive(Debug, PartialEq)]
+    struct Raw {
+        r#type: i32,
+        r#ref: String,
+        plain: u8,
+    }
+}
+
+hdf5_pure::compound! {
+    #[derive(Debug)]
+    struct Part {
+        r#ref: String,
+    }
+}
+
+#[test]
+fn raw_identifiers_are_the_words_that_they_spell() -> Result {
+    let rows = [Raw { r#type: 7, r#ref: "a".into(), plain: 1 }];
+    let mut file = writer().unwrap();
+    file.dataset("rows").write(&rows)?;
+    let dataset = File::from_bytes(file.into_bytes()?)?.dataset("rows")?;
+    assert_eq!(dataset.datatype().element_type()?.to_string(), "compound (type i32, ref text, plain u8)");
+    assert_eq!(dataset.read::<Raw>()?, rows);
+    assert_eq!(dataset.read_field::<i64>("type")?, [7]);
+    assert_eq!(dataset.read::<Part>()?[0].r#ref, "a");
+    Ok(())
+}
+
+#[test]
+fn what_a_path_leads_to_is_told() -> Result {
+    let mut file = writer()?;
+    file.dataset("g/x").write(&[1])?;
+    file.root().commit("kelvin", &Datatype::float32())?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let told = |error: Error| error.to_string();
+    assert_eq!(file.dataset("g").map_err(told).unwrap_err(), r#""g" is a group, not a dataset"#);
+    assert_eq!(file.group("/g/x").map_err(told).unwrap_err(), r#""/g/x" is a dataset, not a group"#);
+    let group = file.group("g")?;
+    assert_eq!(group.group("x").map_err(told).unwrap_err(), r#""x" is a dataset, not a group"#);
+    assert_eq!(
+        file.group("kelvin").map_err(told).unwrap_err(),
+        r#""kelvin" is a committed datatype, not a group"#
+    );
+    Ok(())
+}
+
+#[test]
+fn names_that_may_have_been_meant() -> Result {
+    let mut file = writer()?;
+    file.dataset("surface/temperature").write(&[Raw { r#type: 1, r#ref: String::new(), plain: 1 }])?;
+    file.root().soft_link("latest", "nowhere")?;
+    let file = File::from_bytes(file.into_bytes()?)?;
+    let near = |path: &str| match file.dataset(path) {
+        Err(Error::NotFound { nearest, .. }) => nearest.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        other => vec![format!("{other:?}")],
+    };
+    assert_eq!(near("surface/temprature"), ["surface/temperature"]);
+    assert_eq!(near("/surface/Temperature"), ["/surface/temperature"]);
+    assert_eq!(near("/surfaces/temperature"), ["/surface/temperature"]);
+    assert_eq!(near("surfaces/pressure"), ["surface"]);
+    assert!(
+        near("pressure").is_empty() && near("latest").is_empty() && near("surface/temperature/x").is_empty()
+    );
+    let error = file.dataset("surface/temprature").unwrap_err();
+    let message = "no object named \"surface/temprature\" (did you mean \"surface/temperature\"?)";
+    assert_eq!(error.to_string(), message);
+    let error = file.dataset("surface/temperature")?.read_field::<i32>("tpye").unwrap_err();
+    assert_eq!(error.to_string(), "no member named \"tpye\" (did you mean \"type\"?)");
+    Ok(())
+}

@@ -1,0 +1,350 @@
+//! Reading a file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::number::not_stored_as;
+use sciformats_core::storage::{Access, zeroed};
+use sciformats_core::{Conversion, Error, Fault, FaultKind, Limits, ReadAt, Result, Slab, bound};
+
+use crate::element::Element;
+use crate::gather::Elements;
+use crate::spec::header::{MAGIC, Preamble};
+use crate::spec::{DType, Header, Kind};
+
+/// How to open a file.
+///
+/// ```
+/// use npy::{Access, Limits, OpenOptions, Reader};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("u.npy");
+/// # npy::write(&path, &[2], &[1.0f32, 2.0])?;
+/// let limits = Limits::default().with_memory(1 << 20);
+/// let options = OpenOptions::default().with_access(Access::direct()).with_limits(limits);
+/// assert_eq!(Reader::open_with(&path, &options)?.read::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), npy::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// What a file may ask of the machine.
+    pub limits: Limits,
+    /// How files are reached. Default: with the system's calls.
+    pub access: Access,
+}
+
+impl OpenOptions {
+    /// The same options with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same options with another way to reach files.
+    #[must_use]
+    pub fn with_access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+}
+
+/// Whether the storage begins as a file of this format does. Nothing else of it is looked at.
+///
+/// ```
+/// assert!(npy::is_npy(&b"\x93NUMPY\x01\0"[..]));
+/// assert!(!npy::is_npy(&b"#ASDF 1.0.0"[..]));
+/// ```
+pub fn is_npy(storage: &(impl ReadAt + ?Sized)) -> bool {
+    let size = MAGIC.len();
+    storage.len() >= size as u64 && storage.read_at(0, size).is_ok_and(|magic| *magic == MAGIC[..])
+}
+
+/// The bytes that a file has by its own account, whatever of them is there; `None` if it does not say so.
+///
+/// ```
+/// let mut bytes = npy::to_bytes(&[4], &[1u16, 2, 3, 4])?;
+/// bytes.truncate(133);
+/// assert_eq!(npy::whole_size(&bytes), Some(136));
+/// # Ok::<(), npy::Error>(())
+/// ```
+pub fn whole_size(storage: &(impl ReadAt + ?Sized)) -> Option<u64> {
+    let (header, data) = read_header(storage, &Limits::default()).ok()?;
+    data.checked_add(header.stored_size()?)
+}
+
+/// An open file. Opening reads the header and nothing else; all reading takes `&self` and may be done from any thread.
+///
+/// Elements are given in C order, whatever their order in the file is.
+///
+/// ```
+/// use npy::{Range, Reader, Slab};
+///
+/// let reader = Reader::from_bytes(npy::to_bytes(&[2, 3], &[1i16, 2, 3, 4, 5, 6])?)?;
+/// assert_eq!((reader.dtype().to_string().as_str(), reader.shape()), ("'<i2'", &[2, 3][..]));
+/// let slab = Slab::new(&[2, 3], [Range::all(2), Range::new(1, 1)])?;
+/// assert_eq!(reader.read_slab::<f64>(&slab)?, [2.0, 5.0]);
+/// # Ok::<(), npy::Error>(())
+/// ```
+pub struct Reader {
+    storage: Arc<dyn ReadAt>,
+    header: Header,
+    version: (u8, u8),
+    data: u64,
+    /// Bytes of an element.
+    size: u64,
+    limits: Limits,
+    conversion: Conversion,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("header", &self.header).finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    /// Opens a file.
+    ///
+    /// ```no_run
+    /// let reader = npy::Reader::open("u.npy")?;
+    /// println!("{:?} of {}", reader.shape(), reader.dtype());
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Io`; `Malformed` if the header is damaged, or the file ends before its elements do; `Unsupported` for a version that is
+    /// not known, and for Python objects.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        Self::from_storage(options.access.open(path)?, options)
+    }
+
+    /// Opens a file that is in memory.
+    ///
+    /// ```
+    /// let reader = npy::Reader::from_bytes(npy::to_bytes(&[2], &[20.5f32, 20.6])?)?;
+    /// assert_eq!(reader.len(), 2);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_storage(bytes.into(), &OpenOptions::default())
+    }
+
+    /// Opens a file that is in a storage of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_storage(storage: impl ReadAt + 'static, options: &OpenOptions) -> Result<Self> {
+        let OpenOptions { limits, .. } = *options;
+        let preamble = Preamble::read(&storage.read_at(0, preamble_len(&storage))?)?;
+        let (header, data) = read_header(&storage, &limits)?;
+        if header.dtype.has_objects() {
+            return Err(Error::unsupported("an array of Python objects"));
+        }
+        let whole = header.stored_size().and_then(|size| data.checked_add(size));
+        let size = header.dtype.size().filter(|_| whole.is_some_and(|whole| whole <= storage.len()));
+        let short = || Fault::new("elements", FaultKind::Truncated).at("array", storage.len());
+        let (size, version) = (size.ok_or_else(short)?, preamble.version);
+        let conversion = Conversion::Exact;
+        Ok(Self { storage: Arc::new(storage), header, version, data, size, limits, conversion })
+    }
+
+    /// What the file says of its array.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The version of the format: major and minor.
+    pub fn version(&self) -> (u8, u8) {
+        self.version
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> &DType {
+        &self.header.dtype
+    }
+
+    /// The dimensions. This is the shape of every [`Slab`] here; of an array in C order the last one varies fastest.
+    pub fn shape(&self) -> &[u64] {
+        &self.header.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> u64 {
+        self.header.elements().unwrap_or(u64::MAX) // a bound: a file that was opened has fewer
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the elements begin in the file.
+    pub fn data_offset(&self) -> u64 {
+        self.data
+    }
+
+    /// Bytes of all elements in the file.
+    pub fn stored_size(&self) -> u64 {
+        bound::product(self.len(), self.size)
+    }
+
+    /// Bytes after the elements, which mean nothing.
+    pub fn leftover(&self) -> u64 {
+        bound::left(self.storage.len(), bound::sum(self.data, self.stored_size()))
+    }
+
+    /// The same reader, which converts elements otherwise when it reads them as types.
+    ///
+    /// ```
+    /// use npy::{Conversion, Error, Reader};
+    ///
+    /// let reader = Reader::from_bytes(npy::to_bytes(&[2], &[20.0, 300.5])?)?;
+    /// assert!(matches!(reader.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 1));
+    /// assert_eq!(reader.with_conversion(Conversion::Lossy).read::<u8>()?, [20, 255]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_conversion(self, conversion: Conversion) -> Self {
+        Self { conversion, ..self }
+    }
+
+    /// All elements in C order, converted where no value changes.
+    ///
+    /// ```
+    /// let reader = npy::Reader::from_bytes(npy::to_bytes(&[2], &[20.5f32, 20.6])?)?;
+    /// assert_eq!(reader.read::<f32>()?, [20.5, 20.6]);
+    /// assert!(reader.read::<i32>().is_err()); // 20.5 is no integer
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Misfit`] with the first element that `T` cannot hold; `Usage` if the elements are no real numbers;
+    /// `LimitExceeded`, `Io`.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.read_slab(&Slab::all(self.shape())?)
+    }
+
+    /// The selected elements in C order, converted where no value changes.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); `Usage` if `slab` selects from another shape.
+    pub fn read_slab<T: Element>(&self, slab: &Slab) -> Result<Vec<T>> {
+        self.limits
+            .memory("bytes of the elements to read", bound::product(slab.len(), size_of::<T>() as u64))?;
+        let len = usize::try_from(slab.len()).map_err(|_| Error::usage("slab", "has too many elements"))?;
+        let mut out = T::zeroed(len)?;
+        self.read_slab_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// The selected elements, read into `out`, which has as many.
+    ///
+    /// ```
+    /// use npy::{Reader, Slab};
+    ///
+    /// let reader = Reader::from_bytes(npy::to_bytes(&[2], &[20.5f32, 20.6])?)?;
+    /// let mut values = [0f32; 2]; // to be used again for the next file
+    /// reader.read_slab_into(&Slab::all(&[2])?, &mut values)?;
+    /// assert_eq!(values, [20.5, 20.6]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`read_slab`](Self::read_slab); `Usage` if `out` has another length.
+    pub fn read_slab_into<T: Element>(&self, slab: &Slab, out: &mut [T]) -> Result<()> {
+        if out.len() as u64 != slab.len() {
+            return Err(Error::usage("out", format!("has a length of {}, not {}", out.len(), slab.len())));
+        }
+        let other = || not_stored_as(T::NAME, self.dtype());
+        let (stored, order) = self.dtype().number().ok_or_else(other)?;
+        let same = T::STORED == Some(stored)
+            && matches!(self.dtype(), DType::Scalar { kind, .. } if *kind != Kind::Bool);
+        if same && let Some(bytes) = T::bytes_mut(out) {
+            self.read_slab_bytes_into(slab, bytes)?;
+            order.convert(ByteOrder::NATIVE, bytes, stored.size());
+            return Ok(());
+        }
+        if self.conversion == Conversion::None && T::dtype() != *self.dtype() {
+            return Err(other());
+        }
+        let mut bytes = self.read_slab_bytes(slab)?;
+        if matches!(self.dtype(), DType::Scalar { kind: Kind::Bool, .. }) {
+            bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+        let exact = if T::dtype() == *self.dtype() { Conversion::Exact } else { self.conversion };
+        T::read(stored, order, &bytes, exact, out)
+    }
+
+    /// The bytes of the selected elements as they are stored, in C order.
+    ///
+    /// ```
+    /// use npy::{Range, Reader, Slab};
+    ///
+    /// let reader = Reader::from_bytes(npy::to_bytes(&[3], &[1u16, 2, 300])?)?;
+    /// assert_eq!(reader.read_slab_bytes(&Slab::new(&[3], [Range::new(1, 2)])?)?, [2, 0, 0x2c, 1]);
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `LimitExceeded`, `Io`; `Usage` if `slab` selects from another shape.
+    pub fn read_slab_bytes(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let mut out = zeroed(self.bytes_of(slab)?)?;
+        self.read_slab_bytes_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`read_slab_bytes`](Self::read_slab_bytes), into `out`, which has their total size.
+    ///
+    /// # Errors
+    /// As [`read_slab_bytes`](Self::read_slab_bytes); `Usage` if `out` has another size.
+    pub fn read_slab_bytes_into(&self, slab: &Slab, out: &mut [u8]) -> Result<()> {
+        if self.bytes_of(slab)? != out.len() {
+            return Err(Error::usage("out", "has not the size of the selection"));
+        }
+        let Self { header, data, size, limits, .. } = self;
+        Elements { storage: &*self.storage, header, data: *data, size: *size, limits }.read(slab, out)
+    }
+
+    /// Bytes that the selected elements have in the file.
+    ///
+    /// # Errors
+    /// `LimitExceeded` if memory may not hold them; `Usage` if `slab` selects from another shape.
+    pub fn bytes_of(&self, slab: &Slab) -> Result<usize> {
+        if slab.of() != self.shape() {
+            return Err(Error::usage("selection", "is of another shape than the array"));
+        }
+        let wide = || Error::usage("selection", "has more than 2^64 bytes");
+        let size = slab.len().checked_mul(self.size).ok_or_else(wide)?;
+        self.limits.memory("bytes of the selected elements", size)
+    }
+}
+
+/// How many of the bytes that may come before the dictionary are there.
+fn preamble_len(storage: &(impl ReadAt + ?Sized)) -> usize {
+    bound::addressable(storage.len()).min(Preamble::SIZE)
+}
+
+/// The header of a file and where its elements begin, whatever of them is there.
+fn read_header(storage: &(impl ReadAt + ?Sized), limits: &Limits) -> Result<(Header, u64)> {
+    let preamble = Preamble::read(&storage.read_at(0, preamble_len(storage))?)?;
+    let start = u64::from(preamble.start);
+    let length = u64::from(preamble.length);
+    let end = bound::sum(start, length);
+    if end > storage.len() {
+        return Err(Fault::new("header", FaultKind::Truncated).at("header", storage.len()));
+    }
+    let text = storage.read_at(start, limits.memory("bytes of the header", length)?)?;
+    Ok((Header::read(&text, preamble.version, start)?, end))
+}

@@ -1,0 +1,321 @@
+//! The type of elements: the value of `descr`, as `numpy.lib.format` writes it.
+//!
+//! | text | is |
+//! |---|---|
+//! | `'<f4'` | byte order, kind and size: `<` little-endian, `>` big-endian, `\|` neither |
+//! | `[('a', '<f4'), ('b', '<i2', (3,))]` | fields one after another, the last one an array; a field without a name is padding |
+
+use std::fmt;
+
+use nom::Parser;
+use nom::bytes::complete::take_while;
+use nom::character::complete::{anychar, digit1, one_of};
+use nom::combinator::opt;
+use sciformats_core::FaultKind;
+use sciformats_core::endian::ByteOrder;
+use sciformats_core::fault::{Parsed, fail, locate_all};
+use sciformats_core::slab::elements;
+use sciformats_core::{Result, number::NumberType};
+
+use super::literal::{Encoding, Literal, Tuple, quoted};
+
+/// What elements are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DType {
+    /// A type without parts.
+    Scalar {
+        /// What it is.
+        kind: Kind,
+        /// Bytes of an element.
+        size: u64,
+        /// The order of bytes in a number. Little-endian where there is none.
+        order: ByteOrder,
+    },
+    /// Fields one after another.
+    Record(Vec<Field>),
+    /// Several of one type: a field of more than one element.
+    Array {
+        /// The type of each.
+        item: Box<DType>,
+        /// The dimensions, slowest first.
+        shape: Vec<u64>,
+    },
+}
+
+/// The kind of a type without parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Truth values (`b`).
+    Bool,
+    /// Signed integers (`i`).
+    Int,
+    /// Unsigned integers (`u`).
+    UInt,
+    /// Floating-point numbers (`f`). Of more than 8 bytes, their layout depends on the machine that wrote them.
+    Float,
+    /// Complex numbers (`c`).
+    Complex,
+    /// Moments (`M`), as integers that count a unit: `ns`.
+    DateTime(Box<str>),
+    /// Spans of time (`m`), as integers that count a unit.
+    TimeDelta(Box<str>),
+    /// Text in bytes, padded with NUL (`S`).
+    Bytes,
+    /// Text in code points of four bytes, padded with 0 (`U`).
+    Text,
+    /// Bytes without a meaning (`V`).
+    Void,
+    /// Python objects (`O`), which a file holds as a pickle.
+    Object,
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name; empty for padding.
+    pub name: String,
+    /// Another name, for people.
+    pub title: Option<String>,
+    /// Its type.
+    pub dtype: DType,
+}
+
+impl DType {
+    /// A little-endian type without parts, of `size` bytes.
+    pub fn scalar(kind: Kind, size: u64) -> Self {
+        Self::Scalar { kind, size, order: ByteOrder::Little }
+    }
+
+    /// The type that a text describes, as a header has it: `'<f4'` with its quotes, or a list of fields.
+    ///
+    /// ```
+    /// use npy::{DType, Kind};
+    ///
+    /// assert_eq!(DType::parse("'<f4'")?, DType::scalar(Kind::Float, 4));
+    /// let star = DType::parse("[('id', '<u4'), ('flux', '>f8', (2,))]")?;
+    /// assert_eq!(star.size(), Some(4 + 2 * 8));
+    /// assert_eq!(star.to_string(), "[('id', '<u4'), ('flux', '>f8', (2,))]");
+    /// # Ok::<(), npy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Malformed` if it is no type.
+    pub fn parse(text: &str) -> Result<Self> {
+        let dtype = |i| {
+            let (rest, literal) = Literal::parse(Encoding::Utf8)(i)?;
+            match Self::of(&literal) {
+                Some(dtype) => Ok((rest, dtype)),
+                None => fail(i, FaultKind::Rule("is no type")),
+            }
+        };
+        locate_all("descr", 0, text.as_bytes(), dtype)
+    }
+
+    /// The type that the value of `descr` is; `None` if it is no type.
+    pub(crate) fn of(literal: &Literal) -> Option<Self> {
+        match literal {
+            Literal::Text(text) => locate_all("type", 0, text.as_bytes(), scalar).ok(),
+            Literal::List(fields) => fields.iter().map(Field::of).collect::<Option<_>>().map(Self::Record),
+            _ => None,
+        }
+    }
+
+    /// Bytes of an element; `None` beyond 64 bits.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Scalar { size, .. } => Some(*size),
+            Self::Record(fields) => {
+                fields.iter().try_fold(0u64, |sum, field| sum.checked_add(field.dtype.size()?))
+            }
+            Self::Array { item, shape } => item.size()?.checked_mul(elements(shape)?),
+        }
+    }
+
+    /// The type of the numbers that elements are, and the order of their bytes, if they are real numbers.
+    pub(crate) fn number(&self) -> Option<(NumberType, ByteOrder)> {
+        let Self::Scalar { kind, size, order } = self else { return None };
+        let number = match kind {
+            Kind::Int | Kind::DateTime(_) | Kind::TimeDelta(_) => NumberType::integer(true, *size),
+            Kind::UInt | Kind::Bool => NumberType::integer(false, *size),
+            Kind::Float => NumberType::float(*size),
+            _ => None,
+        };
+        number.map(|number| (number, *order))
+    }
+
+    /// Whether elements are Python objects, or some part of them is.
+    pub(crate) fn has_objects(&self) -> bool {
+        match self {
+            Self::Scalar { kind, .. } => *kind == Kind::Object,
+            Self::Record(fields) => fields.iter().any(|field| field.dtype.has_objects()),
+            Self::Array { item, .. } => item.has_objects(),
+        }
+    }
+}
+
+impl Field {
+    /// A field of this name.
+    pub fn new(name: impl Into<String>, dtype: DType) -> Self {
+        Self { name: name.into(), title: None, dtype }
+    }
+
+    fn of(literal: &Literal) -> Option<Self> {
+        let Literal::List(parts) = literal else { return None };
+        let (name, descr, shape) = match parts.as_slice() {
+            [name, descr] => (name, descr, None),
+            [name, descr, shape] => (name, descr, Some(dimensions(shape)?)),
+            _ => return None,
+        };
+        let (title, name) = match name {
+            Literal::Text(name) => (None, name.clone()),
+            Literal::List(both) => match both.as_slice() {
+                [Literal::Text(title), Literal::Text(name)] => (Some(title.clone()), name.clone()),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let one = DType::of(descr)?;
+        let dtype = match shape {
+            Some(shape) => DType::Array { item: Box::new(one), shape },
+            None => one,
+        };
+        Some(Self { name, title, dtype })
+    }
+}
+
+/// Dimensions: a tuple of numbers, or one number.
+pub(crate) fn dimensions(literal: &Literal) -> Option<Vec<u64>> {
+    let number = |item: &Literal| match item {
+        Literal::Number(number) => Some(*number),
+        _ => None,
+    };
+    match literal {
+        Literal::List(items) => items.iter().map(number).collect(),
+        one => number(one).map(|one| vec![one]),
+    }
+}
+
+/// A type such as `<f4` or `>M8[ns]`.
+fn scalar(i: &[u8]) -> Parsed<'_, DType> {
+    let (i, order) = opt(one_of("<>|=")).parse(i)?;
+    let (i, letter) = anychar(i)?;
+    let (rest, digits) = opt(digit1).parse(i)?;
+    let (rest, unit) = take_while(|_| true).parse(rest)?;
+    let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok());
+    let unit = std::str::from_utf8(unit).ok().map(|unit| unit.trim_matches(['[', ']']).into());
+    let known = match (letter, number, unit) {
+        ('b', Some(1), _) => Some((Kind::Bool, 1)),
+        ('i', Some(size @ (1 | 2 | 4 | 8)), _) => Some((Kind::Int, size)),
+        ('u', Some(size @ (1 | 2 | 4 | 8)), _) => Some((Kind::UInt, size)),
+        ('f', Some(size), _) => Some((Kind::Float, size)),
+        ('c', Some(size), _) => Some((Kind::Complex, size)),
+        ('M', Some(8), Some(unit)) => Some((Kind::DateTime(unit), 8)),
+        ('m', Some(8), Some(unit)) => Some((Kind::TimeDelta(unit), 8)),
+        ('S' | 'a', Some(size), _) => Some((Kind::Bytes, size)),
+        ('U', Some(count), _) => count.checked_mul(4).map(|size| (Kind::Text, size)),
+        ('V', Some(size), _) => Some((Kind::Void, size)),
+        // A pointer is as wide as those of the machine, and says so or not.
+        ('O', size, _) => Some((Kind::Object, size.unwrap_or(8))),
+        _ => None,
+    };
+    let Some((kind, size)) = known else { return fail(i, FaultKind::Rule("is no type")) };
+    let order = if order == Some('>') { ByteOrder::Big } else { ByteOrder::Little };
+    Ok((rest, DType::Scalar { kind, size, order }))
+}
+
+/// The text of a header.
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar { kind, size, order } => {
+                let (letter, number, unit) = match kind {
+                    Kind::Bool => ('b', *size, None),
+                    Kind::Int => ('i', *size, None),
+                    Kind::UInt => ('u', *size, None),
+                    Kind::Float => ('f', *size, None),
+                    Kind::Complex => ('c', *size, None),
+                    Kind::DateTime(unit) => ('M', *size, Some(unit)),
+                    Kind::TimeDelta(unit) => ('m', *size, Some(unit)),
+                    Kind::Bytes => ('S', *size, None),
+                    Kind::Text => ('U', *size / 4, None),
+                    Kind::Void => ('V', *size, None),
+                    Kind::Object => ('O', *size, None),
+                };
+                let bytes = matches!(kind, Kind::Bool | Kind::Bytes | Kind::Void | Kind::Object);
+                let order = match order {
+                    _ if bytes || *size == 1 => '|',
+                    ByteOrder::Little => '<',
+                    ByteOrder::Big => '>',
+                };
+                let unit = unit.filter(|unit| !unit.is_empty()).map(|unit| format!("[{unit}]"));
+                write!(f, "'{order}{letter}{number}{}'", unit.unwrap_or_default())
+            }
+            Self::Record(fields) => {
+                let fields: Vec<String> = fields.iter().map(Field::to_string).collect();
+                write!(f, "[{}]", fields.join(", "))
+            }
+            // A type of its own has no shape: it is that of a record of one field.
+            Self::Array { .. } => write!(f, "[{}]", Field::new("f0", self.clone())),
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match &self.title {
+            Some(title) => format!("({}, {})", quoted(title), quoted(&self.name)),
+            None => quoted(&self.name),
+        };
+        match &self.dtype {
+            DType::Array { item, shape } => write!(f, "({name}, {item}, {})", Tuple(shape)),
+            plain => write!(f, "({name}, {plain})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back() {
+        for text in [
+            "'<f4'",
+            "'>c16'",
+            "'|b1'",
+            "'|u1'",
+            "'<U7'",
+            "'|S0'",
+            "'|V3'",
+            "'<M8[ns]'",
+            "'>m8[25s]'",
+            "'|O8'",
+            "[('a', '|u1'), ('', '|V3'), (('title', 'b'), '>f4', (2, 3))]",
+            r"[('a\'b', [('c', '<i8')], (1,))]",
+            "[]",
+        ] {
+            assert_eq!(DType::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(DType::parse("'=i2'").unwrap().to_string(), "'<i2'");
+        assert_eq!(DType::parse("[('v', 'f4', 3)]").unwrap().to_string(), "[('v', '<f4', (3,))]");
+    }
+
+    #[test]
+    fn what_is_no_type_is_refused() {
+        for text in
+            ["'<x4'", "'i3'", "'b2'", "''", "3", "[('a',)]", "[(1, 'f4')]", "'U9999999999999999999'", "'f'"]
+        {
+            assert!(DType::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(DType::parse("'<U7'").unwrap().size(), Some(28));
+        let huge = DType::parse("[('a', '<f8', (4611686018427387904,))]").unwrap();
+        assert_eq!(huge.size(), None);
+        assert!(DType::parse("[('a', 'O')]").unwrap().has_objects());
+    }
+}

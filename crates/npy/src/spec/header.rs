@@ -1,0 +1,251 @@
+//! All that stands before the elements.
+//!
+//! | offset | size | field |
+//! |--:|--:|---|
+//! | 0 | 6 | magic `\x93NUMPY` |
+//! | 6 | 2 | version: 1.0, 2.0 if the header is longer than 65535 bytes, 3.0 if it is not Latin-1 |
+//! | 8 | 2 or 4 | length of the header, little-endian; 4 bytes from version 2.0 on |
+//! | 10, 12 | | header: a Python dictionary in Latin-1 or UTF-8, spaces, a line feed; ends at a multiple of 64 |
+//!
+//! The dictionary has `descr`, the type of the elements; `fortran_order`, whether their first index varies fastest; and `shape`.
+
+use nom::Parser;
+use nom::bytes::complete::tag;
+use nom::number::complete::{le_u8, le_u16, le_u32};
+use sciformats_core::arith::{add, fit};
+use sciformats_core::fault::{Parsed, fail, field, locate, locate_all};
+use sciformats_core::slab::elements;
+use sciformats_core::{Error, FaultKind, Result};
+
+use super::dtype::{DType, dimensions};
+use super::literal::{Encoding, Literal, Tuple};
+
+/// The first bytes of every file.
+pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// A header ends at a multiple of so many bytes.
+const ALIGNMENT: usize = 64;
+
+/// What stands before the dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Preamble {
+    /// Major and minor.
+    pub(crate) version: (u8, u8),
+    /// Bytes of the dictionary with what pads it.
+    pub(crate) length: u32,
+    /// Where the dictionary begins.
+    pub(crate) start: u8,
+}
+
+impl Preamble {
+    /// The most bytes that it has.
+    pub(crate) const SIZE: usize = 12;
+
+    /// Reads what stands before the dictionary.
+    ///
+    /// # Errors
+    /// `Malformed`; `Unsupported` for a version that is not known.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
+        let (major, minor) = locate("header", 0, bytes, Self::version)?;
+        let (wide, start) = match (major, minor) {
+            (1, 0) => (false, 10),
+            (2 | 3, 0) => (true, 12),
+            _ => return Err(Error::unsupported(format!("version {major}.{minor} of the npy format"))),
+        };
+        let rest = bytes.get(8..).unwrap_or_default();
+        let length = |i| if wide { le_u32(i) } else { le_u16.map(u32::from).parse(i) };
+        let length = locate("header", 8, rest, field("length of the header", length))?;
+        Ok(Self { version: (major, minor), length, start })
+    }
+
+    fn version(i: &[u8]) -> Parsed<'_, (u8, u8)> {
+        let Ok((i, _)) = tag::<_, _, sciformats_core::fault::ParseError>(&MAGIC[..]).parse(i) else {
+            return field("magic", |i| fail(i, FaultKind::Rule("is not that of an npy file")))(i);
+        };
+        let (i, major) = field("version", le_u8)(i)?;
+        let (i, minor) = field("version", le_u8)(i)?;
+        Ok((i, (major, minor)))
+    }
+}
+
+/// What a file says of its array.
+///
+/// ```
+/// use npy::{DType, Header, Kind};
+///
+/// let header = Header::new(DType::scalar(Kind::Float, 4), vec![3, 4]);
+/// let bytes = header.to_bytes()?;
+/// assert_eq!(bytes.len(), 128); // the elements follow at a multiple of 64
+/// assert_eq!(bytes[..6], *b"\x93NUMPY");
+/// assert_eq!(header.stored_size(), Some(48));
+/// # Ok::<(), npy::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The type of the elements.
+    pub dtype: DType,
+    /// Whether the first index varies fastest.
+    pub fortran_order: bool,
+    /// The dimensions, slowest first where the order is C's.
+    pub shape: Vec<u64>,
+}
+
+impl Header {
+    /// Of an array in C order.
+    pub fn new(dtype: DType, shape: impl Into<Vec<u64>>) -> Self {
+        Self { dtype, fortran_order: false, shape: shape.into() }
+    }
+
+    /// The number of elements; `None` beyond 64 bits.
+    pub fn elements(&self) -> Option<u64> {
+        elements(&self.shape)
+    }
+
+    /// Bytes of all elements; `None` beyond 64 bits.
+    pub fn stored_size(&self) -> Option<u64> {
+        self.elements()?.checked_mul(self.dtype.size()?)
+    }
+
+    /// Reads the dictionary, whose bytes begin at `start` in the file.
+    ///
+    /// # Errors
+    /// `Malformed`: of the dictionary as a whole at its start, of what is no Python where that is.
+    pub(crate) fn read(bytes: &[u8], version: (u8, u8), start: u64) -> Result<Self> {
+        let encoding = if version.0 == 3 { Encoding::Utf8 } else { Encoding::Latin1 };
+        locate_all("header", start, bytes, |i| Self::parse(i, encoding))
+    }
+
+    fn parse(i: &[u8], encoding: Encoding) -> Parsed<'_, Self> {
+        let (rest, literal) = field("header", Literal::parse(encoding))(i)?;
+        let wrong = |rule| field("header", |i| fail(i, FaultKind::Rule(rule)))(i);
+        let Literal::Dictionary(pairs) = literal else { return wrong("is no Python dictionary") };
+        let value = |key: &str| {
+            pairs.iter().find(|(name, _)| *name == Literal::Text(key.into())).map(|(_, value)| value)
+        };
+        let Some(descr) = value("descr") else { return wrong("has no descr") };
+        let Some(dtype) = DType::of(descr) else { return wrong("has a descr that is no type") };
+        let Some(Literal::Bool(fortran_order)) = value("fortran_order") else {
+            return wrong("does not say the order of the elements");
+        };
+        let Some(shape) = value("shape").and_then(dimensions) else { return wrong("has no shape") };
+        Ok((rest, Self { dtype, fortran_order: *fortran_order, shape }))
+    }
+
+    /// Appends all that stands before the elements to `out`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a header of 4 GiB.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        let Self { dtype, fortran_order, shape } = self;
+        let order = if *fortran_order { "True" } else { "False" };
+        let shape = Tuple(shape);
+        let dictionary = format!("{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}");
+        let wide = || Error::unsupported("a header of 4 GiB");
+        // The line feed is the last byte before a multiple of 64.
+        let padded = |before: usize| {
+            let end = dictionary.len().checked_add(before)?.checked_add(1)?;
+            end.checked_next_multiple_of(ALIGNMENT)?.checked_sub(before)
+        };
+        let (version, before, length) = match (dictionary.is_ascii(), padded(10).ok_or_else(wide)?) {
+            (true, length) if u16::try_from(length).is_ok() => (1, 10, length),
+            (ascii, _) => (if ascii { 2 } else { 3 }, 12, padded(12).ok_or_else(wide)?),
+        };
+        let begin = out.len();
+        out.extend(MAGIC);
+        out.extend([version, 0]);
+        match version {
+            1 => out.extend(fit::<u16, _>(length, "length of the header")?.to_le_bytes()),
+            _ => out.extend(u32::try_from(length).map_err(|_| wide())?.to_le_bytes()),
+        }
+        out.extend(dictionary.as_bytes());
+        let end = add(add(begin, before)?, length)?;
+        out.resize(sciformats_core::arith::sub(end, 1)?, b' ');
+        out.push(b'\n');
+        Ok(())
+    }
+
+    /// All that stands before the elements.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.encode(&mut out)?;
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::spec::{Field, Kind};
+
+    fn read(bytes: &[u8]) -> Result<Header> {
+        let preamble = Preamble::read(bytes)?;
+        let start = usize::from(preamble.start);
+        Header::read(&bytes[start..][..preamble.length as usize], preamble.version, preamble.start.into())
+    }
+
+    #[test]
+    fn a_header_byte_by_byte() {
+        let header = Header::new(DType::scalar(Kind::Float, 4), [3, 4]);
+        let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec(); // magic, version 1.0, 118 bytes
+        expected.extend(b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }");
+        expected.resize(127, b' ');
+        expected.push(b'\n');
+        assert_eq!(header.to_bytes().unwrap(), expected);
+        assert_eq!(read(&expected).unwrap(), header);
+    }
+
+    #[test]
+    fn long_and_foreign_headers_take_later_versions() {
+        let float = DType::scalar(Kind::Float, 4);
+        let many = (0..6000).map(|i| Field::new(format!("x{i}"), float.clone())).collect();
+        let long = Header::new(DType::Record(many), []);
+        let bytes = long.to_bytes().unwrap();
+        assert_eq!((bytes[6], bytes.len() % 64), (2, 0));
+        assert_eq!(u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize, bytes.len() - 12);
+        assert_eq!(read(&bytes).unwrap(), long);
+        let foreign = Header::new(DType::Record(vec![Field::new("µ", float)]), [1]);
+        let bytes = foreign.to_bytes().unwrap();
+        assert_eq!((bytes[6], bytes.len() % 64, bytes.last()), (3, 0, Some(&b'\n')));
+        assert_eq!(read(&bytes).unwrap(), foreign);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_where_it_is() {
+        let header = |dictionary: &str| {
+            let mut bytes = b"\x93NUMPY\x01\0".to_vec();
+            bytes.extend(u16::try_from(dictionary.len()).unwrap().to_le_bytes());
+            bytes.extend(dictionary.as_bytes());
+            read(&bytes).unwrap_err().to_string()
+        };
+        for (dictionary, message) in [
+            ("(1,)", "malformed header at offset 0xa: header is no Python dictionary"),
+            ("{'descr': x}", "malformed header at offset 0x14: header is no Python literal"),
+            ("{'descr': '<f4'", "malformed header at offset 0x19: header is no Python literal"),
+            ("{}", "malformed header at offset 0xa: header has no descr"),
+        ] {
+            assert_eq!(header(dictionary), message);
+        }
+        for (bytes, message) in [
+            (&b"\x93NUMPI\x01\0"[..], "malformed header at offset 0x0: magic is not that of an npy file"),
+            (b"\x93NUMPY\x01", "malformed header at offset 0x7: version is truncated"),
+            (b"\x93NUMPY\x01\0\xff", "malformed header at offset 0x8: length of the header is truncated"),
+            (b"\x93NUMPY\x04\0aaaa", "version 4.0 of the npy format is not supported"),
+        ] {
+            assert_eq!(Preamble::read(bytes).unwrap_err().to_string(), message);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn headers_come_back(shape in prop::collection::vec(any::<u64>(), 0..5), name: String, fortran_order: bool) {
+            let dtype = DType::Record(vec![Field::new(name, DType::scalar(Kind::Text, 8))]);
+            let header = Header { dtype, fortran_order, shape };
+            prop_assert_eq!(read(&header.to_bytes().unwrap()).unwrap(), header);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Files as NumPy writes them: types, orders, and what is wrong with some.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use npy::{Conversion, DType, Element, Error, Range, Reader, Slab, Writer};
+use proptest::prelude::*;
+
+/// A file of version 1.0 with a header as NumPy writes it.
+fn bytes(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let dictionary = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\0".to_vec();
+    bytes.extend(u16::try_from(dictionary.len()).unwrap().to_le_bytes());
+    bytes.extend(dictionary.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn numbers_in_both_byte_orders_and_as_other_types() {
+    let reader =
+        Reader::from_bytes(bytes("'>i2'", "False", "(2, 2)", &[0, 1, 0, 2, 0, 3, 255, 252])).unwrap();
+    assert_eq!(reader.read::<i16>().unwrap(), [1, 2, 3, -4]);
+    assert_eq!(reader.read::<f64>().unwrap(), [1.0, 2.0, 3.0, -4.0]);
+    assert!(matches!(reader.read::<u8>(), Err(Error::Misfit(misfit)) if misfit.index == 3));
+    let stored = reader.with_conversion(Conversion::None);
+    assert!(stored.read::<i16>().is_ok() && stored.read::<i32>().is_err());
+
+    let reader = Reader::from_bytes(bytes("'|b1'", "False", "(3,)", &[0, 1, 7])).unwrap();
+    assert_eq!(reader.read::<bool>().unwrap(), [false, true, true]);
+    assert_eq!(reader.read::<u8>().unwrap(), [0, 1, 1]);
+    let reader = Reader::from_bytes(bytes("'<M8[ns]'", "False", "()", &[9, 0, 0, 0, 0, 0, 0, 0])).unwrap();
+    assert_eq!(reader.read::<i64>().unwrap(), [9]);
+    let reader = Reader::from_bytes(bytes("'|S2'", "False", "()", b"ab")).unwrap();
+    assert!(matches!(reader.read::<u8>(), Err(Error::Usage { argument: "element type", .. })));
+}
+
+#[test]
+fn columns_first() {
+    // Column after column: 1 3 5, 2 4 6.
+    let reader = Reader::from_bytes(bytes("'|u1'", "True", "(3, 2)", &[1, 3, 5, 2, 4, 6])).unwrap();
+    assert_eq!(reader.read::<u8>().unwrap(), [1, 2, 3, 4, 5, 6]);
+    let slab = Slab::new(&[3, 2], [Range::new(0, 2).by(2), Range::new(1, 1)]).unwrap();
+    assert_eq!(reader.read_slab::<u8>(&slab).unwrap(), [2, 6]);
+    assert!(matches!(reader.read_slab::<u8>(&Slab::all(&[2, 3]).unwrap()), Err(Error::Usage { .. })));
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    for (file, message) in [
+        (bytes("'<i4'", "False", "(2,)", &[0; 7]), "malformed array at offset 0x4b: elements is truncated"),
+        (bytes("'|O8'", "False", "()", &[0; 8]), "an array of Python objects is not supported"),
+        (
+            bytes("'<i4'", "7", "()", &[0; 8]),
+            "malformed header at offset 0xa: header does not say the order of the elements",
+        ),
+        (
+            bytes("'<i4'", "False", "(9999999999, 9999999999)", &[]),
+            "malformed array at offset 0x58: elements is truncated",
+        ),
+        (b"\x93NUMPY\x01\0\xff\xff".to_vec(), "malformed header at offset 0xa: header is truncated"),
+        (b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec(), "malformed header at offset 0xc: header is truncated"),
+        (b"".to_vec(), "malformed header at offset 0x0: magic is not that of an npy file"),
+    ] {
+        assert_eq!(Reader::from_bytes(file).unwrap_err().to_string(), message);
+    }
+    let mut file = bytes("'|u1'", "False", "(1,)", &[7]);
+    file.extend([1, 2]);
+    assert_eq!(Reader::from_bytes(file).unwrap().leftover(), 2);
+}
+
+#[test]
+fn a_writer_wants_all_elements_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("u.npy");
+    let mut writer = Writer::create(&path, u16::dtype(), &[3]).unwrap();
+    writer.write(&[1u16, 2]).unwrap();
+    assert!(writer.write(&[1u8]).is_err() && writer.write(&[3u16, 4]).is_err());
+    assert_eq!(writer.finish().unwrap_err().to_string(), "elements are missing: 2 bytes of them");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    assert!(Writer::create(&path, DType::parse("'|O8'").unwrap(), &[1]).is_err());
+
+    let values: Vec<u64> = (0..100_000).collect();
+    npy::write(&path, &[100_000], &values).unwrap();
+    assert_eq!(Reader::open(&path).unwrap().read::<u64>().unwrap(), values);
+    assert!(npy::to_bytes(&[3], &[1u8]).is_err());
+
+    // A file that is there stays, unless it is to be overwritten.
+    let refused = Writer::create(&path, u8::dtype(), &[1]).unwrap_err();
+    assert!(matches!(refused, npy::Error::Io { action: "create", .. }), "{refused}");
+    let mut writer = Writer::overwrite(&path, u8::dtype(), &[1]).unwrap();
+    writer.write(&[1u8]).unwrap();
+    assert_eq!(Reader::open(&path).unwrap().len(), 100_000); // until the new one is complete
+    writer.finish().unwrap();
+    assert_eq!(Reader::open(&path).unwrap().read::<u8>().unwrap(), [1]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(mut tail in prop::collection::vec(any::<u8>(), 0..200), version in 0u8..5) {
+        let mut file = vec![0x93, b'N', b'U', b'M', b'P', b'Y', version, 0];
+        file.append(&mut tail);
+        let _ = npy::whole_size(&file);
+        if let Ok(reader) = Reader::from_bytes(file) {
+            let _ = reader.read::<f64>();
+        }
+    }
+
+    #[test]
+    fn selections_of_both_orders_are_the_same(
+        shape in prop::collection::vec(1u64..5, 1..4),
+        picks in prop::collection::vec((0u64..4, 1u64..4, 1u64..3), 3),
+    ) {
+        let count: u64 = shape.iter().product();
+        let ranges: Vec<Range> = shape.iter().zip(picks).map(|(&length, (start, count, step))| {
+            let start = start.min(length - 1);
+            Range { start, count: count.min((length - start).div_ceil(step)), step }
+        }).collect();
+        let values: Vec<u16> = (0..count as u16).collect();
+        let c = Reader::from_bytes(npy::to_bytes(&shape, &values).unwrap()).unwrap();
+        // The same array, its first index fastest.
+        let mut fortran = vec![0u16; values.len()];
+        for (at, value) in values.iter().enumerate() {
+            let (mut rest, mut place) = (at as u64, 0);
+            for axis in (0..shape.len()).rev() {
+                let stride: u64 = shape[..axis].iter().product();
+                place += rest % shape[axis] * stride;
+                rest /= shape[axis];
+            }
+            fortran[place as usize] = *value;
+        }
+        let text: Vec<String> = shape.iter().map(|n| format!("{n},")).collect();
+        let data: Vec<u8> = fortran.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let fortran = Reader::from_bytes(bytes("'<u2'", "True", &format!("({})", text.concat()), &data)).unwrap();
+        let slab = Slab::new(&shape, ranges).unwrap();
+        prop_assert_eq!(c.read_slab::<u16>(&slab).unwrap(), fortran.read_slab::<u16>(&slab).unwrap());
+    }
+}

@@ -1,0 +1,333 @@
+//! `info`: what a file is, in one screen.
+
+mod meant;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use sciformats::source::{Member, Run, Runs, Summary};
+use sciformats::walk::{Seen, join};
+use sciformats::{ElementType, File, Object, ObjectId, Target, Value};
+use sciformats_conventions::type_name;
+use sciformats_core::bound;
+
+use self::meant::{Meant, dataset, meant};
+use super::json::JsonObject;
+use crate::args::Files;
+use crate::failure::{Answer, Failure, Outcome};
+use crate::look::{self, Align, Cell, FAINT, PLAIN, SHAPE, TITLE, TYPE, Table, WRONG};
+use crate::session::Session;
+
+pub(super) fn run(args: &Files, session: &Session) -> Outcome {
+    let mut out = session.text();
+    let mut first = true;
+    let answer = super::for_each_file(&args.files, session, |path, file| {
+        let counts = session.watched("counting", &[file], || count(file));
+        let mut facts = file.source().facts();
+        facts.extend(file.source().measures().map_err(|error| Failure::of(path, &error))?);
+        let summaries = file.source().summaries().map_err(|error| Failure::of(path, &error))?;
+        let meant = meant(&dataset(file), !session.far().is_far(path));
+        if session.json {
+            writeln!(out, "{}", json(path, file, (&facts, &summaries), (&counts, &meant)))?;
+        } else {
+            if !std::mem::take(&mut first) {
+                writeln!(out)?;
+            }
+            text(&mut out, (path, file), &facts, (&counts, &meant))?;
+            meant.write(&mut out)?;
+            summed_up(&mut out, &summaries)?;
+        }
+        Ok(Answer::Yes)
+    });
+    out.flush()?;
+    answer
+}
+
+/// What a file holds, counted.
+#[derive(Debug, Default)]
+struct Counts {
+    groups: u64,
+    arrays: u64,
+    datatypes: u64,
+    values: u64,
+    links: u64,
+    attributes: u64,
+    damaged: u64,
+    /// Bytes of all elements without compression, as far as their sizes are fixed.
+    logical: u64,
+    /// Bytes that are stored for them; `None` once one array does not tell.
+    stored: Option<u64>,
+    /// By how the manifest spells them: how people read them, and how often there are.
+    types: BTreeMap<String, (String, u64)>,
+    filters: BTreeMap<String, u64>,
+}
+
+/// Counts what is at and below the root. Of members that are alike only the first is looked at.
+fn count(file: &File) -> Counts {
+    let mut counts = Counts { stored: Some(0), ..Counts::default() };
+    let root = file.source().root();
+    let mut count = Count { file, counts: &mut counts, seen: Seen::default() };
+    count.object("/", root, 1, 0);
+    counts
+}
+
+struct Count<'a> {
+    file: &'a File,
+    counts: &'a mut Counts,
+    seen: Seen,
+}
+
+impl Count<'_> {
+    /// Counts an object and what is below it, `times` over.
+    fn object(&mut self, path: &str, id: ObjectId, times: u64, depth: usize) {
+        let source = self.file.source();
+        if self.seen.first(source, id, path).is_some() {
+            add(&mut self.counts.links, times);
+            return;
+        }
+        let Ok(object) = source.object(id) else {
+            add(&mut self.counts.damaged, times);
+            return;
+        };
+        let group = matches!(object, Object::Group);
+        self.counts.add(object, times);
+        if let Ok(attributes) = source.attributes(id) {
+            add(&mut self.counts.attributes, bound::product(times, attributes.count() as u64));
+        }
+        if group {
+            self.members(path, id, times, depth);
+        }
+    }
+
+    fn members(&mut self, path: &str, group: ObjectId, times: u64, depth: usize) {
+        let deep = self.file.limits().depth("levels of groups", depth);
+        let Ok(runs) = deep.and_then(|()| Runs::new(self.file.source(), group)) else {
+            add(&mut self.counts.damaged, times);
+            return;
+        };
+        for run in runs {
+            match run {
+                Ok(Run { first: Member { name, target: Target::Object(id) }, count, .. }) => {
+                    self.object(&join(path, &name), id, bound::product(times, count), depth + 1);
+                }
+                Ok(Run { first: Member { target: Target::Damaged(_), .. }, .. }) | Err(_) => {
+                    add(&mut self.counts.damaged, times);
+                }
+                Ok(_) => add(&mut self.counts.links, times),
+            }
+        }
+    }
+}
+
+/// Counts end at the end of their type: a bound that only files made to unfold without end reach.
+fn add(sum: &mut u64, times: u64) {
+    *sum = bound::sum(*sum, times);
+}
+
+impl Counts {
+    fn add(&mut self, object: Object, times: u64) {
+        let all = |bytes: u64| bound::product(bytes, times);
+        match object {
+            Object::Group => add(&mut self.groups, times),
+            Object::Datatype(_) => add(&mut self.datatypes, times),
+            Object::Value(_) => add(&mut self.values, times),
+            Object::Damaged { .. } => add(&mut self.damaged, times),
+            Object::Array(info) => {
+                add(&mut self.arrays, times);
+                add(&mut self.logical, all(info.logical().unwrap_or_default()));
+                self.stored = self.stored.zip(info.stored).map(|(sum, stored)| bound::sum(sum, all(stored)));
+                let known = self.types.entry(info.element.to_string());
+                add(&mut known.or_insert_with(|| (type_name(&info.element), 0)).1, times);
+                for filter in info.filters {
+                    add(self.filters.entry(filter).or_default(), times);
+                }
+            }
+        }
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        let stored = self.stored.filter(|&stored| stored > 0)?;
+        Some(self.logical as f64 / stored as f64)
+    }
+
+    /// The counts that are not zero, for people.
+    fn contents(&self) -> String {
+        let counts = [
+            (self.groups, "group"),
+            (self.arrays, "array"),
+            (self.datatypes, "datatype"),
+            (self.values, "value"),
+            (self.links, "link"),
+            (self.attributes, "attribute"),
+        ];
+        let shown = counts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| look::count(*n, noun));
+        let text = shown.collect::<Vec<_>>().join(", ");
+        if text.is_empty() { "nothing".into() } else { text }
+    }
+}
+
+/// Types as people read them.
+fn named(types: &BTreeMap<String, (String, u64)>) -> BTreeMap<String, u64> {
+    let mut named = BTreeMap::new();
+    for (name, count) in types.values() {
+        add(named.entry(name.clone()).or_default(), *count);
+    }
+    named
+}
+
+/// Names with their counts, the commonest first.
+fn ranked(counts: &BTreeMap<String, u64>) -> String {
+    const SHOWN: usize = 8;
+    let mut ranked: Vec<_> = counts.iter().collect();
+    ranked.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let more = if ranked.len() > SHOWN { ", …" } else { "" };
+    let names = ranked.iter().take(SHOWN).map(|(name, count)| match **count {
+        1 => look::clipped(name, 60),
+        more => format!("{} ({})", look::clipped(name, 60), look::grouped(more)),
+    });
+    names.collect::<Vec<_>>().join(", ") + more
+}
+
+fn text(
+    out: &mut impl Write,
+    (path, file): (&Path, &File),
+    facts: &[(&'static str, Value)],
+    (counts, meant): (&Counts, &Meant),
+) -> Outcome<()> {
+    writeln!(out, "{TITLE}{}{TITLE:#}", look::safe(&path.display().to_string()))?;
+    let mut table = Table::new([Align::Left, Align::Left]).indented(2);
+    let mut row = |out: &mut _, key: &str, cell: Cell| table.row(out, vec![Cell::new(FAINT, key), cell]);
+    row(out, "format", Cell::new(TYPE, file.format().to_string()))?;
+    let exact = || format!("  {} bytes", look::grouped(file.size()));
+    let bytes = if file.size() < 1024 { String::new() } else { exact() };
+    row(out, "size", Cell::new(PLAIN, look::size(file.size())).and(FAINT, bytes))?;
+    for (key, cell) in meant.rows(facts) {
+        row(out, key, cell)?;
+    }
+    for (key, value) in facts {
+        let value = value.to_string();
+        row(out, key, Cell::new(PLAIN, look::safe(&value)))?;
+    }
+    row(out, "contents", Cell::new(PLAIN, counts.contents()))?;
+    if !counts.types.is_empty() {
+        row(out, "types", Cell::new(PLAIN, look::safe(&ranked(&named(&counts.types)))))?;
+    }
+    if !counts.filters.is_empty() {
+        row(out, "filters", Cell::new(PLAIN, look::safe(&ranked(&counts.filters))))?;
+    }
+    if counts.arrays > 0 {
+        let mut data = Cell::new(PLAIN, look::size(counts.logical));
+        if let (Some(stored), Some(ratio)) = (counts.stored, counts.ratio()) {
+            let same = if stored == counts.logical { String::new() } else { format!(", ratio {ratio:.2}") };
+            data = data.and(FAINT, format!("  stored in {}{same}", look::size(stored)));
+        }
+        row(out, "data", data)?;
+    }
+    if counts.damaged > 0 {
+        row(out, "damaged", Cell::new(WRONG, look::count(counts.damaged, "object")))?;
+    }
+    table.flush(out)?;
+    Ok(())
+}
+
+/// What stands in many groups by the same name: a line each.
+fn summed_up(out: &mut impl Write, summaries: &[Summary]) -> Outcome<()> {
+    if summaries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {FAINT}arrays by name{FAINT:#}")?;
+    let columns = [Align::Left, Align::Right, Align::Left, Align::Left, Align::Right];
+    let mut table = Table::new(columns).indented(4).fitted();
+    for summary in summaries {
+        let count = format!("{} ×", look::grouped(summary.arrays));
+        let row = vec![
+            Cell::new(PLAIN, look::safe(&summary.name.shown())),
+            Cell::new(FAINT, count),
+            Cell::new(
+                TYPE,
+                look::safe(&summary.types.iter().map(|word| in_full(word)).collect::<Vec<_>>().join(", ")),
+            ),
+            Cell::new(SHAPE, extents(&summary.shape)),
+            Cell::new(PLAIN, look::size(summary.stored)),
+        ];
+        table.row(out, row)?;
+    }
+    Ok(table.flush(out)?)
+}
+
+/// The name of a type that is known by its short word.
+fn in_full(word: &str) -> String {
+    let (kind, bytes) = word.split_at_checked(1).unwrap_or((word, ""));
+    let element = match (kind, bytes.parse::<u8>()) {
+        ("i", Ok(bytes)) => ElementType::Int(bytes.into()),
+        ("u", Ok(bytes)) => ElementType::UInt(bytes.into()),
+        ("f", Ok(2)) => ElementType::F16,
+        ("f", Ok(4)) => ElementType::F32,
+        ("f", Ok(8)) => ElementType::F64,
+        ("c", Ok(bytes)) => ElementType::Complex(bytes),
+        _ => return word.to_owned(),
+    };
+    type_name(&element)
+}
+
+/// `10…20 × 3`.
+fn extents(shape: &[(u64, u64)]) -> String {
+    let extents =
+        shape.iter().map(|(low, high)| if low == high { low.to_string() } else { format!("{low}…{high}") });
+    extents.collect::<Vec<_>>().join(" × ")
+}
+
+fn json(
+    path: &Path,
+    file: &File,
+    (facts, summaries): (&[(&'static str, Value)], &[Summary]),
+    (counts, meant): (&Counts, &Meant),
+) -> String {
+    let mut object = JsonObject::new();
+    object.value("file", path.display().to_string()).value("format", file.format().word());
+    object.value("size", file.size());
+    let mut inner = JsonObject::new();
+    for (key, value) in facts {
+        inner.value(key, value.clone());
+    }
+    object.raw("facts", &inner.finish());
+    meant.json(&mut object);
+    for (key, count) in [
+        ("groups", counts.groups),
+        ("arrays", counts.arrays),
+        ("datatypes", counts.datatypes),
+        ("values", counts.values),
+        ("links", counts.links),
+        ("attributes", counts.attributes),
+        ("damaged", counts.damaged),
+        ("logical", counts.logical),
+    ] {
+        object.value(key, count);
+    }
+    if let Some(stored) = counts.stored {
+        object.value("stored", stored);
+    }
+    let types = counts.types.iter().map(|(name, (_, count))| (name.clone(), *count)).collect();
+    for (key, counts) in [("types", &types), ("filters", &counts.filters)] {
+        let mut inner = JsonObject::new();
+        for (name, count) in counts {
+            inner.value(name, *count);
+        }
+        object.raw(key, &inner.finish());
+    }
+    if !summaries.is_empty() {
+        let lines: Vec<String> = summaries.iter().map(summary_json).collect();
+        object.raw("names", &format!("[{}]", lines.join(",")));
+    }
+    object.finish()
+}
+
+fn summary_json(summary: &Summary) -> String {
+    let mut object = JsonObject::new();
+    let types = summary.types.iter().map(|name| name.as_str().into()).collect();
+    let extent = |&(low, high): &(u64, u64)| Value::List(vec![low.into(), high.into()]);
+    object.value("name", summary.name.shown().as_ref()).value("types", Value::List(types));
+    object.value("shape", Value::List(summary.shape.iter().map(extent).collect()));
+    object.value("arrays", summary.arrays).value("stored", summary.stored).finish()
+}

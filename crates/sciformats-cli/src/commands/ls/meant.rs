@@ -1,0 +1,165 @@
+//! What a line says of an array beside how it is stored: dimensions, units, what it is called, and a glance at its values.
+
+use sciformats::{ArrayInfo, ObjectId, Range, Slab, Value as Told};
+use sciformats_conventions::decoding::Decoding;
+use sciformats_conventions::{Dataset, Meaning, Values, Variable};
+
+use crate::commands::json::JsonObject;
+use crate::look;
+use crate::meaning::along;
+
+/// Bytes that may have to be decoded for a glance at values.
+const GLANCE: u64 = 4 << 20;
+/// Characters of a value.
+const SHOWN: usize = 40;
+
+/// What is known of an array, and what was seen of its values.
+#[derive(Clone, Debug)]
+pub(super) struct Meant {
+    pub(super) variable: Variable,
+    /// A scalar's value, or the first and the last of coordinates.
+    pub(super) glance: Option<Glance>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Glance {
+    Value(String),
+    Ends(String, String),
+}
+
+/// What an array means; `None` where nothing can be said. `glance` is whether values may be read.
+pub(super) fn meant(data: &Dataset, (path, id): (&str, ObjectId), glance: bool) -> Option<Meant> {
+    let Ok(Some(Meaning::Variable(variable))) = data.meaning_of(&data.known(path, id)) else { return None };
+    let glance = if glance { look_at(&variable) } else { None };
+    Some(Meant { variable: *variable, glance })
+}
+
+/// Reads one value, or two, where that costs next to nothing.
+fn look_at(variable: &Variable) -> Option<Glance> {
+    if !is_near(variable.stored()) || variable.is_dimension() {
+        return None;
+    }
+    let shape = variable.shape();
+    match shape.as_slice() {
+        [] => {
+            let cells = variable.read().ok()?;
+            let quoted = matches!(
+                cells,
+                Values::Text(_) | Values::Plain { element: sciformats::ElementType::Text, .. }
+            );
+            let cell = cells.cells().ok()?.into_iter().next()?.unwrap_or_else(|| "missing".into());
+            let cell = look::clipped(&cell, SHOWN);
+            Some(Glance::Value(if quoted { format!("{cell:?}") } else { cell }))
+        }
+        &[count] if count > 1 && (is_time(variable) || is_coordinate(variable)) => {
+            let one = |index: u64| -> Option<String> {
+                let slab = Slab::new(&[count], [Range::new(index, 1)]).ok()?;
+                let values = variable.read_slab(&slab).ok()?;
+                match &values {
+                    Values::Times(times) => Some(along::date(times.first()?.as_ref()?)),
+                    _ => values.cells().ok()?.into_iter().next()?,
+                }
+            };
+            Some(Glance::Ends(look::clipped(&one(0)?, SHOWN), look::clipped(&one(count - 1)?, SHOWN)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether its values are moments.
+pub(super) fn is_time(variable: &Variable) -> bool {
+    matches!(variable.decoding, Decoding::Time { .. })
+}
+
+/// Whether it holds the values along its own dimension.
+fn is_coordinate(variable: &Variable) -> bool {
+    matches!(variable.dimensions.as_slice(), [one] if one.path.as_deref() == Some(variable.path()) && one.has_values)
+}
+
+/// Whether an element is read without reading much else, or in other files.
+fn is_near(info: &ArrayInfo) -> bool {
+    let elsewhere = |told: &Told| matches!(told, Told::Text(text) if text == "virtual" || text == "external");
+    if info.facts.iter().any(|(_, told)| elsewhere(told)) {
+        return false;
+    }
+    let size = info.element.size().unwrap_or(16);
+    let product = |sides: &[u64]| sides.iter().try_fold(1u64, |all, &side| all.checked_mul(side));
+    let elements = match (&info.chunks, &info.shape) {
+        (Some(chunks), _) => product(chunks),
+        (None, _) if info.filters.is_empty() && info.element.size().is_some() => Some(1),
+        (None, Some(shape)) => product(shape),
+        (None, None) => None,
+    };
+    elements.and_then(|elements| elements.checked_mul(size)).is_some_and(|bytes| bytes <= GLANCE)
+}
+
+/// What sort of thing a group is by the marks of its convention.
+pub(super) fn mark(data: &Dataset, (path, id): (&str, ObjectId)) -> Option<String> {
+    let node = data.known(path, id);
+    let names =
+        ["encoding-type", "NX_class", "pandas_type", "MATLAB_class", "neurodata_type", "h5sparse_format"];
+    let found = names.iter().find_map(|name| node.text(name).ok().flatten().filter(|text| !text.is_empty()));
+    found.map(|text| look::clipped(&text, SHOWN))
+}
+
+/// Adds what it means to the line of an array for programs.
+pub(super) fn json(line: &mut JsonObject, meant: &Meant) {
+    let variable = &meant.variable;
+    if variable.has_names() {
+        let dimensions = variable.dimensions.iter().map(|dimension| {
+            let mut one = JsonObject::new();
+            match &dimension.name {
+                Some(name) => one.value("name", name.as_str()),
+                None => one.value("name", Told::Null),
+            };
+            one.value("length", dimension.length).value("unlimited", dimension.unlimited);
+            one.finish()
+        });
+        line.raw("dimensions", &format!("[{}]", dimensions.collect::<Vec<_>>().join(",")));
+    }
+    if !variable.is_stored() {
+        line.value("values", variable.values_name().split([' ', ',']).next().unwrap_or_default());
+    }
+    for (key, text) in [
+        ("units", &variable.units),
+        ("long_name", &variable.long_name),
+        ("standard_name", &variable.standard_name),
+        ("cell_methods", &variable.cell_methods),
+    ] {
+        if let Some(text) = text {
+            line.value(key, text.as_str());
+        }
+    }
+    match &meant.glance {
+        Some(Glance::Value(value)) => {
+            line.value("value", value.as_str());
+        }
+        Some(Glance::Ends(first, last)) => {
+            line.value("first", first.as_str()).value("last", last.as_str());
+        }
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::ElementType;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_near_is_looked_at() {
+        let mut info = ArrayInfo::new(ElementType::F64, [1 << 40]);
+        assert!(is_near(&info));
+        info.filters = vec!["zlib 4".into()];
+        assert!(!is_near(&info));
+        info.chunks = Some(vec![1 << 19]);
+        assert!(is_near(&info));
+        info.chunks = Some(vec![1 << 20]);
+        assert!(!is_near(&info));
+        info.chunks = None;
+        info.filters.clear();
+        info.facts.push(("layout", "virtual".into()));
+        assert!(!is_near(&info));
+    }
+}

@@ -1,0 +1,224 @@
+//! `stats`: what can be said of the numbers of an array, or of all arrays of a file.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use sciformats::walk::{Found, breadth_first};
+use sciformats::{Error, Object, Result};
+use sciformats_conventions::{Dataset, Variable};
+
+use super::json::JsonObject;
+use crate::args::Stats;
+use crate::failure::{Answer, Failure, Outcome, remark};
+use crate::figure::sample::{Quantiles, Statistics};
+use crate::figure::ticks::brief;
+use crate::gather::{Kind, Numbers, Subject, is_number};
+use crate::look::{self, Align, Cell, FAINT, PLAIN, TITLE, Table, WRONG};
+use crate::meaning::{Thing, View};
+use crate::session::Session;
+
+/// What is told beside the extremes: the parts of all values that lie below.
+const PARTS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+/// What was found of an array.
+struct Told {
+    statistics: Statistics,
+    /// A value for each of [`PARTS`].
+    quantiles: Vec<f64>,
+    /// How far these may be off; 0 where they are exact.
+    off: f64,
+    units: Option<String>,
+    label: String,
+}
+
+pub(super) fn run(args: &Stats, session: &Session) -> Outcome {
+    let path = &args.object.file;
+    let file = session.open(path)?;
+    let id = file.resolve(&args.object.path).map_err(|error| Failure::within(path, &file, &error))?;
+    let group = matches!(file.source().object(id), Ok(Object::Group));
+    let data = Dataset::new(file);
+    let data = if args.raw { data.raw() } else { data };
+    let view = if args.raw { View::Stored } else { View::Numbers };
+    let variable = Thing::find(&data, &args.object.path, view).is_ok_and(|thing| thing.array().is_ok());
+    if group && !variable {
+        if args.slice.is_some() || args.at.is_some() {
+            return Err(Failure::Usage(format!(
+                "{} is a group: --slice and --at need an array",
+                args.object.path
+            )));
+        }
+        return all(&data, (path, &args.object.path, view), session);
+    }
+    let thing = Thing::find(&data, &args.object.path, view).map_err(|error| Failure::of(path, &error))?;
+    let part = (args.slice.as_deref(), args.at.as_deref());
+    let field = args.field.as_deref();
+    let told = session.watched("reading", &[thing.source()], || told(&thing, part, field, session));
+    let told = told.map_err(|error| Failure::of(path, &error))?;
+    session.doubt(path, &thing);
+    let mut out = session.text();
+    if session.json {
+        writeln!(out, "{}", json(thing.path(), &told))?;
+    } else {
+        text(&mut out, &thing, &told)?;
+    }
+    out.flush()?;
+    Ok(Answer::Yes)
+}
+
+/// Goes through the numbers: once for all but the quantiles, and once more for these.
+fn told(
+    thing: &Thing,
+    part: (Option<&str>, Option<&str>),
+    field: Option<&str>,
+    session: &Session,
+) -> Result<Told> {
+    let array = thing.array()?;
+    let (mut subject, chosen) = Subject::new((thing, &array), part, Some(Kind::Histogram))?;
+    if !session.quiet {
+        chosen.iter().for_each(|chosen| remark(&look::safe(chosen)));
+    }
+    subject.field = field;
+    let statistics = subject.statistics()?;
+    let numbers = Numbers::new(array.element(), field)?;
+    let mut quantiles = Quantiles::new(&statistics);
+    subject.for_each(&numbers, &mut |values| values.iter().for_each(|&value| quantiles.add(value)))?;
+    let (values, off) = quantiles.finish(&PARTS);
+    let variable = thing.variable();
+    Ok(Told {
+        statistics,
+        quantiles: values,
+        off,
+        units: variable.and_then(|variable| variable.units.clone()),
+        label: variable.and_then(|variable| variable.long_name.clone()).unwrap_or_default(),
+    })
+}
+
+fn text(out: &mut impl Write, thing: &Thing, told: &Told) -> Outcome<()> {
+    let statistics = &told.statistics;
+    let name = thing.variable().map_or_else(|| thing.path().to_owned(), Variable::signature);
+    write!(out, "{TITLE}{}{TITLE:#}", look::safe(&name))?;
+    writeln!(
+        out,
+        "{}",
+        if told.label.is_empty() { String::new() } else { format!("  {}", look::safe(&told.label)) }
+    )?;
+    let mut table = Table::new([Align::Left, Align::Left]).indented(2).fitted();
+    let units = told.units.as_ref().map(|units| format!(" {}", look::safe(units))).unwrap_or_default();
+    let mut row = |out: &mut _, key: &str, value: String| {
+        table.row(out, vec![Cell::new(FAINT, key), Cell::new(PLAIN, value)])
+    };
+    row(out, "values", look::grouped(statistics.count))?;
+    let missing = if thing.is_meant() { "missing" } else { "not finite" };
+    row(out, missing, look::grouped(statistics.left_out))?;
+    if statistics.count > 0 {
+        for (key, value) in [
+            ("min", statistics.low),
+            ("max", statistics.high),
+            ("mean", statistics.mean()),
+            ("deviation", statistics.deviation()),
+        ] {
+            row(out, key, format!("{value}{units}"))?;
+        }
+        for (part, value) in PARTS.iter().zip(&told.quantiles) {
+            let near = if told.off > 0.0 { format!("  to {}", brief(told.off)) } else { String::new() };
+            let key = if *part == 0.5 { "median".to_owned() } else { format!("{:.0} %", part * 100.0) };
+            row(out, &key, format!("{value}{units}{near}"))?;
+        }
+    }
+    table.flush(out)?;
+    Ok(())
+}
+
+fn json(path: &str, told: &Told) -> String {
+    let statistics = &told.statistics;
+    let mut object = JsonObject::new();
+    object.value("path", path).value("count", statistics.count).value("missing", statistics.left_out);
+    if statistics.count > 0 {
+        object.value("min", statistics.low).value("max", statistics.high);
+        object.value("mean", statistics.mean()).value("deviation", statistics.deviation());
+        let mut inner = JsonObject::new();
+        for (part, value) in PARTS.iter().zip(&told.quantiles) {
+            inner.value(&part.to_string(), *value);
+        }
+        object.raw("quantiles", &inner.finish()).value("quantiles_off_by", told.off);
+    }
+    if let Some(units) = &told.units {
+        object.value("units", units.as_str());
+    }
+    object.finish()
+}
+
+/// A line for each array of numbers at and below a group.
+fn all(data: &Dataset, (path, group, view): (&Path, &str, View), session: &Session) -> Outcome {
+    let file = data.file();
+    let root = file.resolve(group).map_err(|error| Failure::of(path, &error))?;
+    let mut paths = Vec::new();
+    let _ = breadth_first(file.source(), (group, root), file.limits(), &mut |entry| {
+        if let Found::Object(_, Object::Array(info)) = &entry.what
+            && info.elements().is_some_and(|count| count > 0)
+        {
+            paths.push(entry.path.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    let mut out = session.text();
+    let columns =
+        [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left];
+    let mut table = Table::new(columns).fitted();
+    let heads = ["", "min", "max", "mean", "deviation", "missing", ""];
+    let mut headed = false;
+    let mut answer = Answer::Yes;
+    for object in paths {
+        let found = one(data, (&object, view), session);
+        let row = match found {
+            Ok(None) => continue,
+            Ok(Some(told)) if session.json => {
+                writeln!(out, "{}", json(&object, &told))?;
+                continue;
+            }
+            Ok(Some(told)) => line(&object, &told),
+            Err(error) => {
+                answer = Answer::No;
+                vec![Cell::new(PLAIN, look::safe(&object)), Cell::new(WRONG, look::safe(&error.to_string()))]
+            }
+        };
+        if !std::mem::replace(&mut headed, true) {
+            table.row(&mut out, heads.iter().map(|head| Cell::new(FAINT, *head)).collect())?;
+        }
+        table.row(&mut out, row)?;
+    }
+    table.flush(&mut out)?;
+    out.flush()?;
+    Ok(answer)
+}
+
+/// The statistics of an array of numbers without quantiles; `None` if it holds something else.
+fn one(
+    data: &Dataset,
+    (path, view): (&str, View),
+    session: &Session,
+) -> std::result::Result<Option<Told>, Error> {
+    let thing = Thing::find(data, path, view)?;
+    let array = thing.array()?;
+    let empty = thing.variable().is_some_and(Variable::is_dimension);
+    if !is_number(array.element()) || empty {
+        return Ok(None);
+    }
+    let (subject, _) = Subject::new((&thing, &array), (None, None), Some(Kind::Histogram))?;
+    let statistics = session.watched("reading", &[thing.source()], || subject.statistics())?;
+    let units = thing.variable().and_then(|variable| variable.units.clone());
+    Ok(Some(Told { statistics, quantiles: Vec::new(), off: 0.0, units, label: String::new() }))
+}
+
+fn line(path: &str, told: &Told) -> Vec<Cell> {
+    let statistics = &told.statistics;
+    let mut row = vec![Cell::new(PLAIN, look::safe(path))];
+    let numbers = [statistics.low, statistics.high, statistics.mean(), statistics.deviation()];
+    let shown = |value: f64| if statistics.count == 0 { String::new() } else { brief(value) };
+    row.extend(numbers.map(|value| Cell::new(PLAIN, shown(value))));
+    let missing = if statistics.left_out == 0 { String::new() } else { look::grouped(statistics.left_out) };
+    row.push(Cell::new(PLAIN, missing));
+    row.push(Cell::new(FAINT, look::safe(told.units.as_deref().unwrap_or_default())));
+    row
+}

@@ -1,0 +1,201 @@
+//! Parts of arrays by the names of dimensions and by coordinates: `time=0,lat=40:60`, `time=2001-07-01,lat=52.5`.
+
+use sciformats::{Error, Range, Result, Selection};
+use sciformats_conventions::time::{Calendar, DateTime};
+use sciformats_conventions::{Dataset, DecodeOptions, Variable};
+
+use super::Thing;
+use super::along::{self, Places};
+use crate::look;
+
+/// The part that a slice and coordinates name, and in words which coordinates were chosen.
+///
+/// # Errors
+/// [`Error::Usage`] if there are no such dimensions, or no coordinates of them.
+pub(crate) fn selection(
+    thing: &Thing,
+    slice: Option<&str>,
+    at: Option<&str>,
+) -> Result<(Selection, Vec<String>)> {
+    let array = thing.array()?;
+    let shape = array.shape().ok_or_else(|| Error::usage("array", "has a null dataspace and no elements"))?;
+    let by_name = slice.is_some_and(|slice| slice.contains('='));
+    let (slice, at) = match (slice, at) {
+        (None, None) => return Ok((Selection::all(shape)?, Vec::new())),
+        (Some(slice), None) if !by_name => return Ok((Selection::parse(slice, shape)?, Vec::new())),
+        (Some(_), Some(_)) if !by_name => {
+            return Err(Error::usage("slice", "needs the names of dimensions beside --at: time=0,lat=40:60"));
+        }
+        (slice, at) => (slice.unwrap_or_default(), at.unwrap_or_default()),
+    };
+    let variable = thing.variable().filter(|variable| variable.has_names());
+    let variable = variable.ok_or_else(|| {
+        Error::usage("slice", format!("names dimensions, but those of {} have no names", thing.path()))
+    })?;
+    let mut parts: Vec<Option<String>> = vec![None; shape.len()];
+    for (name, part) in pairs("slice", slice)? {
+        *place(&mut parts, variable, ("slice", name))? = Some(part.to_owned());
+    }
+    let mut chosen = Vec::new();
+    for (name, wanted) in pairs("at", at)? {
+        let free = place(&mut parts, variable, ("at", name))?;
+        let axis = axis(variable, name).unwrap_or_default();
+        let (index, found) = nearest(thing.data(), (variable, axis), wanted)?;
+        let length = shape.get(axis).copied().unwrap_or_default();
+        let units = found.1.map(|units| format!(" {units}")).unwrap_or_default();
+        chosen.push(format!("{name} = {}{units}, index {index} of {}", found.0, look::grouped(length)));
+        *free = Some(index.to_string());
+    }
+    let parts: Vec<&str> = parts.iter().map(|part| part.as_deref().unwrap_or(":")).collect();
+    Ok((Selection::parse(&parts.join(","), shape)?, chosen))
+}
+
+/// `name=value` with commas between.
+fn pairs<'a>(argument: &'static str, text: &'a str) -> Result<Vec<(&'a str, &'a str)>> {
+    let text = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let pair = |part: &'a str| match part.split_once('=') {
+        Some((name, value)) => Ok((name.trim(), value.trim())),
+        None => {
+            Err(Error::usage(argument, format!("has {part:?} where the name of a dimension and = should be")))
+        }
+    };
+    parts.map(pair).collect()
+}
+
+fn axis(variable: &Variable, name: &str) -> Option<usize> {
+    variable.dimensions.iter().position(|dimension| dimension.name.as_deref() == Some(name))
+}
+
+/// Where the part of a dimension goes, which nothing was said of before.
+fn place<'a>(
+    parts: &'a mut [Option<String>],
+    variable: &Variable,
+    (argument, name): (&'static str, &str),
+) -> Result<&'a mut Option<String>> {
+    let found = axis(variable, name).and_then(|axis| parts.get_mut(axis));
+    let place = found.ok_or_else(|| {
+        let names: Vec<&str> = variable.dimensions.iter().filter_map(|one| one.name.as_deref()).collect();
+        Error::usage(argument, format!("names a dimension {name}; there are {}", names.join(", ")))
+    })?;
+    if place.is_some() {
+        return Err(Error::usage(argument, format!("names the dimension {name} twice")));
+    }
+    Ok(place)
+}
+
+/// The index whose coordinate is nearest to what is wanted, that coordinate, and its units.
+fn nearest(
+    data: &Dataset,
+    (variable, axis): (&Variable, usize),
+    wanted: &str,
+) -> Result<(usize, (String, Option<String>))> {
+    let problem = |text: String| Error::usage("at", text);
+    let dimension = variable.dimensions.get(axis);
+    let name = dimension.and_then(|dimension| dimension.name.clone()).unwrap_or_default();
+    let length = dimension.map_or(0, |dimension| dimension.length);
+    // Coordinates are those that are meant, whatever values are shown.
+    let data = data.clone().with_options(DecodeOptions::default());
+    let along = along::along(&data, variable, axis, Range::all(length))?;
+    let along = along
+        .ok_or_else(|| problem(format!("names {name}, which has no coordinates: --slice takes its index")))?;
+    let none = || problem(format!("names {name}, which has no coordinates there"));
+    match &along.places {
+        Places::Numbers(numbers) => {
+            let wanted: f64 = wanted
+                .parse()
+                .map_err(|_| problem(format!("has {wanted:?} for {name}, whose coordinates are numbers")))?;
+            let east =
+                along.units.as_deref().is_some_and(|units| units.to_ascii_lowercase().contains("east"));
+            let apart = |number: &f64| {
+                let apart = (number - wanted).abs();
+                // Longitudes go round.
+                if east { (apart % 360.0).min(360.0 - apart % 360.0) } else { apart }
+            };
+            let known = numbers.iter().enumerate().filter(|(_, number)| !number.is_nan());
+            let (index, number) = known.min_by(|a, b| apart(a.1).total_cmp(&apart(b.1))).ok_or_else(none)?;
+            Ok((index, (number.to_string(), along.units.clone())))
+        }
+        Places::Times(times, calendar) => {
+            let moment = moment(wanted, *calendar).ok_or_else(|| {
+                problem(format!("has {wanted:?} for {name}, whose coordinates are dates: 2001-07-01"))
+            })?;
+            let wanted = moment.nanoseconds(*calendar);
+            let apart = |time: &DateTime| time.nanoseconds(*calendar).abs_diff(wanted);
+            let known = times.iter().enumerate().filter_map(|(index, time)| Some((index, (*time)?)));
+            let (index, time) = known.min_by_key(|(_, time)| apart(time)).ok_or_else(none)?;
+            Ok((index, (time.to_string(), None)))
+        }
+        Places::Texts(texts) => {
+            let found = texts.iter().position(|text| text.as_deref() == Some(wanted));
+            let index =
+                found.ok_or_else(|| problem(format!("has {wanted:?}, which is no coordinate of {name}")))?;
+            Ok((index, (wanted.to_owned(), None)))
+        }
+    }
+}
+
+/// A date, or a year or month, which begins with its first day.
+fn moment(text: &str, calendar: Calendar) -> Option<DateTime> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let whole = match digits.matches('-').count() {
+        0 => format!("{text}-01-01"),
+        1 => format!("{text}-01"),
+        _ => text.to_owned(),
+    };
+    DateTime::parse(&whole, calendar)
+}
+
+#[cfg(test)]
+mod tests {
+    use sciformats::memory::{Memory, array, texts};
+    use sciformats::{File, Format};
+
+    use super::*;
+    use crate::meaning::View;
+
+    #[test]
+    fn names_are_needed_and_known() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        let u = memory.array(root, "u", array::<f32>(&[2, 3], &[0.0; 6]));
+        memory.attribute(u, "DIMENSION_LABELS", texts(&[2], &["t", "x"]));
+        memory.array(root, "plain", array::<f32>(&[2, 3], &[0.0; 6]));
+        let data = Dataset::new(File::from(memory));
+        let of = |path: &str, slice: Option<&str>, at: Option<&str>| {
+            let thing = Thing::find(&data, path, View::Values).unwrap();
+            selection(&thing, slice, at)
+                .map(|(selection, _)| selection.shape())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(of("/u", Some("x=1:"), None).unwrap(), [2, 2]);
+        assert_eq!(of("/u", Some("x=0, t=-1"), None).unwrap(), [0u64; 0]);
+        assert_eq!(of("/u", Some("1"), None).unwrap(), [3]);
+        for (path, slice, at, problem) in [
+            ("/u", Some("y=1"), None, "names a dimension y; there are t, x"),
+            ("/u", Some("x=1,x=2"), None, "names the dimension x twice"),
+            ("/u", Some("x=1,2"), None, "has \"2\" where the name"),
+            ("/u", Some("x=7"), None, "takes index 7 of dimension 1"),
+            ("/u", None, Some("t=1"), "no coordinates: --slice takes its index"),
+            ("/u", Some("1"), Some("t=1"), "needs the names of dimensions beside --at"),
+            ("/plain", Some("x=1"), None, "have no names"),
+        ] {
+            let error = of(path, slice, at).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+
+    #[test]
+    fn years_and_months_are_dates() {
+        for (text, expected) in [
+            ("2001", Some("2001-01-01T00:00:00")),
+            ("2001-07", Some("2001-07-01T00:00:00")),
+            ("2001-07-04T12", Some("2001-07-04T12:00:00")),
+            ("-5", Some("-0005-01-01T00:00:00")),
+            ("soon", None),
+        ] {
+            let shown = moment(text, Calendar::Standard).map(|moment| moment.to_string());
+            assert_eq!(shown.as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! URLs where a command takes a file.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use sciformats::sciformats_remote::{self, Remote, RemoteOptions, index::Index};
+use sciformats::{File, OpenOptions, Result};
+
+use crate::args::{Cli, Command};
+use crate::failure::remark;
+use crate::look;
+
+/// URLs by what of them may be shown.
+pub(crate) type Urls = HashMap<PathBuf, String>;
+
+/// The arguments, of each URL only what may be shown: no message can have a password or a signature in it then.
+pub(crate) fn without_secrets(arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, Urls) {
+    let mut urls = Urls::new();
+    let shown = |argument: OsString| {
+        let Some(url) = argument.to_str().filter(|text| sciformats_remote::is_url(text)) else {
+            return argument;
+        };
+        let shown = sciformats_remote::shown(url);
+        // Two URLs may differ in what is not shown.
+        let numbers = std::iter::once(String::new()).chain((2u32..).map(|number| format!("#{number}")));
+        let mut names = numbers.map(|number| PathBuf::from(format!("{shown}{number}")));
+        let free = |name: &PathBuf| urls.get(name).is_none_or(|known| known == url);
+        let name = names.find(free).unwrap_or_else(|| PathBuf::from(&shown));
+        urls.insert(name.clone(), url.to_owned());
+        name.into_os_string()
+    };
+    (arguments.map(shown).collect(), urls)
+}
+
+/// How many levels of groups a command will go through.
+fn levels(command: &Command) -> usize {
+    match command {
+        Command::Ls(args) if !args.recursive => 1,
+        Command::Info(_) | Command::Ls(_) | Command::Manifest(_) | Command::Diff(_) => usize::MAX,
+        Command::Verify(_) | Command::Convert(_) | Command::Repack(_) | Command::Index(_) => usize::MAX,
+        _ => 0,
+    }
+}
+
+/// What a run has to do with remote files.
+#[derive(Debug, Default)]
+pub(crate) struct Far {
+    urls: Urls,
+    levels: usize,
+    stats: bool,
+    index: Option<PathBuf>,
+    opened: Mutex<Vec<Remote>>,
+}
+
+impl Far {
+    pub(crate) fn new(urls: Urls, cli: &Cli) -> Self {
+        let (stats, index) = (cli.global.stats, cli.global.index.clone());
+        Self { urls, levels: levels(&cli.command), stats, index, opened: Mutex::default() }
+    }
+
+    /// Whether a path is a URL.
+    pub(crate) fn is_far(&self, path: &Path) -> bool {
+        self.urls.contains_key(path)
+    }
+
+    /// Opens a file by its path or URL.
+    pub(crate) fn open(&self, path: &Path, options: &OpenOptions) -> Result<File> {
+        let Some(url) = self.urls.get(path) else { return sciformats::open_with(path, options) };
+        let far = RemoteOptions::from_environment();
+        let remote = match &self.index {
+            Some(index) => Remote::with_index(url, Index::read(index)?, &far)?,
+            None => sciformats_remote::open(url, &far)?,
+        };
+        self.gathered(remote, options)
+    }
+
+    /// Opens a file by its URL, if it is one, and notes all structures from its first byte on.
+    pub(crate) fn recorded(&self, path: &Path, options: &OpenOptions) -> Option<Result<(Remote, File)>> {
+        let url = self.urls.get(path)?;
+        let open = || {
+            let remote = sciformats_remote::open(url, &RemoteOptions::from_environment())?;
+            remote.record();
+            Ok((remote.clone(), self.gathered(remote, options)?))
+        };
+        Some(open())
+    }
+
+    fn gathered(&self, remote: Remote, options: &OpenOptions) -> Result<File> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(remote.clone());
+        let file = File::of_remote(remote, options)?;
+        file.gather("/", self.levels)?;
+        Ok(file)
+    }
+
+    /// Writes what each remote file has cost to stderr, if that was asked for.
+    pub(crate) fn tell_costs(&self) {
+        if !self.stats {
+            return;
+        }
+        for remote in self.opened.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let statistics = remote.statistics();
+            remark(&format!(
+                "{}: {} requests in {} batches, {} made again; {} of {} came, {} of that unread",
+                remote.name(),
+                statistics.requests,
+                statistics.batches,
+                remote.repeated(),
+                look::size(statistics.bytes),
+                look::size(remote.size()),
+                look::size(statistics.unread),
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_taken_out_of_the_arguments() {
+        let arguments = [
+            "ls",
+            "https://a.example/f?key=1",
+            "https://a.example/f?key=2",
+            "https://a.example/f?key=1",
+            "f.h5",
+        ];
+        let (arguments, urls) = without_secrets(arguments.into_iter().map(OsString::from));
+        let expected = ["ls", "https://a.example/f", "https://a.example/f#2", "https://a.example/f", "f.h5"];
+        assert_eq!(arguments, expected.map(OsString::from));
+        assert_eq!(urls[Path::new("https://a.example/f#2")], "https://a.example/f?key=2");
+    }
+}

@@ -1,0 +1,193 @@
+//! What is none of our formats, by its first bytes, and what to do with it.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes at the start that are looked at: `ustar` of a tar archive is the last thing there.
+const HEAD: u64 = 600;
+
+/// Bytes at an offset, what a file is that has them there, and the next step.
+const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
+    (
+        0,
+        b"version https://git-lfs.github.com/spec",
+        "a pointer of Git LFS",
+        "`git lfs pull` fetches the file itself",
+    ),
+    (0, b"CDF\x01", CLASSIC, NC4),
+    (0, b"CDF\x02", CLASSIC, NC4),
+    (0, b"CDF\x05", CLASSIC, NC4),
+    (0, b"\x0e\x03\x13\x01", "HDF4", "`h4toh5` converts it"),
+    (
+        0,
+        b"MATLAB 5.0 MAT-file",
+        "a MATLAB file of before version 7.3",
+        "`save -v7.3` in MATLAB writes one that is HDF5",
+    ),
+    (0, b"GRIB", "GRIB", "`grib_to_netcdf -k 3 -o new.nc` or `cdo -f nc4 copy` converts it"),
+    (0, b"SIMPLE  =", "FITS", "Python's astropy.io.fits reads it"),
+    (344, b"n+1\0", "NIfTI-1", "Python's nibabel reads it"),
+    (344, b"ni1\0", "the header of NIfTI-1", "Python's nibabel reads it with the .img beside it"),
+    (4, b"n+2\0", "NIfTI-2", "Python's nibabel reads it"),
+    (128, b"DICM", "DICOM", "Python's pydicom reads it"),
+    (0, b"PAR1", "Parquet", "Python's pandas.read_parquet reads it"),
+    (0, b"ARROW1", "an Arrow file", "Python's pyarrow reads it"),
+    (0, b"II*\0", "TIFF", "Python's tifffile reads it"),
+    (0, b"MM\0*", "TIFF", "Python's tifffile reads it"),
+    (0, b"II+\0", "BigTIFF", "Python's tifffile reads it"),
+    (0, b"MM\0+", "BigTIFF", "Python's tifffile reads it"),
+    (0, b"\x1f\x8b", "compressed with gzip", "`gunzip` unpacks it"),
+    (0, b"\x28\xb5\x2f\xfd", "compressed with Zstandard", "`zstd -d` unpacks it"),
+    (0, b"BZh", "compressed with bzip2", "`bunzip2` unpacks it"),
+    (0, b"\xfd7zXZ\0", "compressed with xz", "`xz -d` unpacks it"),
+    (257, b"ustar", "a tar archive", "`tar -xf` unpacks it"),
+    (0, b"PK\x05\x06", "an empty zip archive", "there is nothing in it"),
+    (0, b"SQLite format 3\0", "a database of SQLite", "`sqlite3` reads it"),
+    (0, b"\x89PNG\r\n\x1a\n", "a picture (PNG)", "it is not data to be read here"),
+    (0, b"\xff\xd8\xff", "a picture (JPEG)", "it is not data to be read here"),
+    (0, b"%PDF-", "PDF", "it is not data to be read here"),
+];
+
+const CLASSIC: &str = "classic netCDF";
+const NC4: &str = "`nccopy -k nc4 FILE new.nc` writes it as netCDF-4, which is HDF5";
+
+/// What begins one of our formats.
+const OURS: &[(&[u8], &str)] =
+    &[(b"\x89HDF\r\n\x1a\n", "HDF5"), (b"#ASDF ", "ASDF"), (b"rawarray", "RawArray"), (b"\x93NUMPY", "npy")];
+
+/// What a file is that is none of our formats, and the next step; `None` if nobody knows.
+pub(crate) fn named(path: &Path) -> Option<(String, String)> {
+    if path.is_dir() {
+        let marks = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
+        let zarr = marks.iter().any(|mark| path.join(mark).is_file());
+        return zarr.then(|| {
+            ("a folder of Zarr".to_owned(), "Python's zarr or xarray.open_zarr reads it".to_owned())
+        });
+    }
+    let mut head = Vec::new();
+    fs::File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    of_bytes(&head).map(|(what, step)| (what, step.replace("FILE", &path.display().to_string())))
+}
+
+/// What a file is and the next step, in one line.
+pub(crate) fn told(path: &Path, what: &str, step: &str) -> String {
+    format!("{}: none of the formats that can be read, it is {what} ({step})", path.display())
+}
+
+fn of_bytes(head: &[u8]) -> Option<(String, String)> {
+    let told = |what: &str, step: &str| Some((what.to_owned(), step.to_owned()));
+    if head.is_empty() {
+        return told("empty", "whoever wrote or copied it did not get to its contents");
+    }
+    if let Some(rest) = head.strip_prefix(b"PK\x03\x04") {
+        // The name of the first member stands at byte 30 of the archive.
+        let name = rest.get(26..).unwrap_or_default();
+        let length = rest.get(22..24).map_or(0, |two| usize::from(two[0]) | usize::from(two[1]) << 8);
+        let name = name.get(..length).unwrap_or(name);
+        return if name.ends_with(b".npy") {
+            told("an archive of NumPy (npz)", "`unzip` unpacks it; each .npy in it can be read")
+        } else {
+            told("a zip archive", "`unzip` unpacks it")
+        };
+    }
+    for (offset, bytes, what, step) in SIGNATURES {
+        if head.get(*offset..).is_some_and(|rest| rest.starts_with(bytes)) {
+            return told(what, step);
+        }
+    }
+    if let Some((_, format)) = OURS.iter().find(|(bytes, _)| bytes.starts_with(head)) {
+        return told(&format!("the first bytes of {format}, and no more"), "copy or download it again");
+    }
+    if head.iter().all(|&byte| byte == 0) {
+        return told("nothing but zeros at its start", "copy or download it again");
+    }
+    text(head)
+}
+
+/// What a file of text is.
+fn text(head: &[u8]) -> Option<(String, String)> {
+    let told = |what: &str, step: &str| Some((what.to_owned(), step.to_owned()));
+    let start =
+        String::from_utf8_lossy(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)).to_ascii_lowercase();
+    let start = start.trim_start();
+    if start.starts_with("<!doctype html") || start.starts_with("<html") || start.starts_with("<head") {
+        return told(
+            "a web page (HTML)",
+            "perhaps a server's error or its page for signing in: download the file itself",
+        );
+    }
+    if start.starts_with("<?xml") || start.starts_with("<error>") {
+        return told("XML", "perhaps a server's error: look at it, then download the file itself");
+    }
+    if start.contains("/annex/objects/") {
+        return told("a pointer of git-annex", "`git annex get FILE` fetches the file itself");
+    }
+    if start.starts_with("netcdf ") && start.contains('{') {
+        return told("CDL, the text of a netCDF file", "`ncgen -4 -o new.nc FILE` writes the file");
+    }
+    let printed = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e | 0x80..);
+    let words = head.iter().all(printed) && std::str::from_utf8(head.get(..head.len().min(256))?).is_ok();
+    if words { told("text", "it holds none of the formats that can be read here") } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(bytes: &[u8]) -> String {
+        of_bytes(bytes).map_or_else(|| "?".into(), |(what, _)| what)
+    }
+
+    #[test]
+    fn by_their_first_bytes() {
+        let table: &[(&[u8], &str)] = &[
+            (b"", "empty"),
+            (b"\xef\xbb\xbf \n<!DOCTYPE HTML><title>404", "a web page (HTML)"),
+            (b"<?xml version=\"1.0\"?><Error>", "XML"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of Git LFS"),
+            (b"../.git/annex/objects/aa/bb", "a pointer of git-annex"),
+            (
+                b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0x.npy\x93NUMPY",
+                "an archive of NumPy (npz)",
+            ),
+            (b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0x.txt", "a zip archive"),
+            (b"\x1f\x8b\x08\0", "compressed with gzip"),
+            (b"SIMPLE  =                    T", "FITS"),
+            (b"CDF\x01\0\0\0\0", "classic netCDF"),
+            (b"CDF\x05\0\0\0\0", "classic netCDF"),
+            (b"PAR1\x15\x04", "Parquet"),
+            (b"II*\0\x08\0", "TIFF"),
+            (b"\x89HDF", "the first bytes of HDF5, and no more"),
+            (b"\0\0\0\0\0\0\0\0\0", "nothing but zeros at its start"),
+            (b"time,value\n0,1\n", "text"),
+            (b"netcdf climate {\ndimensions:", "CDL, the text of a netCDF file"),
+            (b"\xde\xad\xbe\xef\x00\x01", "?"),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(what(bytes), *expected, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn by_bytes_further_on() {
+        for (offset, bytes, expected) in
+            [(344, &b"n+1\0"[..], "NIfTI-1"), (128, b"DICM", "DICOM"), (257, b"ustar\0", "a tar archive")]
+        {
+            let mut head = vec![b' '; offset];
+            head.extend(bytes);
+            assert_eq!(what(&head), expected);
+        }
+    }
+
+    #[test]
+    fn folders_and_names() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(named(dir.path()), None);
+        fs::write(dir.path().join(".zgroup"), "{}").unwrap();
+        assert_eq!(named(dir.path()).unwrap().0, "a folder of Zarr");
+        let file = dir.path().join("old.nc");
+        fs::write(&file, b"CDF\x01\0\0\0\0").unwrap();
+        assert!(named(&file).unwrap().1.contains(&format!("nccopy -k nc4 {}", file.display())));
+    }
+}

@@ -1,0 +1,231 @@
+//! What files mean, as the program shows it: decoded values, names of dimensions, dates, tables.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Program, cells, climate};
+use serde_json::Value as Json;
+
+/// A folder with both files, and the program in it.
+fn program() -> (tempfile::TempDir, Program) {
+    let dir = tempfile::tempdir().unwrap();
+    climate(&dir.path().join("climate.nc"));
+    cells(&dir.path().join("cells.h5ad"));
+    let program = Program::at(dir.path());
+    (dir, program)
+}
+
+/// Without the spaces that only align.
+fn words(text: &str) -> String {
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
+}
+
+#[test]
+fn lists_tell_what_is_meant() {
+    let (_dir, program) = program();
+    let text = words(&program.stdout(0, &["ls", "climate.nc"]));
+    for line in [
+        "tas(time: unlimited 4, lat: 3, lon: 4) float64 ← int16, K ",
+        "time(time: unlimited 4) time ← float64 2001-07-01 … 2001-07-04",
+        " days since 2001-07-01\n",
+        "near-surface air temperature",
+        "lat(lat: 3) float32, degrees_north ",
+        "50.0 … 55.0",
+        "sky(lat: 3) int8 clear, cloudy, rain",
+        "height float64, m = 2.0 ",
+        "bnds(bnds: 2) dimension",
+        "CF 1.11",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // A file alone is listed too.
+    assert_eq!(words(&program.stdout(0, &["climate.nc"])), text);
+    let lines = program.stdout(0, &["ls", "--json", "climate.nc"]);
+    let lines: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let tas = lines.iter().find(|line| line["path"] == "/tas").unwrap();
+    assert_eq!((&tas["type"], &tas["values"], &tas["units"]), (&"i2".into(), &"float64".into(), &"K".into()));
+    assert_eq!(tas["dimensions"][0], serde_json::json!({"name": "time", "length": 4, "unlimited": true}));
+}
+
+#[test]
+fn a_file_says_what_it_is() {
+    let (_dir, program) = program();
+    let text = words(&program.stdout(0, &["info", "climate.nc"]));
+    for line in [
+        "convention CF 1.11",
+        "title four days in July",
+        "time 4, unlimited 2001-07-01 … 2001-07-04",
+        "lat 3 50 … 55 degrees_north",
+        "/tas(time: unlimited 4, lat: 3, lon: 4) float64 ← int16, K near-surface air temperature",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = words(&program.stdout(0, &["info", "cells.h5ad"]));
+    for line in ["convention AnnData 0.1.0", "/obs table, 4 rows, 4 columns", "/X sparse matrix, 4 × 3"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let json: Json = serde_json::from_str(&program.stdout(0, &["info", "--json", "climate.nc"])).unwrap();
+    assert_eq!(json["conventions"], serde_json::json!(["CF 1.11"]));
+    assert_eq!(json["types"]["i2"], 1);
+}
+
+#[test]
+fn values_are_those_that_are_meant() {
+    let (_dir, program) = program();
+    let cat = |args: &[&str]| program.stdout(0, &[&["cat", "climate.nc"], args].concat());
+    assert_eq!(
+        cat(&["/tas", "-s", "0"]),
+        "[[280.0  280.25 280.5  280.75]\n [281.0     nan 281.5  281.75]\n [282.0  282.25 282.5  282.75]]\n"
+    );
+    assert_eq!(cat(&["/tas", "-s", "0,1", "--raw"]), "[     4 -32767      6      7]\n");
+    assert_eq!(cat(&["/tas", "-s", "0,1", "--json"]), "[281.0,\"NaN\",281.5,281.75]\n");
+    assert_eq!(cat(&["/tas", "-s", "0,1", "--csv"]), "281.0\nnan\n281.5\n281.75\n");
+    assert_eq!(
+        cat(&["/time"]),
+        "[2001-07-01T00:00:00 2001-07-02T00:00:00 2001-07-03T00:00:00 2001-07-04T00:00:00]\n"
+    );
+    assert_eq!(cat(&["/time", "--csv", "-s", "-1"]), "2001-07-04T00:00:00\n");
+    assert_eq!(cat(&["/time", "--raw"]), "[0.0 1.0 2.0 3.0]\n");
+    assert_eq!(cat(&["/sky"]), "[clear  rain cloudy]\n".replace("[clear  rain", "[ clear   rain"));
+    assert_eq!(cat(&["/sky", "--json", "--raw"]), "[0,2,1]\n");
+    // Bytes as they are: those that are stored.
+    let raw = program.run(&["cat", "climate.nc", "/sky", "--format", "raw"]).stdout;
+    assert_eq!(raw, [0, 2, 1]);
+    let npy = program.run(&["cat", "climate.nc", "/tas", "--format", "npy"]).stdout;
+    assert!(String::from_utf8_lossy(&npy).contains("'descr': '<f8'"));
+}
+
+#[test]
+fn parts_by_names_and_coordinates() {
+    let (_dir, program) = program();
+    let cat = |args: &[&str]| program.stdout(0, &[&["cat", "climate.nc", "/tas"], args].concat());
+    assert_eq!(cat(&["--slice", "time=0,lat=0"]), "[280.0  280.25 280.5  280.75]\n");
+    assert_eq!(cat(&["--slice", "lon=-1, time=1:3, lat=::-2"]), "[[285.75 283.75]\n [288.75 286.75]]\n");
+    let output = program.run(&["cat", "climate.nc", "/tas", "--at", "time=2001-07-02T10:00,lat=53,lon=362"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "284.25\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "time = 2001-07-02T00:00:00, index 1 of 4\nlat = 52.5 degrees_north, index 1 of 3\n\
+         lon = 2.5 degrees_east, index 1 of 4\n"
+    );
+    assert_eq!(cat(&["-q", "--at", "lat=90", "--slice", "time=0"]), "[282.0  282.25 282.5  282.75]\n");
+    for (args, problem) in [
+        (&["--slice", "height=0"][..], "names a dimension height; there are time, lat, lon"),
+        (&["--at", "time=tomorrow"], "whose coordinates are dates"),
+        (&["--at", "lat=north"], "whose coordinates are numbers"),
+        (&["--at", "lat=50", "--slice", "0"], "needs the names of dimensions"),
+    ] {
+        let error = program.stderr(2, &[&["cat", "climate.nc", "/tas"], args].concat());
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn tables_and_sparse_matrices() {
+    let (_dir, program) = program();
+    let cat = |args: &[&str]| program.stdout(0, &[&["cat", "cells.h5ad"], args].concat());
+    assert_eq!(
+        cat(&["/obs"]),
+        "cell  kind    count  few\nAAC   T cell    0.5  7\nAAG   B cell    1.5\nACT             nan  9\n\
+         CGA   T cell    3.5  1\n"
+    );
+    assert_eq!(cat(&["/obs", "--csv", "-s", "1:3"]), "cell,kind,count,few\nAAG,B cell,1.5,\nACT,,nan,9\n");
+    let json: Json = serde_json::from_str(&cat(&["/obs", "--json"])).unwrap();
+    assert_eq!(json[1], serde_json::json!({"cell": "AAG", "kind": "B cell", "count": 1.5, "few": "NaN"}));
+    assert_eq!(cat(&["/X"]), "[[0.0 0.0 1.0]\n [2.0 0.0 0.0]\n [0.0 0.0 0.0]\n [0.0 5.0 0.0]]\n");
+    assert_eq!(cat(&["/obs/kind"]), "[\"T cell\" \"B cell\"       \"\" \"T cell\"]\n");
+    let error = program.stderr(2, &["cat", "cells.h5ad", "/obs", "--raw"]);
+    assert!(error.contains("is a group, not an array"), "{error}");
+}
+
+#[test]
+fn pictures_of_what_is_meant() {
+    let (_dir, program) = program();
+    let json = |args: &[&str]| -> Json {
+        serde_json::from_str(&program.stdout(0, &[&["plot", "--json", "climate.nc"], args].concat())).unwrap()
+    };
+    // What the file is about, the north above, in its units; what is missing is left out.
+    let image = json(&[]);
+    assert_eq!((&image["kind"], &image["title"]), (&"image".into(), &"/tas[time=0]".into()));
+    assert_eq!(image["values"]["label"], "near-surface air temperature (K)");
+    assert_eq!((&image["image"][0][0], &image["image"][2][3]), (&282.0.into(), &280.75.into()));
+    assert_eq!((&image["y"]["low"], &image["y"]["high"]), (&56.25.into(), &48.75.into()));
+    assert_eq!((&image["x"]["label"], &image["not_finite"]), (&"lon (degrees_east)".into(), &1.into()));
+    // Dates along the axis.
+    let line = json(&["/tas", "--slice", "lat=0,lon=0"]);
+    assert_eq!(line["x"]["dates"], serde_json::json!(["2001-07-01T00:00:00", "2001-07-04T00:00:00"]));
+    assert_eq!(line["lines"][0]["first"], serde_json::json!([280.0, 283.0, 286.0, 289.0]));
+    let raw = json(&["/tas", "--raw", "--slice", "lat=0,lon=0"]);
+    assert_eq!(raw["lines"][0]["first"], serde_json::json!([0.0, 12.0, 24.0, 36.0]));
+    assert_eq!(raw["x"]["high"], 3.0);
+    let text = program.stdout(0, &["plot", "climate.nc", "/tas", "--at", "lat=52,lon=2", "-q"]);
+    assert!(text.contains("2001-07-01") && text.contains("near-surface air temperature (K)"), "{text}");
+    assert!(text.contains("1 value is missing"), "{text}");
+    let time = json(&["/time"]);
+    assert_eq!(time["lines"][0]["last"], serde_json::json!([0.0, 1.0, 2.0, 3.0]));
+}
+
+#[test]
+fn statistics_of_what_is_meant() {
+    let (_dir, program) = program();
+    let text = words(&program.stdout(0, &["stats", "climate.nc", "/tas"]));
+    for line in ["values 47", "missing 1", "min 280 K", "max 291.75 K", "median 286 K"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = words(&program.stdout(0, &["stats", "climate.nc"]));
+    assert!(text.contains("/tas 280 291.8 286") && text.contains("/lat 50 55 52.5"), "{text}");
+    assert!(!text.contains("bnds"), "{text}");
+    let json = program.stdout(0, &["stats", "--json", "climate.nc", "/tas", "--at", "time=2001-07-01"]);
+    let json: Json = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["count"], &json["missing"], &json["quantiles"]["0.5"]),
+        (&11.into(), &1.into(), &281.5.into())
+    );
+    let raw: Json =
+        serde_json::from_str(&program.stdout(0, &["stats", "--json", "--raw", "climate.nc", "/tas"]))
+            .unwrap();
+    assert_eq!((&raw["min"], &raw["missing"]), (&(-32767.0).into(), &0.into()));
+}
+
+#[test]
+fn objects_are_found() {
+    let (_dir, program) = program();
+    let text = words(&program.stdout(0, &["find", "climate.nc", "TEMPERATURE"]));
+    assert_eq!(text, "/tas int16 @long_name = near-surface air temperature\n");
+    let text = words(&program.stdout(0, &["find", "climate.nc", "l?t"]));
+    assert!(text.starts_with("/lat float32 lat(lat: 3)\n"), "{text}");
+    assert_eq!(program.stdout(1, &["find", "climate.nc", "nothing like it"]), "");
+    let text = words(&program.stdout(0, &["find", ".", "--type", "int16"]));
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let line: Json =
+        serde_json::from_str(&program.stdout(0, &["find", "--json", "climate.nc", "rain"])).unwrap();
+    assert_eq!(line["path"], "/sky");
+}
+
+#[test]
+fn what_is_none_of_the_formats_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = Program::at(dir.path());
+    std::fs::create_dir(dir.path().join("store.zarr")).unwrap();
+    std::fs::write(dir.path().join("store.zarr/zarr.json"), "{}").unwrap();
+    for (name, bytes, expected) in [
+        ("page.h5", &b"<!DOCTYPE html><html>404"[..], "it is a web page (HTML) (perhaps a server's error"),
+        ("old.nc", b"CDF\x02\0\0\0\0", "it is classic netCDF (`nccopy -k nc4 old.nc new.nc`"),
+        ("none.h5", b"", "it is empty ("),
+        (
+            "lfs.h5",
+            b"version https://git-lfs.github.com/spec/v1\noid x",
+            "(`git lfs pull` fetches the file itself)",
+        ),
+    ] {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+        for command in ["info", "ls", "cat", "plot"] {
+            let error = program.stderr(3, &[command, name]);
+            assert!(error.contains(expected) && error.lines().count() == 1, "{error}");
+        }
+    }
+    for command in ["info", "ls", "cat"] {
+        assert!(program.stderr(3, &[command, "store.zarr"]).contains("it is a folder of Zarr"));
+    }
+}

@@ -1,0 +1,253 @@
+//! CF conventions 1.11: packed numbers, missing values, times, flags, characters, coordinates.
+//!
+//! Sources: <https://cfconventions.org/cf-conventions/cf-conventions.html>, sections 2.5.1 (missing data), 3.5 (flags),
+//! 4.4 (time), 5 and 7.1 (coordinates and bounds), 8.1 (packed data); the type of unpacked values as xarray has it.
+
+use sciformats::{ElementType, Result};
+
+use crate::dataset::DecodeOptions;
+use crate::decoding::{Decoding, Numbers};
+use crate::node::Node;
+use crate::time::{Calendar, TimeUnits};
+use crate::variable::{Coordinate, Flags, Role, Variable};
+
+/// A variable with what the conventions say of it: names, coordinates, decoding. Its dimensions have their names already.
+pub(crate) fn variable(node: &Node, mut variable: Variable, options: &DecodeOptions) -> Result<Variable> {
+    variable.standard_name = node.text("standard_name")?;
+    variable.cell_methods = node.text("cell_methods")?;
+    variable.flags = flags(node)?;
+    coordinates(node, &mut variable)?;
+    let time = time_units(node, &variable)?;
+    if variable.units.is_none() {
+        variable.units = time.as_ref().map(|(units, _)| units.clone());
+    }
+    let decoding = decoding(node, &variable, options, time)?;
+    Ok(variable.decoded(decoding))
+}
+
+/// An attribute of CF that lists names, with the words before colons left out.
+fn listed(node: &Node, name: &str) -> Result<Vec<String>> {
+    let text = node.text(name)?.unwrap_or_default();
+    Ok(text.split_whitespace().filter(|word| !word.ends_with(':')).map(str::to_owned).collect())
+}
+
+/// The object that a name means for a variable: one in its group, in a group above it, or by a path.
+pub(crate) fn named(node: &Node, name: &str) -> Result<Option<Node>> {
+    if name.starts_with('/') {
+        return node.at(name);
+    }
+    let mut group = node.parent()?;
+    while let Some(at) = group {
+        if let Some(found) = at.child(name)? {
+            return Ok(Some(found));
+        }
+        group = at.parent()?;
+    }
+    Ok(None)
+}
+
+fn coordinates(node: &Node, variable: &mut Variable) -> Result<()> {
+    let mut found = Vec::new();
+    for (at, dimension) in variable.dimensions.iter().enumerate() {
+        if let Some(path) =
+            dimension.path.as_ref().filter(|path| dimension.has_values && *path != node.path())
+        {
+            found.push(Coordinate { path: path.clone(), role: Role::Dimension, dimension: Some(at) });
+        }
+    }
+    let lists = [
+        ("coordinates", Role::Auxiliary),
+        ("bounds", Role::Bounds),
+        ("climatology", Role::Bounds),
+        ("cell_measures", Role::CellMeasure),
+        ("grid_mapping", Role::GridMapping),
+        ("ancillary_variables", Role::Ancillary),
+    ];
+    for (attribute, role) in lists {
+        for name in listed(node, attribute)? {
+            let Some(other) = named(node, &name)? else { continue };
+            if found.iter().all(|known| known.path != other.path()) {
+                found.push(Coordinate { path: other.path().to_owned(), role, dimension: None });
+            }
+        }
+    }
+    variable.coordinates = found;
+    Ok(())
+}
+
+/// `flag_values`, `flag_masks` and `flag_meanings`.
+fn flags(node: &Node) -> Result<Option<Flags>> {
+    let Some(meanings) = node.text("flag_meanings")? else { return Ok(None) };
+    let (values, masks) = (node.integers("flag_values")?, node.integers("flag_masks")?);
+    if values.is_none() && masks.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Flags { values, masks, meanings: meanings.split_whitespace().map(str::to_owned).collect() }))
+}
+
+/// Units that count time from a moment and the name of their calendar: those of the variable, or those of the coordinate whose
+/// bounds it holds, which it need not repeat.
+fn time_units(node: &Node, variable: &Variable) -> Result<Option<(String, Option<String>)>> {
+    if let Some(units) = &variable.units {
+        let time = TimeUnits::looks_like(units);
+        return Ok(if time { Some((units.clone(), node.text("calendar")?)) } else { None });
+    }
+    for dimension in &variable.dimensions {
+        let Some(path) = dimension.path.as_ref().filter(|path| *path != node.path()) else { continue };
+        let Some(coordinate) = node.at(path)? else { continue };
+        let bounds = [coordinate.text("bounds")?, coordinate.text("climatology")?];
+        if bounds.iter().flatten().any(|bounds| bounds == node.name()) {
+            let units = coordinate.text("units")?.filter(|units| TimeUnits::looks_like(units));
+            return Ok(match units {
+                Some(units) => Some((units, coordinate.text("calendar")?)),
+                None => None,
+            });
+        }
+    }
+    Ok(None)
+}
+
+/// Packed numbers, as attributes of the array tell of them.
+struct Packing {
+    numbers: Numbers,
+    scale: Option<ElementType>,
+    offset: Option<ElementType>,
+}
+
+/// A number of an attribute and its type.
+fn typed(node: &Node, name: &str) -> Result<Option<(f64, ElementType)>> {
+    let Some(value) = node.attribute(name)? else { return Ok(None) };
+    Ok(node.number(name)?.map(|number| (number, value.element)))
+}
+
+/// The type with its sign as `_Unsigned` says.
+fn signed(node: &Node, element: &ElementType) -> Result<ElementType> {
+    let unsigned = node.text("_Unsigned")?;
+    Ok(match (element, unsigned.as_deref()) {
+        (ElementType::Int(size), Some("true")) => ElementType::UInt(*size),
+        (ElementType::UInt(size), Some("false")) => ElementType::Int(*size),
+        (element, _) => element.clone(),
+    })
+}
+
+/// A number of the other sign, if the stored one has the same bits.
+fn same_bits(number: f64, stored: &ElementType, from: &ElementType) -> f64 {
+    match (stored, from) {
+        (ElementType::Int(size), ElementType::UInt(_)) if number < 0.0 => {
+            number + 2f64.powi(i32::from(*size) * 8)
+        }
+        (ElementType::UInt(size), ElementType::Int(_)) if number >= 2f64.powi(i32::from(*size) * 8 - 1) => {
+            number - 2f64.powi(i32::from(*size) * 8)
+        }
+        _ => number,
+    }
+}
+
+impl Packing {
+    fn of(node: &Node, element: &ElementType, options: &DecodeOptions) -> Result<Self> {
+        let from = signed(node, element)?;
+        let mut numbers = Numbers::new(from.clone());
+        let integer = matches!(from, ElementType::Int(_) | ElementType::UInt(_));
+        for name in ["_FillValue", "missing_value"] {
+            let values = node.numbers(name)?.unwrap_or_default().into_iter();
+            let values = values.filter(|value| !value.is_nan());
+            numbers.fill.extend(values.map(|value| same_bits(value, element, &from)));
+        }
+        numbers.fill.dedup();
+        if options.valid {
+            let range = node.numbers("valid_range")?.unwrap_or_default();
+            let bound = |value: Option<f64>| value.map(|value| same_bits(value, element, &from));
+            let (least, most) = match range.as_slice() {
+                &[least, most] => (Some(least), Some(most)),
+                _ => (node.number("valid_min")?, node.number("valid_max")?),
+            };
+            numbers.valid = (bound(least), bound(most));
+        }
+        let (scale, offset) = (typed(node, "scale_factor")?, typed(node, "add_offset")?);
+        (numbers.scale, numbers.offset) =
+            (scale.as_ref().map(|(number, _)| *number), offset.as_ref().map(|(number, _)| *number));
+        let packing = Self {
+            numbers,
+            scale: scale.map(|(_, element)| element),
+            offset: offset.map(|(_, element)| element),
+        };
+        let masked = !packing.numbers.fill.is_empty() || packing.numbers.valid != (None, None);
+        let scaled = packing.scale.is_some() || packing.offset.is_some();
+        let to = match (scaled, masked) {
+            (true, _) => Some(packing.unpacked()),
+            (false, true) if integer => Some(promoted(&from)),
+            (false, true) if from == ElementType::F16 => Some(ElementType::F32),
+            (false, true) => Some(from),
+            (false, false) => None,
+        };
+        Ok(Self { numbers: Numbers { to, ..packing.numbers }, ..packing })
+    }
+
+    /// The type of unpacked values: that of the factor and the offset where both have the same, but never one that would round
+    /// integers of four bytes; binary64 where there is an offset of another type.
+    fn unpacked(&self) -> ElementType {
+        let float = |element: &ElementType| match element {
+            ElementType::F32 => ElementType::F32,
+            _ => ElementType::F64,
+        };
+        match (&self.scale, &self.offset) {
+            (Some(scale), Some(offset)) if scale == offset => match self.numbers.from {
+                ElementType::Int(4) | ElementType::UInt(4) => ElementType::F64,
+                _ => float(scale),
+            },
+            (Some(scale), None) => float(scale),
+            _ => ElementType::F64,
+        }
+    }
+}
+
+/// The float that holds integers of a type, or nearly so, and NaN.
+fn promoted(integer: &ElementType) -> ElementType {
+    match integer {
+        ElementType::Int(1 | 2) | ElementType::UInt(1 | 2) => ElementType::F32,
+        _ => ElementType::F64,
+    }
+}
+
+fn decoding(
+    node: &Node,
+    variable: &Variable,
+    options: &DecodeOptions,
+    time: Option<(String, Option<String>)>,
+) -> Result<Decoding> {
+    let element = &variable.stored().element;
+    if *element == ElementType::Text {
+        if !variable.dimensions.is_empty() && node.text_width(None)? == Some(1) {
+            return Ok(Decoding::Characters);
+        }
+        let missing = [node.text("_FillValue")?, node.text("missing_value")?].into_iter().flatten().next();
+        return Ok(missing.map_or(Decoding::Stored, |missing| Decoding::Text { missing }));
+    }
+    let number = matches!(
+        element,
+        ElementType::Int(1 | 2 | 4 | 8)
+            | ElementType::UInt(1 | 2 | 4 | 8)
+            | ElementType::F16
+            | ElementType::F32
+            | ElementType::F64
+    );
+    if !number {
+        return Ok(variable.decoding.clone());
+    }
+    let numbers = Packing::of(node, element, options)?.numbers;
+    if let Some((units, calendar)) = time {
+        let calendar = calendar.as_deref().map_or(Some(Calendar::Standard), Calendar::parse);
+        if let Some(units) = calendar.and_then(|calendar| TimeUnits::parse(&units, calendar)) {
+            return Ok(Decoding::Time { numbers, units });
+        }
+    }
+    // Truth values that xarray wrote.
+    if numbers.to.is_none()
+        && numbers.from == ElementType::Int(1)
+        && node.text("dtype")?.as_deref() == Some("bool")
+    {
+        return Ok(Decoding::Truth);
+    }
+    let same = numbers.to.is_none() && numbers.from == *element;
+    Ok(if same { Decoding::Stored } else { Decoding::Numbers(numbers) })
+}

@@ -1,0 +1,51 @@
+//! Groups whose members have something in common: columns of a table, one array each.
+
+use sciformats::{Kind, Result};
+
+use super::plain;
+use crate::node::Node;
+use crate::table::{Column, Table};
+use crate::variable::Variable;
+
+/// The length of the first dimension of an array.
+pub(crate) fn length(node: &Node) -> Result<Option<u64>> {
+    let codes = match node.info()? {
+        Some(info) => return Ok(info.shape.and_then(|shape| shape.first().copied())),
+        None => node.child("codes")?.or(node.child("values")?),
+    };
+    match codes {
+        Some(codes) => Ok(codes.info()?.and_then(|info| info.shape).and_then(|shape| shape.first().copied())),
+        None => Ok(None),
+    }
+}
+
+/// A table whose columns are the arrays of one dimension in a group that have the length most of them have; `decode` makes of each
+/// what it means.
+pub(crate) fn table(
+    group: &Node,
+    index: &[&str],
+    decode: &dyn Fn(&Node, Variable) -> Result<Variable>,
+) -> Result<Option<Table>> {
+    if group.kind()? != Kind::Group {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for child in group.children()? {
+        if child.kind()? != Kind::Array {
+            continue;
+        }
+        if let Some(variable) = plain::variable(&child)?.filter(|variable| variable.dimensions.len() == 1) {
+            found.push(decode(&child, variable)?);
+        }
+    }
+    let lengths: Vec<u64> =
+        found.iter().map(|variable| variable.shape().first().copied().unwrap_or(0)).collect();
+    let most =
+        lengths.iter().max_by_key(|length| lengths.iter().filter(|other| other == length).count()).copied();
+    let Some(rows) = most else { return Ok(None) };
+    found.retain(|variable| variable.shape() == [rows]);
+    let (named, others) =
+        found.into_iter().partition::<Vec<_>, _>(|variable| index.contains(&variable.name.as_str()));
+    let columns = |variables: Vec<Variable>| variables.into_iter().map(Column::variable).collect();
+    Ok(Some(Table { path: group.path().to_owned(), rows, index: columns(named), columns: columns(others) }))
+}

@@ -1,0 +1,323 @@
+//! Data frames and series that pandas keeps in files of `PyTables` (`DataFrame.to_hdf`), in the formats `fixed` and `table`.
+//!
+//! Source: the module `pandas.io.pytables`. A group says by `pandas_type` what it holds. `fixed` has a matrix for each type of
+//! column and the names of its columns beside it; `table` has one list of records, whose fields hold several columns each.
+
+use std::sync::Arc;
+
+use sciformats::{Datum, Decoder, ElementType, Result, Slab};
+
+use super::plain;
+use crate::convention::{Convention, Meaning};
+use crate::dataset::DecodeOptions;
+use crate::decoding::{Decoding, Numbers};
+use crate::identity::{Identity, Outline};
+use crate::node::Node;
+use crate::pickle;
+use crate::table::{Column, Records, Table};
+use crate::time::{Calendar, TimeUnits};
+use crate::variable::Variable;
+
+pub(crate) struct Pandas;
+
+/// Groups that are looked at for frames.
+const LOOKED_AT: usize = 64;
+
+/// The length of a step of such a kind of moments: `datetime64[ns]`, `datetime64[us]`; without one nanoseconds.
+fn moments(kind: &str) -> Option<Decoding> {
+    let unit = match kind.strip_prefix("datetime64")? {
+        "[s]" => "seconds",
+        "[ms]" => "milliseconds",
+        "[us]" => "microseconds",
+        _ => "nanoseconds",
+    };
+    let units = TimeUnits::parse(&format!("{unit} since 1970-01-01"), Calendar::ProlepticGregorian)?;
+    let mut numbers = Numbers::new(ElementType::Int(8));
+    numbers.fill = vec![i64::MIN as f64]; // not a time
+    Some(Decoding::Time { numbers, units })
+}
+
+/// How elements of a kind become values; `nan` is what stands for no text.
+fn decoding(element: &ElementType, kind: Option<&str>, nan: &str) -> Decoding {
+    match (element, kind) {
+        (ElementType::Int(8), Some(kind)) if kind.starts_with("datetime64") => {
+            moments(kind).unwrap_or(Decoding::Stored)
+        }
+        (ElementType::UInt(1) | ElementType::Bits(1), Some("bool")) => Decoding::Truth,
+        (ElementType::Text, _) => Decoding::Text { missing: nan.to_owned() },
+        (element, _) => plain::natural(element),
+    }
+}
+
+/// A text attribute that may be pickled: pandas pickles names that are no texts.
+fn word(node: &Node, name: &str) -> Result<Option<String>> {
+    let Some(text) = node.text(name)? else { return Ok(None) };
+    let pickled = text.ends_with('.').then(|| pickle::parse(text.as_bytes())).flatten();
+    Ok(match pickled {
+        Some(item) => pickle::name(&item),
+        None => Some(text).filter(|text| text != "N."),
+    })
+}
+
+/// The texts of a pickled array of objects in an array of bytes of variable length; `None` if the array is none of these.
+fn objects(node: &Node) -> Result<Option<Vec<Option<String>>>> {
+    if node.text("CLASS")?.as_deref() != Some("VLARRAY")
+        || node.text("PSEUDOATOM")?.as_deref() != Some("object")
+    {
+        return Ok(None);
+    }
+    let Some(info) = node.info()? else { return Ok(None) };
+    let Some(&[rows]) = info.shape.as_deref() else { return Ok(None) };
+    let mut bytes = Vec::new();
+    node.file().read(node.id(), &Slab::all(&[rows])?, &mut bytes)?;
+    let Some(Datum::List(list)) = Decoder::new(&info.element, &bytes).next().transpose()? else {
+        return Ok(None);
+    };
+    let pickled: Vec<u8> = list.iter().filter_map(|byte| u8::try_from(byte.to_i128()?).ok()).collect();
+    Ok(pickle::elements(&pickled))
+}
+
+/// A list of labels: names of columns, or values of an index.
+fn axis(node: &Node) -> Result<Option<Column>> {
+    let name = word(node, "name")?.unwrap_or_default();
+    if let Some(texts) = objects(node)? {
+        return Ok(Some(Column::texts(&name, texts)));
+    }
+    let Some(variable) = plain::variable(node)? else { return Ok(None) };
+    let kind = node.text("kind")?;
+    let decoding = decoding(&variable.stored().element, kind.as_deref(), "nan");
+    Ok(Some(Column::variable(variable.decoded(decoding)).renamed(name)))
+}
+
+fn labels(node: Option<Node>) -> Result<Vec<String>> {
+    let Some(node) = node else { return Ok(Vec::new()) };
+    let rows = super::members::length(&node)?.unwrap_or(0);
+    let Some(column) = axis(&node)? else { return Ok(Vec::new()) };
+    let rows = column.rows().unwrap_or(rows);
+    Ok(column.read(0, rows)?.cells()?.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// The index of a frame or series of the format `fixed`: one list, or codes and names on several levels.
+fn index(group: &Node, name: &str) -> Result<Vec<Column>> {
+    if group.text(&format!("{name}_variety"))?.as_deref() != Some("multi") {
+        let node = group.child(name)?;
+        return Ok(node.map(|node| axis(&node)).transpose()?.flatten().into_iter().collect());
+    }
+    let levels = group.number(&format!("{name}_nlevels"))?.unwrap_or(0.0) as usize;
+    let mut columns = Vec::new();
+    for level in 0..levels.min(64) {
+        let (names, codes) =
+            (group.child(&format!("{name}_level{level}"))?, group.child(&format!("{name}_label{level}"))?);
+        let (Some(names), Some(codes)) = (names, codes) else { continue };
+        let title = word(&names, "name")?.unwrap_or_default();
+        let categories = Decoding::Categories { names: labels(Some(names))?.into(), ordered: false };
+        columns.extend(
+            plain::variable(&codes)?.map(|codes| Column::variable(codes.decoded(categories)).renamed(title)),
+        );
+    }
+    Ok(columns)
+}
+
+/// A frame of the format `fixed`.
+fn fixed(group: &Node) -> Result<Table> {
+    let order = labels(group.child("axis0")?)?;
+    let index = index(group, "axis1")?;
+    let blocks = group.number("nblocks")?.unwrap_or(0.0) as usize;
+    let mut columns: Vec<Column> = Vec::new();
+    let mut rows = None;
+    for block in 0..blocks.min(1 << 16) {
+        let items = labels(group.child(&format!("block{block}_items"))?)?;
+        let Some(values) = group.child(&format!("block{block}_values"))? else { continue };
+        if let Some(texts) = objects(&values)? {
+            let width = items.len().max(1);
+            rows = rows.or(Some((texts.len() / width) as u64));
+            for (at, name) in items.iter().enumerate() {
+                // The array of objects is column after column.
+                let length = texts.len() / width;
+                let texts = texts.iter().skip(at * length).take(length).cloned().collect();
+                columns.push(Column::texts(name, texts));
+            }
+            continue;
+        }
+        let Some(matrix) = plain::variable(&values)? else { continue };
+        let kind = values.text("value_type")?;
+        let decoding = decoding(&matrix.stored().element, kind.as_deref(), "nan");
+        rows = rows.or(matrix.shape().first().copied());
+        let matrix = matrix.decoded(decoding);
+        columns.extend(
+            items.iter().enumerate().map(|(at, name)| Column::block(name.clone(), &matrix, at as u64, false)),
+        );
+    }
+    let place = |column: &Column| order.iter().position(|name| *name == column.name).unwrap_or(usize::MAX);
+    columns.sort_by_key(place);
+    Ok(Table { path: group.path().to_owned(), rows: rows.unwrap_or(0), index, columns })
+}
+
+/// A series of the format `fixed`.
+fn series(group: &Node) -> Result<Option<Table>> {
+    let Some(values) = group.child("values")? else { return Ok(None) };
+    let name = word(group, "name")?.unwrap_or_else(|| "values".into());
+    let column = match objects(&values)? {
+        Some(texts) => Some(Column::texts(&name, texts)),
+        None => plain::variable(&values)?.map(|variable| {
+            let kind = values.text("value_type").unwrap_or_default();
+            let decoding = decoding(&variable.stored().element, kind.as_deref(), "nan");
+            Column::variable(variable.decoded(decoding)).renamed(name)
+        }),
+    };
+    let rows = column.as_ref().and_then(Column::rows).or(super::members::length(&values)?);
+    let columns = column.into_iter().collect();
+    Ok(Some(Table {
+        path: group.path().to_owned(),
+        rows: rows.unwrap_or(0),
+        index: index(group, "index")?,
+        columns,
+    }))
+}
+
+/// The names of categories that the codes of a field stand for.
+fn categories(group: &Node, field: &str) -> Result<Option<Arc<[String]>>> {
+    let Some(meta) = group.child(&format!("meta/{field}/meta"))? else { return Ok(None) };
+    let Some(table) = table(&meta)? else { return Ok(None) };
+    let Some(column) = table.columns.first() else { return Ok(None) };
+    let cells = column.read(0, table.rows)?.cells()?;
+    Ok(Some(cells.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>().into()))
+}
+
+/// A frame or series of the format `table`.
+fn table(group: &Node) -> Result<Option<Table>> {
+    let Some(node) = group.child("table")? else { return Ok(None) };
+    let Some(records) = Records::of(&node)? else { return Ok(None) };
+    let nan = group.text("nan_rep")?.unwrap_or_else(|| "nan".into());
+    let levels = group.text("levels")?.and_then(|text| pickle::names(text.as_bytes())).unwrap_or_default();
+    let (mut index, mut columns) = (Vec::new(), Vec::new());
+    for (at, (name, element)) in records.fields().iter().enumerate() {
+        let field = name.shown().into_owned();
+        let (base, several) = match element {
+            ElementType::Array { element, .. } => (&**element, true),
+            element => (element, false),
+        };
+        if field == "index" {
+            let kind = node.text("index_kind")?;
+            let decoding = decoding(base, kind.as_deref(), &nan);
+            if levels.is_empty() {
+                index.push(Column::field(&records, at, decoding).renamed(index_name(group)?));
+            }
+            continue;
+        }
+        let kind = node.text(&format!("{field}_dtype"))?;
+        let names = node.text(&format!("{field}_kind"))?.and_then(|text| pickle::names(text.as_bytes()));
+        let decoding = match node.text(&format!("{field}_meta"))?.as_deref() {
+            Some("category") => match categories(group, &field)? {
+                Some(names) => Decoding::Categories { names, ordered: false },
+                None => Decoding::Stored,
+            },
+            _ => decoding(base, kind.as_deref(), &nan),
+        };
+        for (inner, name) in names.unwrap_or_else(|| vec![field.clone()]).iter().enumerate() {
+            let column = if several {
+                Column::element(name, &records, (at, inner as u64), decoding.clone())
+            } else {
+                Column::field(&records, at, decoding.clone()).renamed(name)
+            };
+            if levels.contains(name) { index.push(column) } else { columns.push(column) }
+        }
+    }
+    let order = column_order(group)?;
+    columns.sort_by_key(|column: &Column| {
+        order.iter().position(|name| *name == column.name).unwrap_or(usize::MAX)
+    });
+    index.sort_by_key(|column: &Column| {
+        levels.iter().position(|name| *name == column.name).unwrap_or(usize::MAX)
+    });
+    Ok(Some(Table { path: group.path().to_owned(), rows: records.rows(), index, columns }))
+}
+
+/// The name of the index of a table, which stands in a pickled dictionary; `index` if it has none.
+fn index_name(group: &Node) -> Result<String> {
+    use pickle::Item;
+    let item = group.text("info")?.and_then(|text| pickle::parse(text.as_bytes()));
+    let value = |list: &Item, key: &str| match list {
+        Item::List(parts) => {
+            let at = parts.iter().position(|part| **part == Item::Text(key.into()))?;
+            parts.get(at + 1).cloned()
+        }
+        _ => None,
+    };
+    let index = item.as_ref().and_then(|item| value(item, "index"));
+    let named = index.and_then(|index| value(&index, "index_name")).and_then(|name| pickle::name(&name));
+    Ok(named.unwrap_or_else(|| "index".into()))
+}
+
+/// The names of the columns in their order: `[(1, [names])]`.
+fn column_order(group: &Node) -> Result<Vec<String>> {
+    use pickle::Item;
+    let item = group.text("non_index_axes")?.and_then(|text| pickle::parse(text.as_bytes()));
+    let inner = |item: &Item, at: usize| match item {
+        Item::List(parts) => parts.get(at).cloned(),
+        _ => None,
+    };
+    let names = item.and_then(|item| inner(&item, 0)).and_then(|axis| inner(&axis, 1));
+    Ok(match names.as_deref() {
+        Some(Item::List(names)) => names.iter().filter_map(|name| pickle::name(name)).collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// The groups that hold frames and series, nearest to the root first.
+fn frames(root: &Node) -> Result<Vec<(Node, String)>> {
+    let (mut found, mut looked) = (Vec::new(), 0);
+    let mut groups = std::collections::VecDeque::from([root.clone()]);
+    while let Some(group) = groups.pop_front() {
+        if let Some(kind) = group.text("pandas_type")? {
+            found.push((group, kind));
+            continue;
+        }
+        for child in group.few(LOOKED_AT + 1)? {
+            looked += 1;
+            if looked > LOOKED_AT {
+                return Ok(found);
+            }
+            if child.kind()? == sciformats::Kind::Group {
+                groups.push_back(child);
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Convention for Pandas {
+    fn identify(&self, root: &Node) -> Result<Option<Identity>> {
+        if root.text("PYTABLES_FORMAT_VERSION")?.is_none() {
+            return Ok(None);
+        }
+        let Some((group, kind)) = frames(root)?.into_iter().next() else { return Ok(None) };
+        let version = group.text("pandas_version")?;
+        Ok(Some(
+            Identity::new("pandas", format!("pandas_type of {} is {kind}", group.path()))
+                .with_version(version),
+        ))
+    }
+
+    fn meaning(&self, node: &Node, _options: &DecodeOptions) -> Result<Option<Meaning>> {
+        Ok(match node.text("pandas_type")?.as_deref() {
+            Some("frame") => Some(Meaning::Table(fixed(node)?)),
+            Some("series") => series(node)?.map(Meaning::Table),
+            Some("frame_table" | "series_table") => table(node)?.map(Meaning::Table),
+            _ => None,
+        })
+    }
+
+    fn outline(&self, root: &Node) -> Result<Outline> {
+        let frames = frames(root)?.into_iter();
+        Ok(frames.fold(Outline::default(), |outline, (node, kind)| outline.with(node.path(), kind)))
+    }
+}
+
+/// What any array of `PyTables` is: truth values are bits there.
+pub(crate) fn array(node: &Node) -> Result<Option<Variable>> {
+    Ok(plain::variable(node)?.map(|variable| {
+        let decoding = plain::natural(&variable.stored().element);
+        variable.decoded(decoding)
+    }))
+}

@@ -1,0 +1,176 @@
+//! How stored elements become values, a piece at a time.
+
+mod numbers;
+mod order;
+
+use std::sync::Arc;
+
+use sciformats::{Datum, Decoder, ElementType, Error, Result};
+
+pub use numbers::Numbers;
+pub(crate) use order::{Order, transposed};
+
+use crate::time::TimeUnits;
+use crate::values::Values;
+
+/// How the stored elements of a variable become its values.
+///
+/// ```
+/// use sciformats::ElementType;
+/// use sciformats_conventions::decoding::Decoding;
+///
+/// let letters = Decoding::Categories { names: ["a".into(), "b".into()].into(), ordered: false };
+/// let values = letters.decode(&ElementType::Int(1), vec![1, 255, 0])?;
+/// assert_eq!(values.cells()?, [Some("b".into()), None, Some("a".into())]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Decoding {
+    /// They are the values.
+    Stored,
+    /// Numbers that are packed, or of which some stand for none.
+    Numbers(Numbers),
+    /// Numbers that count from a moment.
+    Time {
+        /// What stands for none, and scales.
+        numbers: Numbers,
+        /// What the numbers count.
+        units: TimeUnits,
+    },
+    /// Characters along the last dimension, which are texts together: bytes of UTF-8, or units of UTF-16.
+    Characters,
+    /// Texts, of which one stands for none.
+    Text {
+        /// The text that stands for none.
+        missing: String,
+    },
+    /// Indices into a list of names; what is no index of it stands for none.
+    Categories {
+        /// The names.
+        names: Arc<[String]>,
+        /// Whether they are in an order that means something.
+        ordered: bool,
+    },
+    /// Integers that are truth values: 0, and anything else.
+    Truth,
+    /// Elements of another type that has the same canonical bytes.
+    As(ElementType),
+}
+
+/// What the elements of a dimension of characters make together.
+fn joined(element: &ElementType, bytes: &[u8], length: u64) -> Result<Vec<Option<String>>> {
+    let length = usize::try_from(length).map_err(|_| Error::usage("text", "is too long for this machine"))?;
+    let mut texts = Vec::new();
+    if let ElementType::UInt(2) = element {
+        let units: Vec<u16> =
+            bytes.chunks_exact(2).map(|two| u16::from(two[0]) | u16::from(two[1]) << 8).collect();
+        texts.extend(units.chunks(length.max(1)).map(|units| Some(String::from_utf16_lossy(units))));
+        return Ok(texts);
+    }
+    let mut text = Vec::new();
+    let mut count = 0;
+    for datum in Decoder::new(element, bytes) {
+        match datum? {
+            Datum::Text(part) | Datum::Bytes(part) => text.extend_from_slice(part),
+            other => text.extend(other.to_i128().and_then(|code| u8::try_from(code).ok())),
+        }
+        count += 1;
+        if count == length {
+            let ended = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last.saturating_add(1));
+            texts.push(Some(String::from_utf8_lossy(text.get(..ended).unwrap_or_default()).into_owned()));
+            text.clear();
+            count = 0;
+        }
+    }
+    Ok(texts)
+}
+
+impl Decoding {
+    /// The type that values have as canonical bytes; see [`Values::into_canonical`].
+    pub fn element(&self, stored: &ElementType) -> ElementType {
+        match self {
+            Self::Stored => stored.clone(),
+            Self::Numbers(numbers) => numbers.element().clone(),
+            Self::Truth => ElementType::Bool,
+            Self::As(element) => element.clone(),
+            _ => ElementType::Text,
+        }
+    }
+
+    /// Whether values are the stored elements.
+    pub fn is_stored(&self) -> bool {
+        match self {
+            Self::Stored => true,
+            Self::Numbers(numbers) => numbers.to.is_none(),
+            _ => false,
+        }
+    }
+
+    /// The values of stored elements. [`Characters`](Self::Characters) need [`Decoding::decode_texts`].
+    ///
+    /// # Errors
+    /// If elements are not of a type that is decoded so.
+    pub fn decode(&self, element: &ElementType, bytes: Vec<u8>) -> Result<Values> {
+        Ok(match self {
+            Self::Stored => Values::plain(element.clone(), bytes),
+            Self::Numbers(numbers) if numbers.to.is_none() => Values::plain(numbers.from.clone(), bytes),
+            Self::Numbers(numbers) => Values::plain(numbers.element().clone(), numbers.decode(&bytes)?),
+            Self::Time { numbers, units } => Values::Times(times(numbers, units, &bytes)?),
+            Self::As(element) => Values::plain(element.clone(), bytes),
+            Self::Characters => Values::Text(joined(element, &bytes, 1)?),
+            Self::Text { missing } => {
+                let cells = Values::plain(element.clone(), bytes).cells()?;
+                Values::Text(cells.into_iter().map(|cell| cell.filter(|text| text != missing)).collect())
+            }
+            Self::Categories { names, ordered } => {
+                let mut codes = Vec::new();
+                for datum in Decoder::new(element, &bytes) {
+                    let code = datum?.to_i128().and_then(|code| usize::try_from(code).ok());
+                    codes.push(code.filter(|&code| code < names.len()));
+                }
+                Values::Categories { codes, names: Arc::clone(names), ordered: *ordered }
+            }
+            Self::Truth => {
+                let mut truths = Vec::new();
+                for datum in Decoder::new(element, &bytes) {
+                    truths.push(u8::from(datum?.to_f64().is_some_and(|value| value != 0.0)));
+                }
+                Values::plain(ElementType::Bool, truths)
+            }
+        })
+    }
+
+    /// The texts of characters, `length` of them each.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_texts(&self, element: &ElementType, bytes: &[u8], length: u64) -> Result<Values> {
+        joined(element, bytes, length).map(Values::Text)
+    }
+}
+
+/// Moments of stored numbers. Integers are counted without a float between them and the moment.
+fn times(numbers: &Numbers, units: &TimeUnits, bytes: &[u8]) -> Result<Vec<Option<crate::time::DateTime>>> {
+    let whole = matches!(numbers.from, ElementType::Int(_) | ElementType::UInt(_));
+    let plain = numbers.scale.is_none() && numbers.offset.is_none();
+    let mut moments = Vec::new();
+    if whole && plain {
+        let (least, most) = numbers.valid;
+        for datum in Decoder::new(&numbers.from, bytes) {
+            let value = datum?.to_i128();
+            let stands = |value: &i128| {
+                let float = *value as f64;
+                !numbers.fill.contains(&float)
+                    && least.is_none_or(|least| float >= least)
+                    && most.is_none_or(|most| float <= most)
+            };
+            moments.push(value.filter(stands).and_then(|value| units.moment_of_integer(value)));
+        }
+        return Ok(moments);
+    }
+    let mut wide = numbers.clone();
+    wide.to.get_or_insert(ElementType::F64);
+    let values = Values::plain(wide.element().clone(), wide.decode(bytes)?).numbers()?;
+    Ok(values.into_iter().map(|value| units.moment(value)).collect())
+}

@@ -1,0 +1,285 @@
+//! Packed numbers: `unpacked = stored * scale_factor + add_offset`, and stored values that stand for none.
+//!
+//! Sources: CF conventions, sections 2.5.1 and 8.1; the netCDF users' guide on `_Unsigned`. The type of the result is that of
+//! xarray, so that both give the same digits.
+
+use half::f16;
+use sciformats::{ElementType, Error, Result};
+
+/// How stored numbers become values.
+///
+/// ```
+/// use sciformats::ElementType;
+/// use sciformats_conventions::decoding::Numbers;
+///
+/// let mut packed = Numbers::new(ElementType::Int(2));
+/// packed.scale = Some(0.01);
+/// packed.fill = vec![-32767.0];
+/// packed.to = Some(ElementType::F64);
+/// let stored: Vec<u8> = [-32767i16, 250].iter().flat_map(|n| n.to_le_bytes()).collect();
+/// let decoded = packed.decode(&stored)?;
+/// assert_eq!(f64::from_le_bytes(decoded[8..].try_into().unwrap()), 2.5);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// The type that stored elements have, `_Unsigned` taken into account.
+    pub from: ElementType,
+    /// The type of values: a float where some are missing or scaled, `None` if they are those that are stored.
+    pub to: Option<ElementType>,
+    /// What stored values are multiplied by.
+    pub scale: Option<f64>,
+    /// What is added then.
+    pub offset: Option<f64>,
+    /// Stored values that stand for none.
+    pub fill: Vec<f64>,
+    /// The least and the largest stored value that is valid.
+    pub valid: (Option<f64>, Option<f64>),
+}
+
+/// A number as it is stored.
+trait Stored: Copy + PartialOrd {
+    const SIZE: usize;
+    fn read(bytes: &[u8]) -> Self;
+    fn f32(self) -> f32;
+    fn f64(self) -> f64;
+    /// The stored number that is equal to `value`, if there is one.
+    fn equal(value: f64) -> Option<Self>;
+    /// The least number that is not below, and the largest that is not above a bound.
+    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self);
+}
+
+macro_rules! integer {
+    ($($int:ty),*) => {$(
+        impl Stored for $int {
+            const SIZE: usize = size_of::<$int>();
+            fn read(bytes: &[u8]) -> Self {
+                bytes.try_into().map_or(0, <$int>::from_le_bytes)
+            }
+            fn f32(self) -> f32 {
+                self as f32
+            }
+            fn f64(self) -> f64 {
+                self as f64
+            }
+            fn equal(value: f64) -> Option<Self> {
+                // A float becomes the nearest integer of the type: another one if it is no integer of the type.
+                Some(value as $int).filter(|&int| int as f64 == value)
+            }
+            fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
+                let least = least.map_or(<$int>::MIN, |bound| bound.ceil() as $int);
+                (least, most.map_or(<$int>::MAX, |bound| bound.floor() as $int))
+            }
+        }
+    )*};
+}
+integer!(i8, u8, i16, u16, i32, u32, i64, u64);
+
+impl Stored for f32 {
+    const SIZE: usize = 4;
+    fn read(bytes: &[u8]) -> Self {
+        bytes.try_into().map_or(0.0, Self::from_le_bytes)
+    }
+    fn f32(self) -> f32 {
+        self
+    }
+    fn f64(self) -> f64 {
+        self.into()
+    }
+    fn equal(value: f64) -> Option<Self> {
+        Some(value as f32).filter(|&float| f64::from(float) == value)
+    }
+    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
+        // A bound between two floats keeps the nearer one out or in as it is rounded; files have bounds of the stored type.
+        (
+            least.map_or(Self::NEG_INFINITY, |bound| bound as f32),
+            most.map_or(Self::INFINITY, |bound| bound as f32),
+        )
+    }
+}
+
+impl Stored for f64 {
+    const SIZE: usize = 8;
+    fn read(bytes: &[u8]) -> Self {
+        bytes.try_into().map_or(0.0, Self::from_le_bytes)
+    }
+    fn f32(self) -> f32 {
+        self as f32
+    }
+    fn f64(self) -> f64 {
+        self
+    }
+    fn equal(value: f64) -> Option<Self> {
+        Some(value)
+    }
+    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
+        (least.unwrap_or(Self::NEG_INFINITY), most.unwrap_or(Self::INFINITY))
+    }
+}
+
+impl Stored for f16 {
+    const SIZE: usize = 2;
+    fn read(bytes: &[u8]) -> Self {
+        bytes.try_into().map_or(Self::ZERO, Self::from_le_bytes)
+    }
+    fn f32(self) -> f32 {
+        self.into()
+    }
+    fn f64(self) -> f64 {
+        self.into()
+    }
+    fn equal(value: f64) -> Option<Self> {
+        Some(Self::from_f64(value)).filter(|&half| f64::from(half) == value)
+    }
+    fn bounds(least: Option<f64>, most: Option<f64>) -> (Self, Self) {
+        (least.map_or(Self::NEG_INFINITY, Self::from_f64), most.map_or(Self::INFINITY, Self::from_f64))
+    }
+}
+
+/// What stands for no value, and what values are made of the others.
+struct Kernel<'a> {
+    numbers: &'a Numbers,
+    out: &'a mut Vec<u8>,
+}
+
+impl Kernel<'_> {
+    /// Goes through elements of one type.
+    fn run<T: Stored>(&mut self, bytes: &[u8]) -> Result<()> {
+        let fills: Vec<T> = self.numbers.fill.iter().filter_map(|&fill| T::equal(fill)).collect();
+        let (least, most) = self.numbers.valid;
+        let bounds = T::bounds(least, most);
+        let bounded = least.is_some() || most.is_some();
+        // Most arrays have one fill value or none; a comparison that the compiler knows is several times as fast.
+        match (fills.as_slice(), bounded) {
+            // Integers of eight bytes are compared as xarray has them: by the nearest binary64.
+            _ if T::SIZE == 8 && !self.numbers.fill.is_empty() => {
+                let fills = &self.numbers.fill;
+                self.all(bytes, |value: T| {
+                    fills.contains(&value.f64()) || (bounded && (value < bounds.0 || value > bounds.1))
+                })
+            }
+            ([], false) => self.all(bytes, |_: T| false),
+            ([fill], false) => self.all(bytes, |value: T| value == *fill),
+            (fills, _) => self.all(bytes, |value: T| {
+                fills.contains(&value) || (bounded && (value < bounds.0 || value > bounds.1))
+            }),
+        }
+    }
+
+    /// Goes through elements, with a test for those that are missing.
+    fn all<T: Stored>(&mut self, bytes: &[u8], missing: impl Fn(T) -> bool) -> Result<()> {
+        // Neither changes a value where it is not there: a product with 1, and a sum with -0.
+        let (scale, offset) = (self.numbers.scale, self.numbers.offset);
+        let (before, count) = (self.out.len(), bytes.len() / T::SIZE);
+        match self.numbers.to {
+            Some(ElementType::F32) => {
+                self.out.resize(before + count * 4, 0);
+                let places = self.out.get_mut(before..).unwrap_or_default().chunks_exact_mut(4);
+                let scale = scale.map_or(1.0, |number| number as f32);
+                let offset = offset.map_or(-0.0, |number| number as f32);
+                for (place, stored) in places.zip(bytes.chunks_exact(T::SIZE)) {
+                    let stored = T::read(stored);
+                    let value = if missing(stored) { f32::NAN } else { stored.f32() * scale + offset };
+                    place.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            Some(ElementType::F64) => {
+                self.out.resize(before + count * 8, 0);
+                let places = self.out.get_mut(before..).unwrap_or_default().chunks_exact_mut(8);
+                let (scale, offset) = (scale.unwrap_or(1.0), offset.unwrap_or(-0.0));
+                for (place, stored) in places.zip(bytes.chunks_exact(T::SIZE)) {
+                    let stored = T::read(stored);
+                    let value = if missing(stored) { f64::NAN } else { stored.f64() * scale + offset };
+                    place.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            _ => return Err(Error::unsupported(format!("decoded values of type {:?}", self.numbers.to))),
+        }
+        Ok(())
+    }
+}
+
+impl Numbers {
+    /// Numbers that mean what they are.
+    pub fn new(from: ElementType) -> Self {
+        Self { from, to: None, scale: None, offset: None, fill: Vec::new(), valid: (None, None) }
+    }
+
+    /// The type of values.
+    pub fn element(&self) -> &ElementType {
+        self.to.as_ref().unwrap_or(&self.from)
+    }
+
+    /// Values of stored elements, both by their canonical bytes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the stored elements are no numbers of 1, 2, 4 or 8 bytes.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.decode_into(bytes, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`decode`](Self::decode), appended.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_into(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if self.to.is_none() {
+            out.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let mut kernel = Kernel { numbers: self, out };
+        match &self.from {
+            ElementType::Int(1) => kernel.run::<i8>(bytes),
+            ElementType::Int(2) => kernel.run::<i16>(bytes),
+            ElementType::Int(4) => kernel.run::<i32>(bytes),
+            ElementType::Int(8) => kernel.run::<i64>(bytes),
+            ElementType::UInt(1) => kernel.run::<u8>(bytes),
+            ElementType::UInt(2) => kernel.run::<u16>(bytes),
+            ElementType::UInt(4) => kernel.run::<u32>(bytes),
+            ElementType::UInt(8) => kernel.run::<u64>(bytes),
+            ElementType::F16 => kernel.run::<f16>(bytes),
+            ElementType::F32 => kernel.run::<f32>(bytes),
+            ElementType::F64 => kernel.run::<f64>(bytes),
+            other => Err(Error::unsupported(format!("packed elements of type {other}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(bytes: &[u8]) -> Vec<f32> {
+        bytes.chunks(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn fills_and_bounds_are_missing() {
+        let mut numbers = Numbers::new(ElementType::Int(2));
+        numbers.to = Some(ElementType::F32);
+        numbers.fill = vec![-99.0, 7.5, 1e9]; // the last two are no stored values
+        numbers.valid = (Some(-50.5), Some(100.0));
+        let stored: Vec<u8> = [-99i16, 7, -51, -50, 100, 101].iter().flat_map(|n| n.to_le_bytes()).collect();
+        let found = floats(&numbers.decode(&stored).unwrap());
+        assert_eq!([found[1], found[3], found[4]], [7.0, -50.0, 100.0]);
+        assert!(found[0].is_nan() && found[2].is_nan() && found[5].is_nan());
+    }
+
+    #[test]
+    fn a_product_and_a_sum_are_rounded_one_after_the_other() {
+        let mut numbers = Numbers::new(ElementType::Int(4));
+        numbers.to = Some(ElementType::F32);
+        (numbers.scale, numbers.offset) = (Some(f64::from(0.1f32)), Some(f64::from(273.15f32)));
+        let found = floats(&numbers.decode(&12_345i32.to_le_bytes()).unwrap());
+        assert_eq!(found, [12_345f32 * 0.1f32 + 273.15f32]);
+    }
+
+    #[test]
+    fn zeros_keep_their_sign() {
+        let mut numbers = Numbers::new(ElementType::F64);
+        numbers.to = Some(ElementType::F64);
+        assert_eq!(numbers.decode(&(-0.0f64).to_le_bytes()).unwrap(), (-0.0f64).to_le_bytes());
+    }
+}

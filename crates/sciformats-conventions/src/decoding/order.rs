@@ -1,0 +1,82 @@
+//! The order of dimensions: programs that store columns first write their dimensions the other way round.
+
+use sciformats::{ElementType, Error, Range, Result, Slab};
+
+/// In which order the dimensions of a variable are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As they are told.
+    Same,
+    /// The other way round.
+    Reversed,
+}
+
+impl Order {
+    /// A list of dimensions in the other order, if it is another.
+    pub(crate) fn turned<T: Clone>(self, list: &[T]) -> Vec<T> {
+        match self {
+            Self::Same => list.to_vec(),
+            Self::Reversed => list.iter().rev().cloned().collect(),
+        }
+    }
+
+    /// The stored elements of a selection.
+    pub(crate) fn slab(self, shape: &[u64], ranges: &[Range]) -> Result<Slab> {
+        Slab::new(&self.turned(shape), self.turned(ranges))
+    }
+}
+
+/// Elements of canonical bytes with their dimensions the other way round; `shape` is what they have before.
+pub(crate) fn transposed(element: &ElementType, bytes: Vec<u8>, shape: &[u64]) -> Result<Vec<u8>> {
+    if shape.iter().filter(|&&count| count > 1).count() < 2 {
+        return Ok(bytes);
+    }
+    let size = element.size().and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
+    let Some(size) = size else {
+        return Err(Error::unsupported(format!("elements of type {element} stored column by column")));
+    };
+    let shape: Vec<usize> = shape.iter().map(|&count| usize::try_from(count).unwrap_or(usize::MAX)).collect();
+    let mut out = Vec::with_capacity(bytes.len());
+    // The stored index of the element that comes next, and how far one step along each dimension leads there.
+    let mut strides = vec![1usize; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
+    }
+    let mut position = vec![0usize; shape.len()];
+    let mut index = 0usize;
+    for _ in 0..bytes.len() / size {
+        let start = index.saturating_mul(size);
+        let element = bytes.get(start..start.saturating_add(size));
+        out.extend_from_slice(
+            element.ok_or_else(|| Error::usage("elements", "are fewer than their shape says"))?,
+        );
+        // What varies fastest now is the first stored dimension.
+        for axis in 0..shape.len() {
+            position[axis] += 1;
+            index += strides[axis];
+            if position[axis] < shape[axis] {
+                break;
+            }
+            index -= strides[axis] * shape[axis];
+            position[axis] = 0;
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_become_rows() {
+        let bytes: Vec<u8> = (0..6).collect();
+        assert_eq!(transposed(&ElementType::UInt(1), bytes.clone(), &[2, 3]).unwrap(), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(transposed(&ElementType::UInt(1), bytes.clone(), &[6, 1]).unwrap(), bytes);
+        let cube: Vec<u8> = (0..24).collect();
+        let turned = transposed(&ElementType::UInt(1), cube, &[2, 3, 4]).unwrap();
+        // Element (k, j, i) is what (i, j, k) was.
+        assert_eq!(turned[(3 * 3 + 2) * 2 + 1], 12 + 2 * 4 + 3);
+        assert!(transposed(&ElementType::Text, Vec::new(), &[2, 2]).is_err());
+    }
+}

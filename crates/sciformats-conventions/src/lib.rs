@@ -1,0 +1,57 @@
+//! What scientific files mean: variables with named dimensions, coordinates, units and decoded values, tables, sparse matrices.
+//!
+//! Formats hold arrays; nearly every file follows a convention that says what their elements stand for: netCDF and CF scale and
+//! mask numbers and count time from a moment, AnnData stores the columns of a table one by one, MATLAB has its dimensions the
+//! other way round. This crate knows these conventions, finds out by the contents of a file which of them it follows, and gives
+//! one view of all.
+//!
+//! ```no_run
+//! use sciformats_conventions::Dataset;
+//!
+//! let data = Dataset::open("weather.nc")?;
+//! if let Some(identity) = data.identity()? {
+//!     println!("{identity}"); // CF 1.11
+//! }
+//! let temperature = data.variable("/tas")?;
+//! println!("{temperature}"); // tas(time: unlimited 730, lat: 72, lon: 144) float32 ← int16, K
+//! let kelvin = temperature.read()?.numbers()?; // what is missing is NaN
+//! let stored = data.raw().variable("/tas")?.read()?; // as the file has them
+//! # Ok::<(), sciformats::Error>(())
+//! ```
+//!
+//! | type | is |
+//! |---|---|
+//! | [`Dataset`] | a file as its convention means it |
+//! | [`Identity`], [`Outline`] | which convention, by what evidence, and what to look at first |
+//! | [`Variable`], [`Dimension`], [`Coordinate`], [`Flags`] | an array with what is said of it |
+//! | [`Table`], [`Column`], [`SparseMatrix`] | what several arrays are together |
+//! | [`Values`], [`decoding`], [`time`] | elements as they are meant |
+//! | [`Convention`] | one way to say more with a format than it holds by itself |
+
+mod convention;
+mod conventions;
+mod dataset;
+mod decoded;
+pub mod decoding;
+mod fields;
+mod identity;
+mod node;
+mod pickle;
+mod sparse;
+mod table;
+pub mod time;
+mod values;
+mod variable;
+#[cfg(feature = "hdf5")]
+pub mod write;
+
+pub use convention::{Convention, Meaning};
+pub use dataset::{Dataset, DecodeOptions};
+pub use decoded::For;
+pub use identity::{Highlight, Identity, Outline};
+pub use node::Node;
+pub use sciformats;
+pub use sparse::{Major, SparseMatrix, Stored};
+pub use table::{Column, Table};
+pub use values::Values;
+pub use variable::{Coordinate, Dimension, Flags, Role, Spacing, Variable, type_name};

@@ -1,0 +1,321 @@
+//! Lists of names that Python programs leave in files as pickles: read, never run.
+//!
+//! Source: the module `pickletools` of Python, which says what each opcode has behind it. Here opcodes that hold data build data;
+//! those that name a class or call it only note that they were there. Nothing is looked up and nothing is called.
+
+use std::sync::Arc;
+
+/// What a pickle holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Item {
+    /// `None`.
+    Nothing,
+    /// A text, or bytes that are one.
+    Text(String),
+    /// A number, as it was written.
+    Number(f64),
+    /// A list, a tuple, or the keys and values of a dictionary in turns.
+    List(Vec<Arc<Item>>),
+    /// An object of some class: what it was called with, and the state it was given.
+    Object(Vec<Arc<Item>>),
+    /// The start of a list.
+    Mark,
+}
+
+/// Items that one pickle may have.
+const ITEMS: usize = 1 << 24;
+
+/// Reads bytes of a pickle one after the other.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    stack: Vec<Arc<Item>>,
+    memo: Vec<Option<Arc<Item>>>,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(count)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn unsigned(&mut self, size: usize) -> Option<usize> {
+        let bytes = self.take(size)?;
+        bytes.iter().rev().try_fold(0usize, |value, byte| Some(value.checked_mul(256)? | usize::from(*byte)))
+    }
+
+    fn line(&mut self) -> Option<&'a [u8]> {
+        let end = self.bytes.iter().position(|&byte| byte == b'\n')?;
+        let line = self.take(end)?;
+        self.take(1)?;
+        Some(line)
+    }
+
+    fn text(&mut self, size: usize) -> Option<()> {
+        let length = self.unsigned(size)?;
+        let text = String::from_utf8_lossy(self.take(length)?).into_owned();
+        self.push(Item::Text(text))
+    }
+
+    fn push(&mut self, item: Item) -> Option<()> {
+        self.stack.push(Arc::new(item));
+        (self.stack.len() < ITEMS).then_some(())
+    }
+
+    /// Everything since the last mark.
+    fn marked(&mut self) -> Option<Vec<Arc<Item>>> {
+        let at = self.stack.iter().rposition(|item| **item == Item::Mark)?;
+        let items = self.stack.split_off(at.checked_add(1)?);
+        self.stack.pop();
+        Some(items)
+    }
+
+    fn last(&mut self, count: usize) -> Option<Vec<Arc<Item>>> {
+        let at = self.stack.len().checked_sub(count)?;
+        Some(self.stack.split_off(at))
+    }
+
+    /// Adds to the list on top.
+    fn extend(&mut self, items: Vec<Arc<Item>>) -> Option<()> {
+        let mut top = self.stack.pop()?;
+        match Arc::make_mut(&mut top) {
+            Item::List(list) | Item::Object(list) => list.extend(items),
+            _ => return None,
+        }
+        self.stack.push(top);
+        Some(())
+    }
+
+    fn remember(&mut self, at: usize) -> Option<()> {
+        let top = self.stack.last()?.clone();
+        if at >= self.memo.len() {
+            self.memo.resize(at.checked_add(1).filter(|&size| size < ITEMS)?, None);
+        }
+        *self.memo.get_mut(at)? = Some(top);
+        Some(())
+    }
+
+    fn recall(&mut self, at: usize) -> Option<()> {
+        let item = self.memo.get(at)?.clone()?;
+        self.stack.push(item);
+        Some(())
+    }
+
+    fn number_of(line: &[u8]) -> Option<f64> {
+        std::str::from_utf8(line).ok()?.trim_end_matches('L').parse().ok()
+    }
+
+    fn step(&mut self, opcode: u8) -> Option<()> {
+        match opcode {
+            0x80 => self.take(1).map(drop),
+            0x95 => self.take(8).map(drop),
+            b'(' => self.push(Item::Mark),
+            b'N' => self.push(Item::Nothing),
+            0x88 => self.push(Item::Number(1.0)),
+            0x89 => self.push(Item::Number(0.0)),
+            b']' | b')' | b'}' | 0x8f => self.push(Item::List(Vec::new())),
+            b'l' | b't' | b'd' => {
+                let items = self.marked()?;
+                self.push(Item::List(items))
+            }
+            0x85..=0x87 => {
+                let items = self.last(usize::from(opcode - 0x84))?;
+                self.push(Item::List(items))
+            }
+            b'a' => {
+                let items = self.last(1)?;
+                self.extend(items)
+            }
+            b's' => {
+                let items = self.last(2)?;
+                self.extend(items)
+            }
+            b'e' | b'u' => {
+                let items = self.marked()?;
+                self.extend(items)
+            }
+            b'0' => self.stack.pop().map(drop),
+            _ => self.step_text(opcode),
+        }
+    }
+
+    fn step_text(&mut self, opcode: u8) -> Option<()> {
+        match opcode {
+            b'V' => {
+                let line = String::from_utf8_lossy(self.line()?).into_owned();
+                self.push(Item::Text(line))
+            }
+            b'S' => {
+                let line = String::from_utf8_lossy(self.line()?).into_owned();
+                self.push(Item::Text(line.trim_matches(['\'', '"']).to_owned()))
+            }
+            b'X' | b'T' | b'B' => self.text(4),
+            0x8c | b'U' | b'C' => self.text(1),
+            0x8d | 0x8e => self.text(8),
+            b'I' | b'L' | b'F' => {
+                let number = Self::number_of(self.line()?)?;
+                self.push(Item::Number(number))
+            }
+            b'K' => {
+                let number = self.unsigned(1)?;
+                self.push(Item::Number(number as f64))
+            }
+            b'M' => {
+                let number = self.unsigned(2)?;
+                self.push(Item::Number(number as f64))
+            }
+            b'J' => {
+                let number = i32::from_le_bytes(self.take(4)?.try_into().ok()?);
+                self.push(Item::Number(number.into()))
+            }
+            0x8a => {
+                let length = self.unsigned(1)?;
+                let number = self.unsigned(length)?;
+                self.push(Item::Number(number as f64))
+            }
+            b'G' => {
+                let number = f64::from_be_bytes(self.take(8)?.try_into().ok()?);
+                self.push(Item::Number(number))
+            }
+            _ => self.step_reference(opcode),
+        }
+    }
+
+    fn step_reference(&mut self, opcode: u8) -> Option<()> {
+        match opcode {
+            b'p' => {
+                let at = Self::number_of(self.line()?)? as usize;
+                self.remember(at)
+            }
+            b'q' => {
+                let at = self.unsigned(1)?;
+                self.remember(at)
+            }
+            b'r' => {
+                let at = self.unsigned(4)?;
+                self.remember(at)
+            }
+            0x94 => self.remember(self.memo.len()),
+            b'g' => {
+                let at = Self::number_of(self.line()?)? as usize;
+                self.recall(at)
+            }
+            b'h' => {
+                let at = self.unsigned(1)?;
+                self.recall(at)
+            }
+            b'j' => {
+                let at = self.unsigned(4)?;
+                self.recall(at)
+            }
+            // A class by its module and name; it is not looked for.
+            b'c' => {
+                self.line()?;
+                self.line()?;
+                self.push(Item::Object(Vec::new()))
+            }
+            0x93 => {
+                self.last(2)?;
+                self.push(Item::Object(Vec::new()))
+            }
+            // A call and a state; both stay what they are.
+            b'R' | 0x81 | b'b' => {
+                let argument = self.last(1)?;
+                self.extend(argument)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a pickle holds; `None` if it is damaged or has opcodes beyond those of plain data.
+pub(crate) fn parse(bytes: &[u8]) -> Option<Arc<Item>> {
+    let mut reader = Reader { bytes, stack: Vec::new(), memo: Vec::new() };
+    loop {
+        match reader.take(1)? {
+            [b'.'] => return reader.stack.pop(),
+            [opcode] => reader.step(*opcode)?,
+            _ => return None,
+        }
+    }
+}
+
+/// Names in a pickled list of texts or numbers; `None` if it is none.
+pub(crate) fn names(bytes: &[u8]) -> Option<Vec<String>> {
+    match &*parse(bytes)? {
+        Item::List(items) => items.iter().map(|item| name(item)).collect(),
+        _ => None,
+    }
+}
+
+/// A text or a number as a name.
+pub(crate) fn name(item: &Item) -> Option<String> {
+    match item {
+        Item::Text(text) => Some(text.clone()),
+        Item::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The elements of a pickled array of objects, those that are no texts or numbers being missing. The longest list in the state of
+/// the array holds them.
+pub(crate) fn elements(bytes: &[u8]) -> Option<Vec<Option<String>>> {
+    /// Lists in lists that are looked through.
+    const DEPTH: usize = 4;
+    fn longest(item: &Item, depth: usize) -> Option<&Vec<Arc<Item>>> {
+        let (Item::List(list) | Item::Object(list)) = item else { return None };
+        let inner = if depth == 0 {
+            None
+        } else {
+            list.iter().filter_map(|item| longest(item, depth - 1)).max_by_key(|list| list.len())
+        };
+        match item {
+            Item::List(_) => inner.filter(|inner| inner.len() >= list.len()).or(Some(list)),
+            _ => inner,
+        }
+    }
+    let item = parse(bytes)?;
+    // The state is the last part of the object: version, shape, type, order, elements.
+    let state = match &*item {
+        Item::Object(parts) => match parts.last().map(|state| &**state) {
+            Some(Item::List(state)) => state.last().and_then(|elements| longest(elements, DEPTH)),
+            _ => None,
+        },
+        other => longest(other, DEPTH),
+    };
+    Some(state?.iter().map(|item| name(item)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_of_columns() {
+        assert_eq!(names(b"(lp0\nVvalues_block_0\np1\naVa\np2\na.").unwrap(), ["values_block_0", "a"]);
+        assert_eq!(
+            names(b"\x80\x04\x95\x10\0\0\0\0\0\0\0]\x94(\x8c\x01a\x94\x8c\x02bc\x94e.").unwrap(),
+            ["a", "bc"]
+        );
+        assert_eq!(names(b"(lp0\nI3\naVx\na.").unwrap(), ["3", "x"]);
+        assert_eq!(names(b"N."), None);
+        assert_eq!(names(b"cos\nsystem\n(S'true'\ntR."), None);
+    }
+
+    #[test]
+    fn calls_are_noted_and_not_made() {
+        let call = parse(b"cos\nsystem\n(S'true'\ntR.").unwrap();
+        let text = Arc::new(Item::Text("true".into()));
+        assert_eq!(*call, Item::Object(vec![Arc::new(Item::List(vec![text]))]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = parse(&bytes);
+            let _ = elements(&bytes);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Sparse matrices: of each row, or of each column, which elements are stored and what they are.
+
+use std::sync::Arc;
+
+use sciformats::{ArrayInfo, Datum, Decoder, ElementType, Error, File, Range, Result, Slab};
+
+use crate::fields;
+use crate::node::Node;
+use crate::values::Values;
+
+/// Which elements lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Major {
+    /// Those of a row: compressed sparse rows (CSR).
+    Rows,
+    /// Those of a column: compressed sparse columns (CSC).
+    Columns,
+}
+
+/// A matrix of which only a part is stored; the rest is 0.
+///
+/// ```no_run
+/// use sciformats_conventions::Dataset;
+///
+/// let counts = Dataset::open("cells.h5ad")?.sparse("/X")?;
+/// let [cells, genes] = counts.shape;
+/// println!("{cells} × {genes}, {} stored", counts.stored()?);
+/// let first = counts.dense(0, 1)?; // a cell: as many numbers as there are genes
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SparseMatrix {
+    /// The path of the object that holds it.
+    pub path: String,
+    /// Rows and columns.
+    pub shape: [u64; 2],
+    /// Which elements lie together.
+    pub major: Major,
+    data: Option<Node>,
+    indices: Node,
+    starts: Node,
+}
+
+/// Stored elements of some rows or columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Where each row (of CSR) or column (of CSC) begins in `indices` and `values`, and where the last one ends.
+    pub starts: Vec<u64>,
+    /// The column (of CSR) or row (of CSC) of each element.
+    pub indices: Vec<u64>,
+    /// The elements.
+    pub values: Values,
+}
+
+/// Lines that are read at once.
+const LINES: u64 = 256;
+
+/// Where an index is in a range, if it is in it.
+fn within(range: &Range, index: u64) -> Option<u64> {
+    let far = index.checked_sub(range.start)?;
+    let place = far.checked_div(range.step.max(1))?;
+    (far.is_multiple_of(range.step.max(1)) && place < range.count).then_some(place)
+}
+
+/// Adds an element to what is at its place already; nearly always that is nothing.
+fn add(element: &ElementType, there: &mut [u8], part: &[u8]) -> Result<()> {
+    if there.iter().all(|&byte| byte == 0) {
+        there.copy_from_slice(part);
+        return Ok(());
+    }
+    let one = |bytes| Decoder::new(element, bytes).next().transpose();
+    let sum = match (one(there)?, one(part)?) {
+        (Some(Datum::Float(a, _)), Some(Datum::Float(b, _))) if *element == ElementType::F32 => {
+            // The type of the elements is what their sum has.
+            ((a + b) as f32).to_le_bytes().to_vec()
+        }
+        (Some(Datum::Float(a, _)), Some(Datum::Float(b, _))) if *element == ElementType::F64 => {
+            (a + b).to_le_bytes().to_vec()
+        }
+        (Some(a), Some(b)) => match (a.to_i128(), b.to_i128()) {
+            // Sums that leave the type go round in it, as everywhere in the field.
+            (Some(a), Some(b)) => a.wrapping_add(b).to_le_bytes().get(..there.len()).unwrap_or(part).to_vec(),
+            _ => part.to_vec(),
+        },
+        _ => part.to_vec(),
+    };
+    there.copy_from_slice(&sum);
+    Ok(())
+}
+
+fn length(info: Option<&ArrayInfo>) -> Option<u64> {
+    match info?.shape.as_deref() {
+        Some(&[length]) => Some(length),
+        _ => None,
+    }
+}
+
+impl SparseMatrix {
+    /// A matrix by its parts; `None` for `data` means that what is stored is 1.
+    pub(crate) fn new(
+        (path, shape): (&str, [u64; 2]),
+        major: Major,
+        (data, indices, starts): (Option<Node>, Node, Node),
+    ) -> Self {
+        Self { path: path.to_owned(), shape, major, data, indices, starts }
+    }
+
+    /// The number of rows (of CSR) or columns (of CSC).
+    pub fn lines(&self) -> u64 {
+        let [rows, columns] = self.shape;
+        if self.major == Major::Rows { rows } else { columns }
+    }
+
+    /// The elements that each of them has.
+    fn width(&self) -> u64 {
+        let [rows, columns] = self.shape;
+        if self.major == Major::Rows { columns } else { rows }
+    }
+
+    /// The number of elements that are stored.
+    ///
+    /// # Errors
+    /// If the list of indices is damaged.
+    pub fn stored(&self) -> Result<u64> {
+        length(self.indices.info()?.as_ref()).ok_or_else(|| self.wrong("has no list of indices"))
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::usage("sparse matrix", format!("{} {what}", self.path))
+    }
+
+    fn whole(&self, node: &Node, range: Range) -> Result<Vec<u64>> {
+        let info = node.info()?;
+        let length = length(info.as_ref()).ok_or_else(|| self.wrong("has parts that are no lists"))?;
+        let array = node.file().array(node.path())?;
+        array.read_slab::<u64>(&Slab::new(&[length], [range])?)
+    }
+
+    /// The stored elements of `count` rows (of CSR) or columns (of CSC) from `first` on.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are not so many, or the parts of the matrix contradict each other; what is wrong with reading.
+    pub fn read(&self, first: u64, count: u64) -> Result<Stored> {
+        let bound = first.checked_add(count).filter(|&end| end <= self.lines());
+        let more = bound.and_then(|_| count.checked_add(1)).ok_or_else(|| self.wrong("has fewer lines"))?;
+        let mut starts = self.whole(&self.starts, Range::new(first, more))?;
+        let (begin, end) = (starts.first().copied().unwrap_or(0), starts.last().copied().unwrap_or(0));
+        let sorted = starts.is_sorted();
+        let stored = end.checked_sub(begin).filter(|_| sorted);
+        let stored = stored.ok_or_else(|| self.wrong("has lines that end before they begin"))?;
+        let indices = self.whole(&self.indices, Range::new(begin, stored))?;
+        if indices.iter().any(|&index| index >= self.width()) {
+            return Err(self.wrong("has an element outside of itself"));
+        }
+        starts.iter_mut().for_each(|start| *start -= begin);
+        let values = match &self.data {
+            Some(node) => {
+                let info = node.info()?.ok_or_else(|| self.wrong("has no list of elements"))?;
+                let length = length(Some(&info)).ok_or_else(|| self.wrong("has no list of elements"))?;
+                let mut bytes = Vec::new();
+                node.file().read(
+                    node.id(),
+                    &Slab::new(&[length], [Range::new(begin, stored)])?,
+                    &mut bytes,
+                )?;
+                Values::plain(info.element, bytes)
+            }
+            None => Values::plain(sciformats::ElementType::Bool, vec![1; indices.len()]),
+        };
+        Ok(Stored { starts, indices, values })
+    }
+
+    /// The file that it is in.
+    pub(crate) fn file(&self) -> &Arc<File> {
+        self.indices.file()
+    }
+
+    /// The type of its elements.
+    pub(crate) fn element(&self) -> Result<ElementType> {
+        match &self.data {
+            Some(node) => {
+                let info = node.info()?.ok_or_else(|| self.wrong("has no list of elements"))?;
+                let sized = info.element.size().is_some_and(|size| size > 0);
+                sized.then_some(info.element).ok_or_else(|| self.wrong("has elements of no size"))
+            }
+            None => Ok(ElementType::Bool),
+        }
+    }
+
+    /// The canonical bytes of the elements of a selection, those that are not stored too.
+    pub(crate) fn dense_slab(&self, slab: &Slab) -> Result<Vec<u8>> {
+        let &[rows, columns] = slab.ranges() else {
+            return Err(self.wrong("has two dimensions"));
+        };
+        let element = self.element()?;
+        let size = element.size().unwrap_or(1);
+        let bytes = slab.len().saturating_mul(size); // a bound: more than any limit
+        let limits = self.file().limits();
+        let mut out = vec![0; limits.memory("bytes of the elements to read", bytes)?];
+        let (lines, across) = if self.major == Major::Rows { (rows, columns) } else { (columns, rows) };
+        // A few lines at a time: what is stored of all of them may be more than there is room for.
+        let at_once = if lines.step == 1 { LINES } else { 1 };
+        let mut done = 0;
+        while done < lines.count {
+            let count = at_once.min(lines.count - done);
+            let first = done.checked_mul(lines.step).and_then(|far| far.checked_add(lines.start));
+            let stored = self.read(first.ok_or_else(|| self.wrong("has fewer lines"))?, count)?;
+            let Values::Plain { bytes, .. } = &stored.values else {
+                return Err(self.wrong("has elements that are no numbers"));
+            };
+            let parts = fields::split(&element, bytes)?;
+            for (line, ends) in (done..).zip(stored.starts.windows(2)) {
+                let &[from, to] = ends else { continue };
+                for at in from..to {
+                    let at = usize::try_from(at).map_err(|_| self.wrong("is too large for this machine"))?;
+                    let (Some(&index), Some(part)) = (stored.indices.get(at), parts.get(at)) else {
+                        continue;
+                    };
+                    let Some(place) = within(&across, index) else { continue };
+                    let (row, column) = if self.major == Major::Rows { (line, place) } else { (place, line) };
+                    let place = row.checked_mul(columns.count).and_then(|start| start.checked_add(column));
+                    let start = place.and_then(|place| usize::try_from(place.checked_mul(size)?).ok());
+                    let there = start.and_then(|start| out.get_mut(start..)?.get_mut(..part.len()));
+                    add(
+                        &element,
+                        there.ok_or_else(|| self.wrong("has an element outside of itself"))?,
+                        part,
+                    )?;
+                }
+            }
+            done += count;
+        }
+        Ok(out)
+    }
+
+    /// The elements of `count` rows (of CSR) or columns (of CSC) from `first` on, those that are not stored too, in C order.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and if they pass the limit of memory.
+    pub fn dense(&self, first: u64, count: u64) -> Result<Vec<f64>> {
+        let elements = count.checked_mul(self.width()).and_then(|all| all.checked_mul(8));
+        let limits = self.indices.file().limits();
+        let bytes = limits.memory("bytes of the elements to read", elements.unwrap_or(u64::MAX))?;
+        let stored = self.read(first, count)?;
+        let mut out = vec![0.0; bytes / 8];
+        let numbers = stored.values.numbers()?;
+        let width = usize::try_from(self.width()).unwrap_or(usize::MAX);
+        for (line, ends) in stored.starts.windows(2).enumerate() {
+            let &[from, to] = ends else { continue };
+            for at in from..to {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                let index = stored.indices.get(at).and_then(|&index| usize::try_from(index).ok());
+                let place = index.and_then(|index| line.checked_mul(width)?.checked_add(index));
+                if let (Some(place), Some(&number)) =
+                    (place.and_then(|place| out.get_mut(place)), numbers.get(at))
+                {
+                    *place += number;
+                }
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,378 @@
+//! Tables: columns with names, an index, and values by rows.
+
+use std::sync::Arc;
+
+use sciformats::{ElementType, Error, File, Range, Result, Slab};
+
+use crate::decoded::For;
+use crate::decoding::Decoding;
+use crate::fields;
+use crate::node::Node;
+use crate::values::Values;
+use crate::variable::Variable;
+
+/// Rows and columns.
+///
+/// ```no_run
+/// use sciformats_conventions::Dataset;
+///
+/// let cells = Dataset::open("cells.h5ad")?.table("/obs")?;
+/// println!("{} cells", cells.rows);
+/// for column in &cells.columns {
+///     println!("{}: {:?}", column.name, column.read(0, 5)?.cells()?);
+/// }
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Table {
+    /// The path of the object that holds it.
+    pub path: String,
+    /// How many rows there are.
+    pub rows: u64,
+    /// The columns that name the rows.
+    pub index: Vec<Column>,
+    /// The other columns.
+    pub columns: Vec<Column>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name; of a column with names on several levels these joined by a dot.
+    pub name: String,
+    /// The units of its values.
+    pub units: Option<String>,
+    cells: Cells,
+}
+
+/// Where the values of a column are.
+#[derive(Clone, Debug)]
+enum Cells {
+    /// In an array of their own, in whose other dimensions there may be more than one value a row.
+    Variable(Box<Variable>),
+    /// In an array, and in another one whether they are missing.
+    Masked(Box<Variable>, Box<Variable>),
+    /// One column of a matrix that holds several; `true` where a row of the table is a column of it.
+    Block(Box<Variable>, u64, bool),
+    /// A field of records.
+    Field(Arc<Records>, usize, Decoding),
+    /// One element of a field of records that holds several.
+    Element(Arc<Records>, usize, (u64, Decoding)),
+    /// Texts that were read already.
+    Texts(Arc<[Option<String>]>),
+}
+
+/// Records that columns are fields of.
+#[derive(Debug)]
+pub(crate) struct Records {
+    node: Node,
+    fields: ElementType,
+    rows: u64,
+}
+
+impl Records {
+    /// A list of records; `None` if the array is none.
+    pub(crate) fn of(node: &Node) -> Result<Option<Arc<Self>>> {
+        let Some(info) = node.info()? else { return Ok(None) };
+        match (&info.element, info.shape.as_deref()) {
+            (ElementType::Compound(_), Some(&[rows])) => {
+                Ok(Some(Arc::new(Self { node: node.clone(), fields: info.element, rows })))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The names and types of the fields.
+    pub(crate) fn fields(&self) -> &[(sciformats::Name, ElementType)] {
+        match &self.fields {
+            ElementType::Compound(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+impl Column {
+    fn new(name: impl Into<String>, cells: Cells) -> Self {
+        Self { name: name.into(), units: None, cells }
+    }
+
+    /// A column that is an array of its own.
+    pub(crate) fn variable(variable: Variable) -> Self {
+        let units = variable.units.clone();
+        Self { units, ..Self::new(variable.name.clone(), Cells::Variable(Box::new(variable))) }
+    }
+
+    /// A column of which `mask` says what is missing.
+    pub(crate) fn masked(values: Variable, mask: Variable) -> Self {
+        Self::new(values.name.clone(), Cells::Masked(Box::new(values), Box::new(mask)))
+    }
+
+    /// A column of a matrix.
+    pub(crate) fn block(name: impl Into<String>, matrix: &Variable, at: u64, turned: bool) -> Self {
+        Self::new(name, Cells::Block(Box::new(matrix.clone()), at, turned))
+    }
+
+    /// A field of records.
+    pub(crate) fn field(records: &Arc<Records>, at: usize, decoding: Decoding) -> Self {
+        let name = records.fields().get(at).map(|(name, _)| name.shown().into_owned()).unwrap_or_default();
+        Self::new(name, Cells::Field(Arc::clone(records), at, decoding))
+    }
+
+    /// One element of a field of records.
+    pub(crate) fn element(name: &str, records: &Arc<Records>, at: (usize, u64), decoding: Decoding) -> Self {
+        Self::new(name, Cells::Element(Arc::clone(records), at.0, (at.1, decoding)))
+    }
+
+    /// Texts that were read already.
+    pub(crate) fn texts(name: &str, texts: Vec<Option<String>>) -> Self {
+        Self::new(name, Cells::Texts(texts.into()))
+    }
+
+    /// How many rows it has, where it knows.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        match &self.cells {
+            Cells::Variable(variable) => variable.shape().first().copied(),
+            Cells::Texts(texts) => Some(texts.len() as u64),
+            _ => None,
+        }
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub(crate) fn renamed(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// The values of `count` rows from `first` on. A column that has several values a row gives all of them in C order.
+    ///
+    /// # Errors
+    /// If there are not so many rows, or their elements cannot be read.
+    pub fn read(&self, first: u64, count: u64) -> Result<Values> {
+        self.read_beside(&mut None, (first, count))
+    }
+
+    /// As [`read`](Self::read), of rows that other columns are read of too: `records` holds those of the column before.
+    fn read_beside(&self, records: &mut Beside, (first, count): (u64, u64)) -> Result<Values> {
+        match &self.cells {
+            Cells::Variable(variable) => variable.read_slab(&rows(variable, (first, count))?),
+            Cells::Masked(values, mask) => {
+                let missing = mask.read_slab(&rows(mask, (first, count))?)?.numbers()?;
+                let missing: Vec<bool> = missing.into_iter().map(|truth| truth != 0.0).collect();
+                Ok(match values.read_slab(&rows(values, (first, count))?)? {
+                    Values::Plain { element: ElementType::Text, bytes, .. } => {
+                        let cells = Values::plain(ElementType::Text, bytes).cells()?.into_iter().zip(missing);
+                        Values::Text(cells.map(|(cell, missing)| cell.filter(|_| !missing)).collect())
+                    }
+                    Values::Plain { element, bytes, .. } => {
+                        Values::Plain { element, bytes, missing: Some(missing) }
+                    }
+                    other => other,
+                })
+            }
+            Cells::Block(matrix, at, turned) => {
+                let mut ranges = vec![Range::new(first, count), Range::new(*at, 1)];
+                if *turned {
+                    ranges.reverse();
+                }
+                matrix.read_slab(&Slab::new(&matrix.shape(), ranges)?)
+            }
+            Cells::Field(of, at, decoding) => {
+                let (element, bytes) = of.read(*at, (first, count), records)?;
+                decoding.decode(&element, bytes)
+            }
+            Cells::Element(of, at, (inner, decoding)) => {
+                let (element, bytes) = of.read(*at, (first, count), records)?;
+                let (element, bytes) = fields::item(&element, *inner, &bytes)?;
+                decoding.decode(&element, bytes)
+            }
+            Cells::Texts(texts) => {
+                let end = first.checked_add(count).and_then(|end| usize::try_from(end).ok());
+                let range = usize::try_from(first).ok().zip(end).and_then(|(from, to)| texts.get(from..to));
+                range
+                    .map(|texts| Values::Text(texts.to_vec()))
+                    .ok_or_else(|| Error::usage("rows", "are not all there"))
+            }
+        }
+    }
+
+    /// The type of its values as people read it.
+    pub fn type_name(&self) -> String {
+        let of = |decoding: &Decoding, element: &ElementType| match decoding {
+            Decoding::Time { .. } => "time".to_owned(),
+            Decoding::Categories { names, .. } => format!("category of {}", names.len()),
+            _ => crate::variable::type_name(&decoding.element(element)),
+        };
+        match &self.cells {
+            Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
+                of(&variable.decoding, &variable.stored().element)
+            }
+            Cells::Field(records, at, decoding) => {
+                records.fields().get(*at).map(|(_, element)| of(decoding, element)).unwrap_or_default()
+            }
+            Cells::Element(records, at, (_, decoding)) => match records.fields().get(*at) {
+                Some((_, ElementType::Array { element, .. })) => of(decoding, element),
+                _ => String::new(),
+            },
+            Cells::Texts(_) => "string".into(),
+        }
+    }
+}
+
+/// Records that were read for a column, which the next column may need too.
+type Beside = Option<(Arc<Records>, (u64, u64), Vec<u8>)>;
+
+impl Records {
+    /// A field of some rows: its type, and its canonical bytes.
+    fn read(
+        self: &Arc<Self>,
+        field: usize,
+        (first, count): (u64, u64),
+        beside: &mut Beside,
+    ) -> Result<(ElementType, Vec<u8>)> {
+        let known =
+            beside.as_ref().is_some_and(|(of, rows, _)| Arc::ptr_eq(of, self) && *rows == (first, count));
+        if !known {
+            let slab = Slab::new(&[self.rows], [Range::new(first, count)])?;
+            let mut bytes = Vec::new();
+            self.node.file().read(self.node.id(), &slab, &mut bytes)?;
+            *beside = Some((Arc::clone(self), (first, count), bytes));
+        }
+        let bytes = beside.as_ref().map(|(_, _, bytes)| bytes.as_slice()).unwrap_or_default();
+        fields::field(&self.fields, field, bytes)
+    }
+}
+
+/// Rows that lie so far apart are read one by one.
+const APART: u64 = 64;
+
+impl Table {
+    /// The columns of the index and the others.
+    pub fn all_columns(&self) -> impl Iterator<Item = &Column> {
+        self.index.iter().chain(&self.columns)
+    }
+
+    /// Whether it is a list of records, in which nothing is decoded.
+    pub(crate) fn is_stored(&self) -> bool {
+        let stored = |column: &Column| matches!(&column.cells, Cells::Field(_, _, Decoding::Stored));
+        self.index.is_empty() && self.columns.iter().all(stored)
+    }
+
+    /// The file that its columns are in.
+    pub(crate) fn file(&self) -> Option<Arc<File>> {
+        self.all_columns().find_map(|column| match &column.cells {
+            Cells::Variable(variable) | Cells::Masked(variable, _) | Cells::Block(variable, ..) => {
+                Some(Arc::clone(variable.node().file()))
+            }
+            Cells::Field(records, ..) | Cells::Element(records, ..) => Some(Arc::clone(records.node.file())),
+            Cells::Texts(_) => None,
+        })
+    }
+
+    /// Some rows as the canonical bytes of records.
+    pub(crate) fn records(&self, slab: &Slab, whom: For) -> Result<Vec<u8>> {
+        let &[Range { start, count, step }] = slab.ranges() else {
+            return Err(Error::usage("selection", "is one of another shape than the table's"));
+        };
+        let mut out = Vec::new();
+        if step <= 1 {
+            self.append((start, count), (1, whom), &mut out)?;
+        } else if step <= APART && count > 0 {
+            let across = (count - 1).checked_mul(step).and_then(|across| across.checked_add(1));
+            let across = across.ok_or_else(|| Error::usage("selection", "reaches beyond the table"))?;
+            self.append((start, across), (step, whom), &mut out)?;
+        } else {
+            for row in (0..count).filter_map(|at| at.checked_mul(step)?.checked_add(start)) {
+                self.append((row, 1), (1, whom), &mut out)?;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Appends every row of some that is a multiple of `step` away from the first.
+    fn append(&self, rows: (u64, u64), (step, whom): (u64, For), out: &mut Vec<u8>) -> Result<()> {
+        let mut columns = Vec::new();
+        let mut beside = None;
+        for column in self.all_columns() {
+            let element = column.element_for(whom);
+            columns.push((column.canonical(&element, rows, &mut beside)?, element));
+        }
+        let mut split = Vec::new();
+        for ((bytes, element), column) in columns.iter().zip(self.all_columns()) {
+            let parts = fields::split(element, bytes)?;
+            if parts.len() as u64 != rows.1 {
+                return Err(Error::usage("column", format!("{} has {} rows", column.name, parts.len())));
+            }
+            split.push(parts);
+        }
+        let step = usize::try_from(step).unwrap_or(usize::MAX); // a bound: no machine has more rows
+        let count =
+            usize::try_from(rows.1).map_err(|_| Error::usage("rows", "are too many for this machine"))?;
+        for row in (0..count).step_by(step.max(1)) {
+            split.iter().filter_map(|parts| parts.get(row)).for_each(|part| out.extend_from_slice(part));
+        }
+        Ok(())
+    }
+}
+
+impl Column {
+    /// What `whom` gets as its values.
+    pub(crate) fn element_for(&self, whom: For) -> ElementType {
+        match &self.cells {
+            Cells::Variable(variable) => {
+                let inner: Vec<u64> =
+                    variable.shape().into_iter().skip(1).filter(|&side| side != 1).collect();
+                let element = variable.element();
+                if inner.is_empty() {
+                    return element;
+                }
+                ElementType::Array { element: Box::new(element), shape: inner }
+            }
+            Cells::Masked(variable, _) => match variable.element() {
+                ElementType::F32 | ElementType::F64 => ElementType::F64,
+                element if element.is_real() && whom == For::Programs => ElementType::F64,
+                _ => ElementType::Text,
+            },
+            Cells::Block(variable, ..) => variable.element(),
+            Cells::Field(records, at, decoding) => match records.fields().get(*at) {
+                Some((_, element)) => decoding.element(element),
+                None => ElementType::Text,
+            },
+            Cells::Element(records, at, (_, decoding)) => match records.fields().get(*at) {
+                Some((_, ElementType::Array { element, .. })) => decoding.element(element),
+                Some((_, element)) => decoding.element(element),
+                None => ElementType::Text,
+            },
+            Cells::Texts(_) => ElementType::Text,
+        }
+    }
+
+    /// The canonical bytes of some rows, as elements of a type that [`element_for`](Self::element_for) gave.
+    fn canonical(&self, element: &ElementType, rows: (u64, u64), beside: &mut Beside) -> Result<Vec<u8>> {
+        let values = self.read_beside(beside, rows)?;
+        match (&values, element) {
+            (Values::Plain { missing: Some(_), .. }, ElementType::Text) => {
+                let mut bytes = Vec::new();
+                for cell in values.cells()? {
+                    crate::values::push_text(&mut bytes, cell.as_deref().unwrap_or_default());
+                }
+                Ok(bytes)
+            }
+            _ => Ok(values.into_canonical()?.1),
+        }
+    }
+}
+
+/// Some rows of an array.
+fn rows(variable: &Variable, (first, count): (u64, u64)) -> Result<Slab> {
+    let shape = variable.shape();
+    let mut ranges: Vec<Range> = shape.iter().map(|&length| Range::all(length)).collect();
+    if let Some(range) = ranges.first_mut() {
+        *range = Range::new(first, count);
+    }
+    Slab::new(&shape, ranges)
+}

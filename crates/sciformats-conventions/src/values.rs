@@ -1,0 +1,163 @@
+//! Decoded elements.
+
+use std::sync::Arc;
+
+use sciformats::{Datum, Decoder, ElementType, Error, Result};
+
+use crate::time::DateTime;
+
+/// Elements as their convention means them, in C order.
+///
+/// ```
+/// use sciformats_conventions::Values;
+///
+/// let names = Values::Text(vec![Some("north".into()), None]);
+/// assert_eq!((names.len()?, names.cells()?), (2, vec![Some("north".into()), None]));
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Elements of any type by their canonical bytes. Numbers that are missing are NaN, or marked if their type has none.
+    Plain {
+        /// The type of the elements.
+        element: ElementType,
+        /// Their canonical bytes; see [`ElementType`].
+        bytes: Vec<u8>,
+        /// For each element whether it is missing; `None` if none is marked.
+        missing: Option<Vec<bool>>,
+    },
+    /// Texts; `None` where one is missing.
+    Text(Vec<Option<String>>),
+    /// Moments; `None` where one is missing.
+    Times(Vec<Option<DateTime>>),
+    /// Names that are stored once, and for each element which of them it has; `None` where it has none.
+    Categories {
+        /// Indices into `names`.
+        codes: Vec<Option<usize>>,
+        /// The names.
+        names: Arc<[String]>,
+        /// Whether they are in an order that means something.
+        ordered: bool,
+    },
+}
+
+/// Appends the canonical bytes of a text.
+pub(crate) fn push_text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend((text.len() as u64).to_le_bytes());
+    bytes.extend(text.as_bytes());
+}
+
+impl Values {
+    /// Elements by their canonical bytes, of which none is marked as missing.
+    pub fn plain(element: ElementType, bytes: Vec<u8>) -> Self {
+        Self::Plain { element, bytes, missing: None }
+    }
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// If canonical bytes end inside an element.
+    pub fn len(&self) -> Result<usize> {
+        match self {
+            Self::Plain { element, bytes, .. } => {
+                match element.size().and_then(|size| usize::try_from(size).ok()) {
+                    Some(size) if size > 0 => Ok(bytes.len() / size),
+                    _ => Decoder::new(element, bytes)
+                        .try_fold(0usize, |count, datum| datum.map(|_| count.saturating_add(1))),
+                }
+            }
+            Self::Text(texts) => Ok(texts.len()),
+            Self::Times(times) => Ok(times.len()),
+            Self::Categories { codes, .. } => Ok(codes.len()),
+        }
+    }
+
+    /// Whether there are none.
+    ///
+    /// # Errors
+    /// As [`len`](Self::len).
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// As numbers; what is missing is NaN.
+    ///
+    /// ```
+    /// use sciformats::ElementType;
+    /// use sciformats_conventions::Values;
+    ///
+    /// let values = Values::plain(ElementType::Int(1), vec![3, 255]);
+    /// assert_eq!(values.numbers()?, [3.0, -1.0]);
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if they are no real numbers.
+    pub fn numbers(&self) -> Result<Vec<f64>> {
+        let wrong = |what: &str| Error::usage("values", format!("are {what}, not numbers"));
+        match self {
+            Self::Plain { element, bytes, missing } => {
+                let mut numbers = Vec::new();
+                for datum in Decoder::new(element, bytes) {
+                    numbers.push(datum?.to_f64().ok_or_else(|| wrong(&element.to_string()))?);
+                }
+                for (number, _) in
+                    numbers.iter_mut().zip(missing.iter().flatten()).filter(|(_, missing)| **missing)
+                {
+                    *number = f64::NAN;
+                }
+                Ok(numbers)
+            }
+            Self::Text(_) => Err(wrong("texts")),
+            Self::Times(_) => Err(wrong("moments")),
+            Self::Categories { .. } => Err(wrong("categories")),
+        }
+    }
+
+    /// Each as people read it; `None` where one is missing.
+    ///
+    /// # Errors
+    /// If canonical bytes end inside an element.
+    pub fn cells(&self) -> Result<Vec<Option<String>>> {
+        Ok(match self {
+            Self::Plain { element, bytes, missing } => {
+                let mut cells = Vec::new();
+                for (at, datum) in Decoder::new(element, bytes).enumerate() {
+                    let datum = datum?;
+                    let marked =
+                        missing.as_ref().and_then(|missing| missing.get(at)).is_some_and(|&missing| missing);
+                    let nan = matches!(datum, Datum::Float(value, _) if value.is_nan());
+                    cells.push((!marked && !nan).then(|| datum.to_string()));
+                }
+                cells
+            }
+            Self::Text(texts) => texts.clone(),
+            Self::Times(times) => times.iter().map(|time| time.map(|time| time.to_string())).collect(),
+            Self::Categories { codes, names, .. } => {
+                let name = |code: &Option<usize>| code.and_then(|code| names.get(code).cloned());
+                codes.iter().map(name).collect()
+            }
+        })
+    }
+
+    /// As an element type and canonical bytes: moments and categories are texts there, missing ones are empty.
+    /// Numbers of which some are marked as missing are binary64, with NaN for those.
+    ///
+    /// # Errors
+    /// As [`cells`](Self::cells).
+    pub fn into_canonical(self) -> Result<(ElementType, Vec<u8>)> {
+        match self {
+            Self::Plain { element, bytes, missing: None } => Ok((element, bytes)),
+            Self::Plain { ref element, .. } if element.is_real() => {
+                Ok((ElementType::F64, self.numbers()?.into_iter().flat_map(f64::to_le_bytes).collect()))
+            }
+            other => {
+                let mut bytes = Vec::new();
+                for cell in other.cells()? {
+                    push_text(&mut bytes, cell.as_deref().unwrap_or_default());
+                }
+                Ok((ElementType::Text, bytes))
+            }
+        }
+    }
+}

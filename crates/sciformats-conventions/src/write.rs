@@ -1,0 +1,220 @@
+//! netCDF-4 files: dimensions that variables share, written as the netCDF library wants them.
+//!
+//! Source: "File Format Specifications" in the netCDF users' guide.
+
+use std::path::Path;
+
+use sciformats::hdf5_pure::{CreateOptions, ObjectId, Store, Value, Writer};
+use sciformats::{Error, Result};
+
+/// A dimension of a file that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DimensionId(usize);
+
+#[derive(Debug)]
+struct Planned {
+    name: String,
+    length: u64,
+    unlimited: bool,
+    /// The variable of the same name, along this dimension.
+    coordinate: Option<ObjectId>,
+}
+
+/// A netCDF-4 file that is being written: dimensions first, then variables along them.
+///
+/// ```no_run
+/// use sciformats_conventions::write::NetCdf;
+///
+/// let mut file = NetCdf::create("weather.nc")?;
+/// let time = file.unlimited("time", 2)?;
+/// let place = file.dimension("place", 3)?;
+/// let hours = file.variable("time", &[time], &[0.0, 6.0], None)?;
+/// file.attribute(hours, "units", "hours since 2001-01-01")?;
+/// let tas = file.packed("tas", &[time, place], (&[281.5, 282.0, f64::NAN, 280.0, 280.5, 281.0], 0.01, 273.15))?;
+/// file.attribute(tas, "units", "K")?;
+/// file.finish()?;
+/// # Ok::<(), sciformats_conventions::sciformats::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NetCdf {
+    writer: Writer,
+    dimensions: Vec<Planned>,
+    variables: Vec<(ObjectId, Vec<DimensionId>)>,
+}
+
+/// What packed integers hold where there is no value.
+const MISSING: i16 = -32_767;
+
+impl NetCdf {
+    /// A new file; it takes the place of one that is there when it is [finished](Self::finish).
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let options = CreateOptions::default().with_track_order(true);
+        let writer = Writer::create_with(path, &options)?;
+        Ok(Self { writer, dimensions: Vec::new(), variables: Vec::new() })
+    }
+
+    fn add(&mut self, name: &str, length: u64, unlimited: bool) -> Result<DimensionId> {
+        if self.dimensions.iter().any(|known| known.name == name) {
+            return Err(Error::usage("dimension", format!("{name} is there already")));
+        }
+        self.dimensions.push(Planned { name: name.to_owned(), length, unlimited, coordinate: None });
+        Ok(DimensionId(self.dimensions.len() - 1))
+    }
+
+    /// A dimension of one length.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is one of that name.
+    pub fn dimension(&mut self, name: &str, length: u64) -> Result<DimensionId> {
+        self.add(name, length, false)
+    }
+
+    /// A dimension that may grow, with the length that it has now.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is one of that name.
+    pub fn unlimited(&mut self, name: &str, length: u64) -> Result<DimensionId> {
+        self.add(name, length, true)
+    }
+
+    fn planned(&self, dimension: DimensionId) -> Result<&Planned> {
+        self.dimensions.get(dimension.0).ok_or_else(|| Error::usage("dimension", "is one of another file"))
+    }
+
+    /// A variable with its values in C order. One with the name of its only dimension holds the coordinates along it. With `fill`,
+    /// elements of this value are missing, and so are those that are never written.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are more or fewer values than the dimensions have places; what is wrong with writing.
+    pub fn variable<T: Store + Copy>(
+        &mut self,
+        name: &str,
+        dimensions: &[DimensionId],
+        values: &[T],
+        fill: Option<T>,
+    ) -> Result<ObjectId> {
+        let mut shape = Vec::new();
+        let mut most = Vec::new();
+        for &dimension in dimensions {
+            let planned = self.planned(dimension)?;
+            shape.push(planned.length);
+            most.push((!planned.unlimited).then_some(planned.length));
+        }
+        let coordinate = match *dimensions {
+            [one] if self.planned(one)?.name == name => Some(one),
+            _ => None,
+        };
+        if coordinate.is_none() && self.dimensions.iter().any(|known| known.name == name) {
+            return Err(Error::usage(
+                "variable",
+                format!("{name} has the name of a dimension that it is not along"),
+            ));
+        }
+        let grows = most.contains(&None);
+        let mut dataset = self.writer.dataset(name).shape(shape);
+        if grows {
+            dataset = dataset.max_shape(most).automatic_chunks();
+        }
+        if let Some(fill) = fill {
+            dataset = dataset.fill(fill).attribute("_FillValue", [fill]);
+        }
+        let id = dataset.write(values)?;
+        self.variables.push((id, dimensions.to_vec()));
+        if let Some(planned) = coordinate.and_then(|one| self.dimensions.get_mut(one.0)) {
+            planned.coordinate = Some(id);
+        }
+        Ok(id)
+    }
+
+    /// Numbers packed into integers of two bytes: each is stored as the integer nearest to `(value - offset) / scale`, and NaN as the
+    /// fill value.
+    ///
+    /// # Errors
+    /// As [`variable`](Self::variable); [`Error::Usage`] if a number is too far from the offset.
+    pub fn packed(
+        &mut self,
+        name: &str,
+        dimensions: &[DimensionId],
+        (values, scale, offset): (&[f64], f64, f64),
+    ) -> Result<ObjectId> {
+        let pack = |&value: &f64| {
+            let stored = ((value - offset) / scale).round_ties_even();
+            let inside = stored > f64::from(MISSING) && stored <= f64::from(i16::MAX);
+            match (value.is_nan(), inside) {
+                (true, _) => Ok(MISSING),
+                // The bounds are checked above.
+                (false, true) => Ok(stored as i16),
+                (false, false) => {
+                    Err(Error::usage("packed value", format!("{value} has no place in 16 bits")))
+                }
+            }
+        };
+        let packed = values.iter().map(pack).collect::<Result<Vec<i16>>>()?;
+        let id = self.variable(name, dimensions, &packed, Some(MISSING))?;
+        self.attribute(id, "scale_factor", [scale])?;
+        self.attribute(id, "add_offset", [offset])?;
+        Ok(id)
+    }
+
+    /// An attribute of a variable.
+    ///
+    /// # Errors
+    /// If there is no such variable, or the value cannot be stored.
+    pub fn attribute(&mut self, variable: ObjectId, name: &str, value: impl Value) -> Result<()> {
+        self.writer.attribute(variable, name, value)
+    }
+
+    /// An attribute of the file: `Conventions`, `title`.
+    ///
+    /// # Errors
+    /// If the value cannot be stored.
+    pub fn global(&mut self, name: &str, value: impl Value) -> Result<()> {
+        self.writer.root().attribute(name, value).map(drop)
+    }
+
+    /// Writes the dimensions that have no coordinates, joins variables with their dimensions, and ends the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<()> {
+        let mut scales = Vec::new();
+        for (number, planned) in self.dimensions.iter().enumerate() {
+            let id = match planned.coordinate {
+                Some(id) => {
+                    self.writer.make_scale(id, &planned.name)?;
+                    id
+                }
+                None => {
+                    let most = (!planned.unlimited).then_some(planned.length);
+                    let mut dataset = self.writer.dataset(&planned.name).shape([planned.length]);
+                    if planned.unlimited {
+                        dataset = dataset.max_shape([most]).automatic_chunks();
+                    }
+                    let id = dataset.create::<f32>()?.id();
+                    let name =
+                        format!("This is a netCDF dimension but not a netCDF variable.{:10}", planned.length);
+                    self.writer.make_scale(id, &name)?;
+                    id
+                }
+            };
+            let number = i32::try_from(number).map_err(|_| Error::usage("dimensions", "are too many"))?;
+            self.writer.attribute(id, "_Netcdf4Dimid", number)?;
+            scales.push(id);
+        }
+        for (variable, dimensions) in &self.variables {
+            if scales.contains(variable) {
+                continue;
+            }
+            for (axis, dimension) in dimensions.iter().enumerate() {
+                let scale = scales
+                    .get(dimension.0)
+                    .ok_or_else(|| Error::usage("dimension", "is one of another file"))?;
+                self.writer.attach_scale(*variable, axis, *scale)?;
+            }
+        }
+        self.writer.finish().map(drop)
+    }
+}

@@ -1,0 +1,337 @@
+//! Where the contents of two files differ, whatever their formats.
+//!
+//! Both trees are walked side by side, in byte order of the names; arrays are read side by side, a few megabytes at a
+//! time. Files whose [manifests](crate::manifest) agree below the first line have no difference.
+//!
+//! | found | is |
+//! |---|---|
+//! | an object, link or attribute on one side only | a difference |
+//! | another kind of object, another type or shape, another target of a link | a difference |
+//! | numbers that are further apart than the tolerance, other texts or bytes | a difference |
+//! | elements whose types have nothing in common, or that cannot be read | incomparable |
+
+mod elements;
+mod pattern;
+mod tree;
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use sciformats_core::Error;
+
+pub use elements::{Elements, Mismatch};
+pub use pattern::Pattern;
+pub(crate) use pattern::is_selected;
+
+use sciformats::File;
+use sciformats::model::ElementType;
+
+/// What counts as the same, and what is compared at all.
+///
+/// ```
+/// use sciformats_convert::compare::{Options, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// let options = Options::exact().with_atol(0.5).with_ignore(["*/log/*"]);
+/// let summary = compare(&a, &b, &options, &mut |_| ControlFlow::Continue(()));
+/// assert!(summary.is_same());
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Numbers are the same if |a − b| ≤ atol + rtol · |b|. NaN is the same as NaN.
+    pub rtol: f64,
+    /// See [`rtol`](Self::rtol).
+    pub atol: f64,
+    /// Objects with such a path are left out, with everything in them; attributes have the path `PATH@NAME`.
+    pub ignore: Vec<Pattern>,
+    /// If there are any: only objects and attributes with such a path are compared.
+    pub only: Vec<Pattern>,
+    /// Differing elements of an array that are told one by one; all are counted.
+    pub show: usize,
+    /// See [`with_stored`](Self::with_stored).
+    pub stored: bool,
+    /// See [`with_storage`](Self::with_storage).
+    pub storage: bool,
+}
+
+impl Options {
+    /// Exact comparison of everything; the first differing elements of each array are told.
+    ///
+    /// ```
+    /// use sciformats_convert::compare::{Options, compare};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # use sciformats::memory::{Memory, array};
+    /// # use sciformats::{File, Format};
+    /// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+    /// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+    /// let differ = compare(&a, &b, &Options::exact(), &mut |_| ControlFlow::Continue(()));
+    /// assert_eq!((differ.same, differ.different), (0, 1));
+    /// ```
+    pub fn exact() -> Self {
+        Self { show: 3, ..Self::default() }
+    }
+
+    /// The same with another relative tolerance.
+    #[must_use]
+    pub fn with_rtol(self, rtol: f64) -> Self {
+        Self { rtol, ..self }
+    }
+
+    /// The same with another absolute tolerance.
+    #[must_use]
+    pub fn with_atol(self, atol: f64) -> Self {
+        Self { atol, ..self }
+    }
+
+    /// The same with other paths left out.
+    #[must_use]
+    pub fn with_ignore<P: Into<Pattern>>(self, ignore: impl IntoIterator<Item = P>) -> Self {
+        Self { ignore: ignore.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same with only such paths compared; all, if there is none.
+    #[must_use]
+    pub fn with_only<P: Into<Pattern>>(self, only: impl IntoIterator<Item = P>) -> Self {
+        Self { only: only.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Whether arrays that are stored in the same bytes count as the same without being decoded, damaged ones too.
+    #[must_use]
+    pub fn with_stored(self, stored: bool) -> Self {
+        Self { stored, ..self }
+    }
+
+    /// Whether it is a difference if arrays are stored in another way: chunks, filters, layout, fill value, largest shape, and
+    /// what else the format tells of an array but its place and size.
+    ///
+    /// ```
+    /// # #[cfg(feature = "hdf5")] {
+    /// use sciformats_convert::compare::{Options, compare};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # fn made(chunk: u64) -> sciformats::File {
+    /// let mut file = sciformats::hdf5_pure::Writer::in_memory(&Default::default()).unwrap();
+    /// file.dataset("u").chunks([chunk]).write(&[0.5, 1.0]).unwrap();
+    /// # sciformats::File::from_bytes(file.into_bytes().unwrap()).unwrap()
+    /// # }
+    /// # let (a, b) = (made(1), made(2));
+    /// let same = |options| compare(&a, &b, &options, &mut |_| ControlFlow::Continue(())).is_same();
+    /// assert!(same(Options::exact()) && !same(Options::exact().with_storage(true)));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_storage(self, storage: bool) -> Self {
+        Self { storage, ..self }
+    }
+
+    /// The same with so many differing elements of each array told.
+    #[must_use]
+    pub fn with_show(self, show: usize) -> Self {
+        Self { show, ..self }
+    }
+
+    fn ignores(&self, path: &str) -> bool {
+        self.ignore.iter().any(|pattern| pattern.matches(path))
+    }
+
+    fn wants(&self, path: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|pattern| pattern.matches(path))
+    }
+}
+
+/// One of the two files.
+///
+/// ```
+/// use sciformats_convert::compare::{Options, Side, What, compare};
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use std::ops::ControlFlow;
+///
+/// let a = File::from(Memory::new(Format::Hdf5));
+/// let mut tree = Memory::new(Format::Hdf5);
+/// tree.array(tree.root(), "u", array::<f32>(&[1], &[0.5]));
+/// compare(&a, &File::from(tree), &Options::exact(), &mut |difference| {
+///     assert!(matches!(difference.what, What::Only(Side::B, "array")));
+///     ControlFlow::Continue(())
+/// });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first one.
+    A,
+    /// The second one.
+    B,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::A => "A",
+            Self::B => "B",
+        })
+    }
+}
+
+/// A place where the files do not agree.
+///
+/// ```
+/// use sciformats_convert::compare::{Options, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// let mut lines = Vec::new();
+/// compare(&a, &b, &Options::exact(), &mut |difference| {
+///     lines.push(format!("{} {}", difference.path, difference.what.word()));
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(lines, ["/ elements"]);
+/// ```
+#[derive(Debug)]
+pub struct Difference {
+    /// The path of the object; `PATH@NAME` for an attribute.
+    pub path: String,
+    /// What does not agree there.
+    pub what: What,
+}
+
+/// What does not agree.
+///
+/// ```
+/// use sciformats_convert::compare::What;
+///
+/// let what = What::Shape(Some(vec![3, 4]), Some(vec![3, 5]));
+/// assert_eq!((what.word(), what.is_incomparable()), ("shape", false));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum What {
+    /// Only one of the files has it; what it is there.
+    Only(Side, &'static str),
+    /// It is something else in the other file: `group` and `array`, `softlink` and `group`.
+    Kind(&'static str, &'static str),
+    /// A link leads elsewhere.
+    Target(String, String),
+    /// The types of the elements.
+    Type(ElementType, ElementType),
+    /// The shapes; `None` for a null dataspace.
+    Shape(Option<Vec<u64>>, Option<Vec<u64>>),
+    /// How the elements are stored: what is told of it, and in which words.
+    Storage(&'static str, String, String),
+    /// Some elements.
+    Elements(Elements),
+    /// A scalar of the tree, as text.
+    Value(String, String),
+    /// Types that have nothing in common.
+    Incomparable(ElementType, ElementType),
+    /// One of the files cannot be read there.
+    Unreadable(Side, Error),
+}
+
+impl What {
+    /// Whether nothing can be said about the contents: neither the same nor different.
+    pub fn is_incomparable(&self) -> bool {
+        matches!(self, Self::Incomparable(..) | Self::Unreadable(..))
+    }
+
+    fn verdict(&self) -> Verdict {
+        if self.is_incomparable() { Verdict::Incomparable } else { Verdict::Different }
+    }
+
+    /// The word for machines.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Only(..) => "only",
+            Self::Kind(..) => "kind",
+            Self::Target(..) => "target",
+            Self::Type(..) => "type",
+            Self::Shape(..) => "shape",
+            Self::Storage(..) => "storage",
+            Self::Elements(_) => "elements",
+            Self::Value(..) => "value",
+            Self::Incomparable(..) => "incomparable",
+            Self::Unreadable(..) => "unreadable",
+        }
+    }
+}
+
+/// How many objects, links and attributes were compared, and with what result.
+///
+/// ```
+/// use sciformats_convert::compare::{Options, compare};
+/// use std::ops::ControlFlow;
+///
+/// # use sciformats::memory::{Memory, array};
+/// # use sciformats::{File, Format};
+/// # let a = File::from(Memory::single(Format::RawArray, array::<f64>(&[3], &[1.0, 2.0, 3.0])));
+/// # let b = File::from(Memory::single(Format::Blosc2, array::<f64>(&[3], &[1.0, 2.5, 3.0])));
+/// let summary = compare(&a, &b, &Options::exact(), &mut |_| ControlFlow::Continue(()));
+/// assert!(!summary.is_same());
+/// assert_eq!((summary.same, summary.different, summary.incomparable), (0, 1, 0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// In both files, and the same.
+    pub same: u64,
+    /// Different, or in one file only.
+    pub different: u64,
+    /// Neither.
+    pub incomparable: u64,
+}
+
+impl Summary {
+    /// Whether the contents are the same.
+    pub fn is_same(&self) -> bool {
+        self.different == 0 && self.incomparable == 0
+    }
+
+    fn count(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Same => self.same += 1,
+            Verdict::Different => self.different += 1,
+            Verdict::Incomparable => self.incomparable += 1,
+        }
+    }
+}
+
+/// The result for one object or attribute. The worst counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Same,
+    Incomparable,
+    Different,
+}
+
+/// Compares two files and tells each difference to `visit`, until it breaks.
+///
+/// ```
+/// use sciformats_convert::compare::{self, Options, What};
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use std::ops::ControlFlow;
+///
+/// let a = File::from(Memory::single(Format::RawArray, array::<f32>(&[2], &[1.0, 2.0])));
+/// let b = File::from(Memory::single(Format::Blosc2, array::<f32>(&[2], &[1.0, 2.5])));
+/// let summary = compare::compare(&a, &b, &Options::exact(), &mut |difference| {
+///     let What::Elements(elements) = difference.what else { panic!() };
+///     assert_eq!((elements.different, elements.max_abs), (1, Some(0.5)));
+///     ControlFlow::Continue(())
+/// });
+/// assert!(!summary.is_same());
+/// ```
+pub fn compare(
+    a: &File,
+    b: &File,
+    options: &Options,
+    visit: &mut dyn FnMut(Difference) -> ControlFlow<()>,
+) -> Summary {
+    tree::compare((a, b), options, visit)
+}

@@ -1,0 +1,97 @@
+//! Patterns of paths.
+
+/// A pattern of a path: `*` stands for any characters, also none and also `/`; `?` for one; all others for themselves.
+///
+/// ```
+/// use sciformats_convert::compare::Pattern;
+///
+/// assert!(Pattern::from("/frames/*/log/*").matches("/frames/12/log/energy"));
+/// assert!(!Pattern::from("/frames/?").matches("/frames/12"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(Vec<char>);
+
+impl From<&str> for Pattern {
+    fn from(text: &str) -> Self {
+        Self(text.chars().collect())
+    }
+}
+
+impl Pattern {
+    /// Whether the whole of `path` is as the pattern says.
+    ///
+    /// ```
+    /// use sciformats_convert::compare::Pattern;
+    ///
+    /// assert!(Pattern::from("*@unit").matches("/fields/u@unit"));
+    /// assert!(!Pattern::from("/fields").matches("/fields/u")); // the whole path must fit
+    /// ```
+    pub fn matches(&self, path: &str) -> bool {
+        let path: Vec<char> = path.chars().collect();
+        let (mut p, mut t) = (0, 0);
+        // After the last `*`: where the pattern goes on, and how far the star reaches.
+        let mut star: Option<(usize, usize)> = None;
+        loop {
+            match (self.0.get(p), path.get(t)) {
+                (Some('*'), _) => {
+                    star = Some((p + 1, t));
+                    p += 1;
+                }
+                (Some('?'), Some(_)) => (p, t) = (p + 1, t + 1),
+                (Some(a), Some(b)) if a == b => (p, t) = (p + 1, t + 1),
+                (None, None) => return true,
+                _ => {
+                    // The star takes one character more, if there is one.
+                    let Some((after, reach)) = star.filter(|&(_, reach)| reach < path.len()) else {
+                        return false;
+                    };
+                    star = Some((after, reach + 1));
+                    (p, t) = (after, reach + 1);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an object is selected, itself or with a group that it is in. Without a pattern everything is.
+pub(crate) fn is_selected(path: &str, patterns: &[Pattern]) -> bool {
+    if patterns.is_empty() {
+        return true;
+    }
+    let mut prefix = path;
+    loop {
+        if patterns.iter().any(|pattern| pattern.matches(prefix)) {
+            return true;
+        }
+        match prefix.rsplit_once('/') {
+            Some(("", name)) if !name.is_empty() => prefix = "/",
+            Some((parent, _)) if !parent.is_empty() => prefix = parent,
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_and_question_marks() {
+        for (pattern, path, expected) in [
+            ("", "", true),
+            ("*", "", true),
+            ("*", "/a/b", true),
+            ("/a", "/a", true),
+            ("/a", "/ab", false),
+            ("/a*", "/ab/c", true),
+            ("*c", "/ab/c", true),
+            ("*b*c*", "/ab/c", true),
+            ("*b*d*", "/ab/c", false),
+            ("/?", "/µ", true),
+            ("/?", "/", false),
+            ("*aab", "/aaab", true),
+        ] {
+            assert_eq!(Pattern::from(pattern).matches(path), expected, "{pattern} {path}");
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Making a plan: what there is, and what the three layouts of formats have in common.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sciformats_core::{Error, FaultKind, Range, Slab, bound};
+
+use super::rescue::{Origin, Rescue};
+use super::view::{Body, Link, Node, Taken, View, peeled};
+use super::{Counts, Loss, Options, Plan, Remark, frames, references, scalar, single, tree};
+use crate::compare::is_selected;
+use crate::sink::{Elements, Fit, Layout, Rules, rules};
+use sciformats::memory::MemoryArray;
+use sciformats::model::{
+    ArrayInfo, AttributeValue, Datum, Decoder, ElementType, Name, Object, ObjectId, Value,
+};
+use sciformats::options::Unfolding;
+use sciformats::pieces::Pieces;
+use sciformats::source::Source;
+use sciformats::walk::{Entry, Found, breadth_first};
+use sciformats::{File, Format, Result};
+
+pub(super) fn make(file: &Arc<File>, target: Format, options: &Options) -> Result<Plan> {
+    let rules = rules(target)?;
+    let rescue = Arc::new(Rescue::default());
+    let view = View {
+        rescue: Arc::clone(&rescue),
+        format: target,
+        origin: Arc::clone(file),
+        cancel: options.cancel.clone(),
+        nodes: Vec::new(),
+        places: None,
+    };
+    let mut builder = Builder {
+        rules,
+        view,
+        places: HashMap::new(),
+        losses: Vec::new(),
+        remarks: BTreeMap::new(),
+        facts: Vec::new(),
+        metadata: Vec::new(),
+        unfolding: file.unfolding(),
+        declared: file.unfolding(),
+        limit: None,
+        last: None,
+    };
+    if let Some(whole) = file.cut_short() {
+        let cut = FaultKind::Cut { found: file.size(), whole };
+        builder.lose("/", format!("has less than it had: the file {cut}"));
+    }
+    if let Some(error) = file.damage() {
+        builder.lose("/", format!("has less than it had: {error}"));
+    }
+    if let Some(doubt) = file.source().doubt() {
+        builder.lose("/", doubt);
+    }
+    match rules.layout {
+        Layout::Tree => {
+            tree::begin(&mut builder);
+            let mut is_first = true;
+            builder.walk(file, options, &mut |builder, entry| {
+                tree::one(builder, entry, std::mem::take(&mut is_first));
+            });
+            references::check(&mut builder);
+        }
+        Layout::Single => {
+            let entries = builder.entries(file, options);
+            single::arrange(&mut builder, entries)?;
+        }
+        Layout::Frames => {
+            let entries = builder.entries(file, options);
+            frames::arrange(&mut builder, entries);
+        }
+    }
+    let Builder { view, losses, remarks, facts, metadata, .. } = builder;
+    let counts = counts(&view);
+    let options = file.options().clone();
+    let tree = Arc::new(File::from(view).with_options(options).with_size(file.size()));
+    Ok(Plan { target, tree, losses, remarks: remarks.into_iter().collect(), counts, facts, metadata, rescue })
+}
+
+fn counts(view: &View) -> Counts {
+    let mut counts = Counts::default();
+    // Texts and sequences have no size before they are read, and are not counted.
+    let known = |info: &ArrayInfo| info.logical().unwrap_or_default();
+    for node in &view.nodes {
+        counts.attributes += node.attributes.len() as u64;
+        match &node.body {
+            Body::Group(members) => {
+                counts.groups += 1;
+                counts.links += members.values().filter(|link| !matches!(link, Link::Hard(_))).count() as u64;
+            }
+            Body::Array(taken) => {
+                counts.arrays += 1;
+                counts.bytes = bound::sum(counts.bytes, known(&taken.info));
+            }
+            Body::Made(elements) => {
+                counts.arrays += 1;
+                counts.bytes = bound::sum(counts.bytes, known(elements.info()));
+            }
+            Body::Datatype(_) | Body::Value(_) => counts.values += 1,
+        }
+    }
+    counts
+}
+
+/// Why some text has no place.
+const NO_TEXT: &str =
+    "is left out: it holds text that is not UTF-8, or has a NUL where the target has its end";
+
+pub(super) struct Builder {
+    pub(super) rules: Rules,
+    pub(super) view: View,
+    /// The nodes by their paths in the target.
+    pub(super) places: HashMap<String, usize>,
+    losses: Vec<Loss>,
+    remarks: BTreeMap<Remark, u64>,
+    pub(super) facts: Vec<(String, Value)>,
+    /// What is written after the elements of RawArray.
+    pub(super) metadata: Vec<u8>,
+    /// What is to be written, with the bound on it.
+    declared: Unfolding,
+    /// The first error of that bound.
+    pub(super) limit: Option<Error>,
+    /// What planning looks at of the source's elements.
+    pub(super) unfolding: Unfolding,
+    /// The description of the last array.
+    last: Option<Arc<ArrayInfo>>,
+}
+
+impl Builder {
+    /// What is selected, in canonical order. What cannot be read is a loss.
+    /// Hands everything that is selected and can be read to `take`, one after another. What cannot be read is told before what
+    /// `take` loses.
+    fn walk(&mut self, file: &File, options: &Options, take: &mut dyn FnMut(&mut Self, Entry)) {
+        let (before, mut unread) = (self.losses.len(), Vec::new());
+        let source = file.source();
+        let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+            if is_selected(&entry.path, &options.select) {
+                let what = match entry.what {
+                    Found::Unlisted(error) => format!("cannot be listed to its end: {error}"),
+                    Found::Unreadable(error) | Found::Object(_, Object::Damaged { error, .. }) => {
+                        format!("cannot be read: {error}")
+                    }
+                    _ => {
+                        take(self, entry);
+                        return ControlFlow::Continue(());
+                    }
+                };
+                unread.push(Loss { path: entry.path, what, lost: None });
+            }
+            ControlFlow::Continue(())
+        });
+        self.losses.splice(before..before, unread);
+    }
+
+    /// Everything that is selected and can be read.
+    fn entries(&mut self, file: &File, options: &Options) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        self.walk(file, options, &mut |_, entry| entries.push(entry));
+        entries
+    }
+
+    /// A description for many arrays: what follows another one that is the same shares it.
+    fn shared(&mut self, info: ArrayInfo) -> Arc<ArrayInfo> {
+        match &self.last {
+            Some(last) if **last == info => Arc::clone(last),
+            _ => Arc::clone(self.last.insert(Arc::new(info))),
+        }
+    }
+
+    pub(super) fn lose(&mut self, path: &str, what: impl Into<String>) {
+        self.losses.push(Loss { path: path.into(), what: what.into(), lost: None });
+    }
+
+    /// What was lost last, in words.
+    pub(super) fn last_loss(&self) -> String {
+        self.losses.last().map(|loss| format!("{} {}", loss.path, loss.what)).unwrap_or_default()
+    }
+
+    /// Loses what the target has nothing for: links, scalars, committed datatypes.
+    pub(super) fn leave_out(&mut self, path: &str, found: &Found) {
+        let what = match found {
+            Found::Object(_, Object::Value(value)) => format!("the scalar {value}"),
+            Found::Object(_, Object::Datatype(_)) => "a committed datatype".into(),
+            Found::Object(_, object) => format!("a {}", object.kind()),
+            Found::HardLink(first) => format!("a further link to {first}"),
+            Found::Soft(target) => format!("a link to {target}"),
+            Found::External { file, target } => format!("a link to {target} in {file}"),
+            Found::User(class) => format!("a link of the user-defined class {class}"),
+            // These are losses already.
+            Found::Unreadable(_) | Found::Unlisted(_) => return,
+        };
+        self.lose(path, format!("is left out: {what}"));
+    }
+
+    pub(super) fn remark(&mut self, remark: Remark) {
+        *self.remarks.entry(remark).or_default() += 1;
+    }
+
+    /// The attributes of an object that can be read.
+    pub(super) fn attributes(&mut self, path: &str, id: ObjectId) -> Vec<(Name, MemoryArray)> {
+        let origin = Arc::clone(&self.view.origin);
+        let mut found = Vec::new();
+        let attributes = match origin.source().attributes(id) {
+            Ok(attributes) => attributes,
+            Err(error) => {
+                self.lose(path, format!("has attributes that cannot be read: {error}"));
+                return found;
+            }
+        };
+        for attribute in attributes {
+            if attribute.as_ref().is_ok_and(|one| origin.format().is_storage(&one.name)) {
+                continue;
+            }
+            let attribute = match attribute {
+                Ok(attribute) => attribute,
+                Err(error) => {
+                    self.lose(path, format!("has an attribute that cannot be read: {error}"));
+                    continue;
+                }
+            };
+            let read = attribute.value.and_then(|AttributeValue { element, shape, data }| {
+                let info = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
+                Ok(MemoryArray { info, bytes: data? })
+            });
+            match read {
+                Ok(read) => found.push((attribute.name, read)),
+                Err(error) => {
+                    let path = format!("{path}@{}", attribute.name.shown());
+                    self.lose(&path, format!("cannot be read: {error}"));
+                }
+            }
+        }
+        found
+    }
+
+    /// The type of elements, and the dimensions that they add to those of the array where the target has no elements that
+    /// are arrays themselves.
+    fn flat<'a>(&self, element: &'a ElementType) -> (&'a ElementType, Vec<u64>) {
+        if self.rules.arrays_as_elements { (element, Vec::new()) } else { peeled(element) }
+    }
+
+    /// Type and shape that an array has in the target; `None`, and a loss, if it has no place there.
+    pub(super) fn fit(&mut self, path: &str, info: &ArrayInfo) -> Option<ArrayInfo> {
+        let (inner, dimensions) = self.flat(&info.element);
+        let extended = |of: &Option<Vec<u64>>| of.as_deref().map(|of| [of, &dimensions[..]].concat());
+        let mut wide;
+        let mut info = info;
+        if *inner != info.element {
+            self.remark(Remark::ArrayAsDimensions);
+            wide = info.clone();
+            (wide.element, wide.shape, wide.chunks) =
+                (inner.clone(), extended(&info.shape), extended(&info.chunks));
+            info = &wide;
+        }
+        let element = match self.rules.element(&info.element) {
+            Fit::Whole => info.element.clone(),
+            Fit::Alias(element) => {
+                self.remark(Remark::TruthValues);
+                element
+            }
+            Fit::Changed(element) => {
+                self.lose(path, format!("has elements of type {}, which become {element}", info.element));
+                element
+            }
+            Fit::No => {
+                self.lose(path, format!("is left out: its elements are of type {}", info.element));
+                return None;
+            }
+        };
+        let Some(shape) = self.rules.shape(info.shape.as_deref()) else {
+            self.lose(path, format!("is left out: its shape is {}", shown(info.shape.as_deref())));
+            return None;
+        };
+        if shape != info.shape {
+            let (from, to) = (shown(info.shape.as_deref()), shown(shape.as_deref()));
+            self.lose(path, format!("is of shape {from}, which becomes {to}"));
+        }
+        let mut fitted = ArrayInfo { shape, ..ArrayInfo::new(element, []) };
+        fitted.chunks = info.chunks.clone().filter(|_| fitted.shape == info.shape);
+        fitted.facts = info.facts.iter().filter(|(key, _)| *key == "holds").cloned().collect();
+        if info.facts.iter().any(|(key, _)| *key == "numbers") {
+            self.remark(Remark::NumbersAsBytes);
+        }
+        Some(fitted)
+    }
+
+    /// Whether the target can hold the texts in canonical bytes.
+    fn texts_fit(&self, element: &ElementType, bytes: &[u8]) -> bool {
+        fn fit(rules: &Rules, datum: &Datum<'_>) -> bool {
+            match datum {
+                Datum::Text(text) => rules.text(text),
+                Datum::List(items) => items.iter().all(|item| fit(rules, item)),
+                Datum::Record(fields) => fields.iter().all(|(_, field)| fit(rules, field)),
+                _ => true,
+            }
+        }
+        let fits = |datum: Result<Datum<'_>>| datum.is_ok_and(|datum| fit(&self.rules, &datum));
+        // What has a size of its own holds no text.
+        element.size().is_some() || Decoder::new(element, bytes).all(fits)
+    }
+
+    /// Whether the target can hold all texts of an array of the source. Those that cannot be read are lost.
+    fn all_texts_fit(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> bool {
+        let Some(Ok(slab)) = info.shape.as_deref().map(Slab::all) else { return true };
+        if info.element.size().is_some() {
+            return true;
+        }
+        let origin = Arc::clone(&self.view.origin);
+        if let Err(error) = self.unfolding.add(slab.len(), info) {
+            self.lose(path, format!("is not looked through: {error}"));
+            return true;
+        }
+        let rescue = Rescue::going_on();
+        let from = Origin { file: &origin, path, id, info };
+        let mut fit = true;
+        let pieces = Pieces::new(info, &slab, origin.limits().memory);
+        let looked = pieces.into_iter().try_for_each(|piece| {
+            fit = fit && self.texts_fit(&info.element, &rescue.read(from, &piece)?);
+            Ok::<_, Error>(())
+        });
+        if let Err(error) = looked {
+            self.lose(path, format!("cannot be read: {error}"));
+        }
+        let losses = rescue.take();
+        if !losses.is_empty() {
+            self.view.rescue.know(path);
+            self.losses.extend(losses);
+        }
+        fit
+    }
+
+    /// Tells of an array that cannot be read at all, because of a filter, for one: what its first element tells.
+    fn probe(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) {
+        let Some(shape) = info.shape.as_deref().filter(|shape| !shape.contains(&0)) else { return };
+        if info.filters.is_empty() {
+            return;
+        }
+        let Ok(first) = Slab::new(shape, vec![Range::new(0, 1); shape.len()]) else { return };
+        let read = self.view.origin.read(id, &first, &mut Vec::new());
+        if let Err(error @ (Error::Unsupported { .. } | Error::LimitExceeded { .. })) = read {
+            self.lose(path, format!("cannot be read: {error}"));
+            self.view.rescue.know(path);
+        }
+    }
+
+    /// An array of the source as the target has it.
+    pub(super) fn array(&mut self, path: &str, id: ObjectId, info: &ArrayInfo) -> Option<Body> {
+        let fitted = self.fit(path, info)?;
+        let elements = fitted.elements().unwrap_or(u64::MAX); // a bound: more than any limit
+        if let Err(error) = self.declared.add(elements, &fitted) {
+            self.lose(path, format!("is left out: {error}"));
+            self.limit.get_or_insert(error);
+            return None;
+        }
+        self.probe(path, id, info);
+        if !self.all_texts_fit(path, id, info) {
+            self.lose(path, NO_TEXT);
+            return None;
+        }
+        let inner = self.flat(&info.element).1;
+        let (origin, info) = (self.shared(lasting(info.clone())), self.shared(lasting(fitted)));
+        Some(Body::Array(Box::new(Taken { path: path.into(), id, origin, inner, info })))
+    }
+
+    /// An attribute or scalar as an array, or as a scalar where the target has some.
+    pub(super) fn made(&mut self, path: &str, array: MemoryArray) -> Option<Body> {
+        let fitted = self.fit(path, &array.info)?;
+        // Truth values have the same bytes under both of their names; nothing else that is small changes them.
+        if widens(self.flat(&array.info.element).0, &fitted.element) {
+            self.lose(path, format!("is left out: its elements are of type {}", array.info.element));
+            return None;
+        }
+        if !self.texts_fit(&array.info.element, &array.bytes) {
+            self.lose(path, NO_TEXT);
+            return None;
+        }
+        let made = MemoryArray { info: fitted, bytes: array.bytes };
+        if let Some(value) = scalar::from_array(&made).filter(|_| self.rules.values) {
+            return Some(Body::Value(value));
+        }
+        Some(Body::Made(Box::new(Elements::from(made))))
+    }
+
+    pub(super) fn add(&mut self, node: Node) -> usize {
+        let place = self.view.nodes.len();
+        self.view.nodes.push(node);
+        place
+    }
+
+    /// Puts a link into the group at the node `parent`; whether the name was free.
+    pub(super) fn link(&mut self, parent: usize, name: Name, link: Link) -> bool {
+        match self.view.nodes.get_mut(parent) {
+            Some(Node { body: Body::Group(members), .. }) if !members.contains_key(&name) => {
+                members.insert(name, link);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What is needed of an array while it is written: not where it is, nor what its bytes have passed through.
+fn lasting(info: ArrayInfo) -> ArrayInfo {
+    let facts = info.facts.into_iter().filter(|(key, _)| *key == "holds").collect();
+    ArrayInfo { filters: Vec::new(), stored: None, facts, ..info }
+}
+
+fn widens(from: &ElementType, to: &ElementType) -> bool {
+    from.size() != to.size()
+}
+
+fn shown(shape: Option<&[u64]>) -> String {
+    match shape {
+        None => "null".into(),
+        Some([]) => "scalar".into(),
+        Some(shape) => shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × "),
+    }
+}
+
+/// Whether the format's attributes were members when they came: the source has none of its own.
+pub(super) fn had_members_for_attributes(source: &dyn Source) -> bool {
+    matches!(source.format(), Format::Asdf | Format::Gsd)
+}

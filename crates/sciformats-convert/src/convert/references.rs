@@ -1,0 +1,124 @@
+//! References to objects that are not there any more when the tree is arranged: they become null, and that is a loss.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sciformats_core::Slab;
+use sciformats_core::arith::{increase, present};
+
+use super::Loss;
+use super::plan::Builder;
+use super::view::Body;
+use sciformats::ElementType;
+use sciformats::Result;
+use sciformats::model::canonical::{length, take};
+
+/// The paths that references may lead to.
+pub(super) type Places = Arc<HashSet<String>>;
+
+/// Tells of every array and attribute with references that lead nowhere in the target, and makes them null.
+pub(super) fn check(builder: &mut Builder) {
+    let places: Places = Arc::new(builder.places.keys().cloned().collect());
+    let mut told: Vec<(String, u64)> = Vec::new();
+    for (path, &node) in &builder.places {
+        let Some(node) = builder.view.nodes.get_mut(node) else { continue };
+        if let Body::Array(taken) = &node.body
+            && taken.origin.element.refers()
+            && let Some(Ok(slab)) = taken.origin.shape.as_deref().map(Slab::all)
+        {
+            let (id, info) = (taken.id, &taken.origin);
+            let mut count = 0u64;
+            // What cannot be read is told when it is written.
+            let _ = builder.view.origin.go_through(&builder.unfolding, (id, info), &slab, &mut |_, bytes| {
+                increase(&mut count, kept(&info.element, bytes, Some(&places))?.1)?;
+                Ok(ControlFlow::Continue(()))
+            });
+            told.push((path.clone(), count));
+        }
+        for (name, attribute) in node.attributes.iter_mut().filter(|(_, one)| one.info.element.refers()) {
+            if let Ok((bytes, count)) = kept(&attribute.info.element, &attribute.bytes, Some(&places)) {
+                attribute.bytes = bytes;
+                told.push((format!("{path}@{}", name.shown()), count));
+            }
+        }
+    }
+    told.retain(|(_, count)| *count > 0);
+    told.sort();
+    for (path, count) in told {
+        let Loss { path, what, .. } = Loss::of_references(path, count);
+        builder.lose(&path, what);
+        builder.view.places = Some(Arc::clone(&places));
+    }
+}
+
+/// Canonical bytes without the references that lead to no object, or to none of the places if those are given; and how many of
+/// those there were.
+pub(crate) fn kept(
+    element: &ElementType,
+    bytes: &[u8],
+    places: Option<&HashSet<String>>,
+) -> Result<(Vec<u8>, u64)> {
+    let mut copy = Copy { rest: bytes, out: Vec::with_capacity(bytes.len()), lost: 0, places };
+    while !copy.rest.is_empty() {
+        let before = copy.rest.len();
+        copy.one(element)?;
+        if copy.rest.len() == before {
+            // Elements without bytes would never end.
+            break;
+        }
+    }
+    Ok((copy.out, copy.lost))
+}
+
+/// Whether this is the text of a reference to an object that is not there any more, or to a part of it.
+fn leads_nowhere(target: &str) -> bool {
+    target == "?" || target.starts_with("? ")
+}
+
+/// Canonical bytes on their way, element by element.
+struct Copy<'a> {
+    rest: &'a [u8],
+    out: Vec<u8>,
+    lost: u64,
+    places: Option<&'a HashSet<String>>,
+}
+
+impl Copy<'_> {
+    fn one(&mut self, element: &ElementType) -> Result<()> {
+        if let Some(size) = element.size() {
+            let bytes = take(&mut self.rest, size)?;
+            self.out.extend_from_slice(bytes);
+            return Ok(());
+        }
+        match element {
+            ElementType::Compound(fields) => fields.iter().try_for_each(|(_, field)| self.one(field)),
+            ElementType::Array { element, shape } => {
+                let count = present(sciformats_core::slab::elements(shape), "number of parts of an element")?;
+                (0..count).try_for_each(|_| self.one(element))
+            }
+            ElementType::Vlen(element) => {
+                let count = length(&mut self.rest)?;
+                self.out.extend(count.to_le_bytes());
+                (0..count).try_for_each(|_| self.one(element))
+            }
+            _ => {
+                let mut bytes = sciformats::model::canonical::text(&mut self.rest)?;
+                let there = || {
+                    let Ok(target) = std::str::from_utf8(bytes) else { return false };
+                    let Some(places) = self.places else { return !leads_nowhere(target) };
+                    // What is selected, or the name of an attribute, may stand behind the path.
+                    let mut paths = target.match_indices(' ').filter_map(|(at, _)| target.get(..at));
+                    places.contains(target) || paths.any(|path| places.contains(path))
+                };
+                if element.refers() && !bytes.is_empty() && !there() {
+                    self.lost += 1;
+                    bytes = &[];
+                }
+                self.out.extend((bytes.len() as u64).to_le_bytes());
+                self.out.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+}

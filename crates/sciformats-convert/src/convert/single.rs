@@ -1,0 +1,104 @@
+//! Into a format of one array.
+
+use std::sync::Arc;
+
+use sciformats_core::Error;
+
+use super::plan::Builder;
+use super::view::{Node, peeled};
+use super::{METADATA, Remark};
+use crate::sink::Fit;
+use sciformats::memory::MemoryArray;
+use sciformats::model::{ElementType, Name, Object, Value};
+use sciformats::walk::{Entry, Found};
+use sciformats::{Format, Result};
+
+pub(super) fn arrange(builder: &mut Builder, entries: Vec<Entry>) -> Result<()> {
+    let format = builder.rules.format;
+    let arrays = entries.iter().filter(|entry| matches!(entry.what, Found::Object(_, Object::Array(_))));
+    match arrays.count() {
+        0 => return Err(Error::usage("file", format!("has no array that {format} could hold"))),
+        1 => {}
+        n => {
+            let problem = format!("holds {n} arrays and {format} only one: select it by its path");
+            return Err(Error::usage("file", problem));
+        }
+    }
+    for Entry { path, what } in entries {
+        match what {
+            Found::Object(id, Object::Array(info)) => {
+                let Some(body) = builder.array(&path, id, &info) else {
+                    if let Some(error) = builder.limit.take() {
+                        return Err(error);
+                    }
+                    let problem = match builder.rules.element(peeled(&info.element).0) {
+                        Fit::No => {
+                            format!("holds elements of type {}, which {format} cannot hold", info.element)
+                        }
+                        _ => builder.last_loss(),
+                    };
+                    return Err(Error::usage("array", problem));
+                };
+                if path != "/" {
+                    builder.remark(Remark::Moved);
+                }
+                let mut node = Node::new(body);
+                for (name, array) in builder.attributes(&path, id) {
+                    if builder.rules.attribute(&name, &array.info, info.shape.as_deref()) {
+                        let MemoryArray { info, bytes } = array;
+                        node.attributes.insert(name, MemoryArray { info, bytes });
+                    } else {
+                        builder.lose(&format!("{path}@{}", name.shown()), "is left out: an attribute");
+                    }
+                }
+                builder.add(node);
+            }
+            Found::Object(id, Object::Group) => {
+                for (name, array) in builder.attributes(&path, id) {
+                    if path == "/" && metadata(builder, &name, array) {
+                        continue;
+                    }
+                    builder.lose(&format!("{path}@{}", name.shown()), "is left out: an attribute");
+                }
+            }
+            Found::Object(_, Object::Value(Value::Text(text)))
+                if format == Format::RawArray && path.strip_prefix("/@") == Some(METADATA) =>
+            {
+                builder.remark(Remark::Metadata);
+                builder.metadata = text.into_bytes();
+            }
+            other => builder.leave_out(&path, &other),
+        }
+    }
+    left_behind(builder);
+    Ok(())
+}
+
+/// What a RawArray file has after its elements: bytes for another one, a loss for others.
+fn left_behind(builder: &mut Builder) {
+    let origin = Arc::clone(&builder.view.origin);
+    match origin.source().metadata() {
+        Ok(bytes) if bytes.is_empty() => {}
+        Ok(bytes) if builder.rules.format == Format::RawArray => builder.metadata = bytes,
+        Ok(_) => builder.lose("/", "has bytes after its array, which are left out"),
+        Err(error) => builder.lose("/", format!("has bytes after its array that cannot be read: {error}")),
+    }
+}
+
+/// Takes up what a RawArray file had after its elements before it became another one.
+fn metadata(builder: &mut Builder, name: &Name, array: MemoryArray) -> bool {
+    if builder.rules.format != Format::RawArray || name.as_bytes() != METADATA.as_bytes() {
+        return false;
+    }
+    let bytes = match &array.info.element {
+        ElementType::UInt(1) => array.bytes,
+        // After the length of the text.
+        ElementType::Text if array.info.shape.as_deref() == Some(&[]) => {
+            array.bytes.get(8..).unwrap_or_default().to_vec()
+        }
+        _ => return false,
+    };
+    builder.remark(Remark::Metadata);
+    builder.metadata = bytes;
+    true
+}

@@ -1,0 +1,507 @@
+//! Plans, files written by them, and what comes back.
+
+use super::*;
+use sciformats::memory::{Memory, MemoryArray, array, texts};
+use sciformats::{ArrayInfo, ElementType};
+
+fn file(memory: Memory) -> Arc<File> {
+    Arc::new(File::from(memory))
+}
+
+fn lines(file: &File) -> Vec<String> {
+    let mut out = Vec::new();
+    manifest::write(file, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    // Shape and type of a Blosc2 array are a metalayer too.
+    text.lines().skip(1).filter(|line| !line.contains("meta:b2nd")).map(String::from).collect()
+}
+
+/// Writes a plan, checks the file against it and opens it.
+fn written(plan: &Plan, path: &Path) -> Arc<File> {
+    plan.write(path, &WriteOptions::default()).unwrap();
+    let options = OpenOptions::default();
+    assert_eq!(plan.check(path, &options).unwrap(), None, "{}", plan.target());
+    Arc::new(File::open_with(path, &options).unwrap())
+}
+
+/// There and back. Nothing may be lost on either way, and what comes back must be what it was.
+fn round_trip(source: &Arc<File>, via: Format, expected: &[String]) {
+    let dir = tempfile::tempdir().unwrap();
+    let there = Plan::new(source, via, &Options::default()).unwrap();
+    assert_eq!(there.losses(), [], "{} → {via}", source.format());
+    let between = written(&there, &dir.path().join("there"));
+    let back = Plan::new(&between, source.format(), &Options::default()).unwrap();
+    assert_eq!(back.losses(), [], "{via} → {}", source.format());
+    let end = written(&back, &dir.path().join("back"));
+    assert_eq!(lines(&end), expected, "{} → {via} → {}", source.format(), source.format());
+}
+
+fn writable(format: Format) -> bool {
+    sink::rules(format).is_ok()
+}
+
+#[test]
+fn an_array_through_each_format() {
+    let values: Vec<f64> = (0..60).map(|i| f64::from(i) / 7.0).collect();
+    for single in [Format::RawArray, Format::Npy, Format::Blosc2] {
+        for shape in [&[60u64][..], &[12, 5]] {
+            let source = file(Memory::single(single, array(shape, &values)));
+            for via in Format::ALL.into_iter().filter(|&via| writable(via) && writable(single)) {
+                round_trip(&source, via, &lines(&source));
+            }
+        }
+        // More dimensions than GSD has, and types that only some have.
+        let source = file(Memory::single(single, array(&[3, 2, 10], &values)));
+        for via in [Format::Asdf, Format::Npy, Format::Blosc2, Format::RawArray] {
+            if writable(via) && writable(single) {
+                round_trip(&source, via, &lines(&source));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_only_array_of_a_tree_through_formats_of_one_array() {
+    for tree in [Format::Hdf5, Format::Asdf] {
+        let mut memory = Memory::new(tree);
+        let values: Vec<i16> = (0..5000).collect();
+        memory.array(memory.root(), "data", array(&[5, 4, 250], &values));
+        let source = file(memory);
+        for via in [Format::RawArray, Format::Npy, Format::Blosc2] {
+            if writable(tree) && writable(via) {
+                round_trip(&source, via, &lines(&source));
+            }
+        }
+    }
+}
+
+/// What a simulation may write: a trajectory of three frames.
+#[cfg(feature = "gsd")]
+fn trajectory(path: &Path) -> Arc<File> {
+    use gsd_rs::{CreateOptions, Version, Writer};
+    let mut writer = Writer::create(path, &CreateOptions::new("test", "hoomd", Version::new(1, 4))).unwrap();
+    for step in 0..3u64 {
+        writer.write("configuration/step", 1, &[step]).unwrap();
+        writer.write("particles/N", 1, &[5u32]).unwrap();
+        if step != 1 {
+            writer.write("particles/position", 3, &[0.5f32; 15]).unwrap();
+        }
+        writer.end_frame().unwrap();
+    }
+    writer.finish().unwrap();
+    Arc::new(sciformats::open(path).unwrap())
+}
+
+#[cfg(feature = "gsd")]
+#[test]
+fn trajectories_come_back_as_they_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = trajectory(&dir.path().join("a.gsd"));
+    for via in [Format::Gsd, Format::Asdf, Format::Hdf5] {
+        if !writable(via) {
+            continue;
+        }
+        round_trip(&source, via, &lines(&source));
+        // The header comes back too.
+        let there = Plan::new(&source, via, &Options::default()).unwrap();
+        let between = written(&there, &dir.path().join("there"));
+        let back = Plan::new(&between, Format::Gsd, &Options::default()).unwrap();
+        let end = written(&back, &dir.path().join("back"));
+        assert_eq!(end.source().facts()[..3], source.source().facts()[..3]);
+    }
+}
+
+/// A tree with something of everything.
+fn tree(format: Format) -> Memory {
+    let mut memory = Memory::new(format);
+    let root = memory.root();
+    memory.attribute(root, "title", texts(&[], &["a run"]));
+    let g = memory.group(root, "g");
+    let u = memory.array(g, "u", array::<f32>(&[2, 3], &[1., 2., 3., f32::NAN, 5., 6.]));
+    memory.attribute(u, "units", texts(&[], &["m/s"]));
+    memory.attribute(u, "scale", array::<f64>(&[], &[2.5]));
+    memory.attribute(u, "count", array::<i64>(&[], &[-7]));
+    memory.attribute(u, "small", array::<i16>(&[2], &[1, 2]));
+    memory.attribute(g, "a/b", texts(&[2], &["x", "y"]));
+    memory.array(g, "names", texts(&[3], &["a", "", "µ"]));
+    memory.array(root, "t~il~1de", array::<u8>(&[1], &[1]));
+    let numbered = memory.group(root, "list");
+    for i in 0..12u8 {
+        memory.array(numbered, &i.to_string(), array(&[], &[i]));
+    }
+    memory.group(root, "empty");
+    memory.hard_link(root, "again", u);
+    memory
+}
+
+#[cfg(feature = "asdf")]
+#[test]
+fn trees_with_attributes_through_asdf() {
+    let source = file(tree(Format::Hdf5));
+    if writable(Format::Hdf5) {
+        round_trip(&source, Format::Asdf, &lines(&source));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan::new(&source, Format::Asdf, &Options::default()).unwrap();
+    assert_eq!(plan.losses(), []);
+    assert_eq!(plan.remarks(), [(Remark::AttributeAsMember, 6), (Remark::Escaped, 1)]);
+    let asdf = written(&plan, &dir.path().join("x.asdf"));
+    let found = lines(&asdf);
+    assert!(
+        found.contains(&r#"{"path":"/again@units","kind":"value","value":"m/s"}"#.to_string()),
+        "{found:#?}"
+    );
+    assert!(found.contains(&r#"{"path":"/@title","kind":"value","value":"a run"}"#.to_string()));
+    assert!(found.contains(&r#"{"path":"/g/u","kind":"hardlink","target":"/again"}"#.to_string()));
+    // Numbered members are a sequence: the next one is 12, and names are numbers by value.
+    let text = std::fs::read(dir.path().join("x.asdf")).unwrap();
+    assert!(String::from_utf8_lossy(&text).contains("list:\n- !core/ndarray"));
+    // ASDF to ASDF: nothing changes.
+    round_trip(&asdf, Format::Asdf, &lines(&asdf));
+}
+
+#[cfg(feature = "asdf")]
+#[test]
+fn what_cannot_be_held_is_told_before() {
+    let mut memory = tree(Format::Hdf5);
+    let root = memory.root();
+    memory.soft_link(root, "s", "/g");
+    memory.external_link(root, "e", "f.h5", "/x");
+    memory.user_link(root, "user", 65);
+    memory.datatype(root, "type", ElementType::Opaque(3));
+    memory.damage(root, "bad");
+    memory.array(
+        root,
+        "half",
+        MemoryArray { info: ArrayInfo::new(ElementType::BF16, [2]), bytes: vec![0x80, 0x3F, 0, 0x40] },
+    );
+    memory.array(
+        root,
+        "opaque",
+        MemoryArray { info: ArrayInfo::new(ElementType::Opaque(2), [1]), bytes: vec![1, 2] },
+    );
+    let g = memory.group(root, "loop");
+    memory.hard_link(g, "up", g);
+    let source = file(memory);
+    let plan = Plan::new(&source, Format::Asdf, &Options::default()).unwrap();
+    let losses: Vec<String> =
+        plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    assert_eq!(
+        losses,
+        [
+            "/bad cannot be read: malformed object at offset 0x40: it is truncated",
+            "/e is left out: a link to /x in f.h5",
+            "/half has elements of type bf2, which become f4",
+            "/opaque is left out: its elements are of type opaque(2)",
+            "/s is left out: a link to /g",
+            "/type is left out: a committed datatype",
+            "/user is left out: a link of the user-defined class 65",
+            "/loop/up is left out: a further link to /loop",
+        ]
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let asdf = written(&plan, &dir.path().join("x.asdf"));
+    assert_eq!(asdf.array("/half").unwrap().read::<f32>().unwrap(), [1.0, 2.0]);
+}
+
+#[cfg(feature = "gsd")]
+#[test]
+fn shapes_that_gsd_flattens() {
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    let values: Vec<u16> = (0..24).collect();
+    memory.array(root, "cube", array(&[2, 3, 4], &values));
+    memory.array(root, "one", array::<u16>(&[], &[9]));
+    let deep = memory.group(root, "frames");
+    let frame = memory.group(deep, "2");
+    memory.array(frame, "x", array(&[24], &values));
+    memory.group(frame, "empty");
+    let plan = Plan::new(&file(memory), Format::Gsd, &Options::default()).unwrap();
+    let losses: Vec<String> =
+        plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    assert_eq!(
+        losses,
+        [
+            "/cube is of shape 2 × 3 × 4, which becomes 2 × 12",
+            "/one is of shape scalar, which becomes 1",
+            "/frames/2/empty is left out: a group without arrays",
+        ]
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let gsd = written(&plan, &dir.path().join("x.gsd"));
+    assert_eq!(gsd.array("/frames/0/cube").unwrap().read::<u16>().unwrap(), values);
+    assert_eq!(gsd.array("/frames/2/x").unwrap().shape(), Some(&[24][..]));
+}
+
+#[test]
+fn one_array_of_many_is_selected() {
+    let source = file(tree(Format::Hdf5));
+    let error = Plan::new(&source, Format::Npy, &Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "file holds 15 arrays and npy only one: select it by its path");
+    let mut options = Options { select: vec!["/g/names".into()], ..Options::default() };
+    let plan = Plan::new(&source, Format::Npy, &options).unwrap();
+    assert_eq!((plan.losses(), plan.remarks()), (&[][..], &[(Remark::Moved, 1)][..]));
+    assert_eq!(plan.counts(), Counts { arrays: 1, ..Counts::default() });
+    options.select = vec!["/again".into()];
+    let plan = Plan::new(&source, Format::Npy, &options).unwrap();
+    assert_eq!(plan.losses().len(), 4);
+    options.select = vec!["/empty".into()];
+    let error = Plan::new(&source, Format::Npy, &options).unwrap_err();
+    assert_eq!(error.to_string(), "file has no array that npy could hold");
+}
+
+#[test]
+fn cancelled_nothing_is_left() {
+    let source = file(Memory::single(Format::Npy, array::<f64>(&[3], &[1., 2., 3.])));
+    let cancel = Arc::new(AtomicBool::new(true));
+    let options = Options { cancel: Some(cancel), ..Options::default() };
+    let dir = tempfile::tempdir().unwrap();
+    for format in Format::ALL.into_iter().filter(|&format| writable(format)) {
+        let plan = Plan::new(&source, format, &options).unwrap();
+        let error = plan.write(dir.path().join("x"), &WriteOptions::default()).unwrap_err();
+        assert!(
+            matches!(&error, sciformats::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted)
+        );
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// Canonical bytes of a text or a path.
+#[cfg(feature = "hdf5")]
+fn text_bytes(text: &str) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Canonical bytes of a sequence.
+#[cfg(feature = "hdf5")]
+fn sequence(items: &[Vec<u8>]) -> Vec<u8> {
+    [&(items.len() as u64).to_le_bytes()[..], &items.concat()].concat()
+}
+
+#[cfg(feature = "hdf5")]
+#[test]
+fn sequences_references_and_compounds_with_text() {
+    use ElementType as T;
+    let of = |element: T, shape: &[u64], bytes: Vec<u8>| MemoryArray {
+        info: ArrayInfo::new(element, shape),
+        bytes,
+    };
+    let number = |value: i16| value.to_le_bytes().to_vec();
+    let vlen = |element: T| T::Vlen(Box::new(element));
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    let group = memory.group(root, "g");
+    let x = memory.array(group, "x", array::<f32>(&[2], &[1.0, 2.0]));
+    memory.attribute(x, "DIMENSION_LIST", of(vlen(T::Reference), &[1], sequence(&[text_bytes("/z")])));
+    memory.array(root, "z", array::<f64>(&[2], &[0.0, 1.0]));
+    let ragged = [sequence(&[number(1), number(-2)]), sequence(&[]), sequence(&[number(3)])].concat();
+    memory.array(root, "ragged", of(vlen(T::Int(2)), &[3], ragged));
+    let words = sequence(&[text_bytes("a"), text_bytes("µ"), text_bytes("")]);
+    memory.array(root, "words", of(vlen(T::Text), &[1], words));
+    let row = |name: &str, to: &str, flag: u8| [text_bytes(name), text_bytes(to), vec![flag]].concat();
+    let fields = vec![("name".into(), T::Text), ("at".into(), T::Reference), ("ok".into(), T::UInt(1))];
+    let rows = [row("one", "/g/x", 1), row("", "", 0), row("three", "/", 1)].concat();
+    memory.array(root, "rows", of(T::Compound(fields), &[3], rows));
+    let one = of(T::Reference, &[], text_bytes("/g"));
+    memory.array(root, "one", one);
+    let regions = ["/a b all", "/g/x none", "/g/x (1)", "/g/x (2)(0)", "/a b (0,0)-(0,1)(2,0)-(2,1)", ""];
+    let regions = regions.map(text_bytes).concat();
+    memory.array(root, "regions", of(T::Region, &[6], regions));
+    memory.array(root, "a b", array(&[3, 2], &[0u8; 6]));
+    let source = file(memory);
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Plan::new(&source, Format::Hdf5, &Options::default()).unwrap();
+    assert_eq!(plan.losses(), []);
+    let found = written(&plan, &dir.path().join("a.h5"));
+    assert_eq!(lines(&found), lines(&source));
+    // What is referred to may stay behind: that is a loss.
+    let options = Options { select: vec!["/g".into(), "/rows".into()], cancel: None };
+    let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
+    let losses: Vec<String> =
+        plan.losses().iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+    assert_eq!(losses, ["/g/x@DIMENSION_LIST has a reference to what is not there, null in the target"]);
+    written(&plan, &dir.path().join("b.h5"));
+    for (path, count) in [("/one", 1), ("/regions", 6)] {
+        let options = Options { select: vec![path.into()], cancel: None };
+        let plan = Plan::new(&source, Format::Hdf5, &options).unwrap();
+        assert_eq!(plan.losses().len(), 1);
+        let alone = written(&plan, &dir.path().join("c.h5"));
+        let paths: Vec<String> = alone.array(path).unwrap().read().unwrap();
+        assert_eq!(paths, vec![""; count]);
+    }
+}
+
+#[test]
+fn texts_that_the_target_cannot_hold_are_told_before() {
+    for (format, text, fits) in [
+        (Format::Asdf, &b"\xff"[..], false),
+        (Format::Asdf, b"a\0", false),
+        (Format::Asdf, b"\0a", true),
+        (Format::Hdf5, b"\xff", true),
+        (Format::Hdf5, b"\0a", false),
+        // As a string of bytes.
+        (Format::Npy, b"\xff", true),
+        (Format::Blosc2, b"\xff", true),
+        (Format::Npy, b"a\0", false),
+    ] {
+        if !writable(format) {
+            continue;
+        }
+        let bytes = [&(text.len() as u64).to_le_bytes()[..], text].concat();
+        let array = MemoryArray { info: ArrayInfo::new(ElementType::Text, [1]), bytes };
+        let source = file(Memory::single(Format::Hdf5, array));
+        match Plan::new(&source, format, &Options::default()) {
+            Ok(plan) => {
+                assert_eq!(plan.losses().is_empty(), fits, "{format} {text:?}");
+                let dir = tempfile::tempdir().unwrap();
+                plan.write(dir.path().join("x"), &WriteOptions::default()).unwrap();
+            }
+            Err(error) => {
+                assert!(!fits && error.to_string().contains("not UTF-8"), "{format} {text:?} {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_that_are_arrays_are_more_dimensions() {
+    use ElementType as T;
+    let of = |element: T, shape: &[u64]| T::Array { element: Box::new(element), shape: shape.to_vec() };
+    let element = of(of(T::Int(2), &[3]), &[2]);
+    let info = ArrayInfo { chunks: Some(vec![2]), ..ArrayInfo::new(element, [5]) };
+    let bytes: Vec<u8> = (0..30i16).flat_map(i16::to_le_bytes).collect();
+    let values: Vec<i16> = (0..30).collect();
+    let dir = tempfile::tempdir().unwrap();
+    for format in Format::ALL.into_iter().filter(|&format| writable(format)) {
+        let array = MemoryArray { info: info.clone(), bytes: bytes.clone() };
+        let source = file(Memory::single(Format::Hdf5, array));
+        let plan = Plan::new(&source, format, &Options::default()).unwrap();
+        let told = plan.remarks().contains(&(Remark::ArrayAsDimensions, 1));
+        assert_eq!(told, format != Format::Hdf5, "{format}");
+        let found = written(&plan, &dir.path().join("x"));
+        let path = match sink::rules(format).unwrap().layout {
+            sink::Layout::Single => "/",
+            sink::Layout::Tree => "/data",
+            sink::Layout::Frames => "/frames/0/data",
+        };
+        let array = found.array(path).unwrap();
+        match format {
+            Format::Hdf5 => assert_eq!(array.element().to_string(), "i2[3][2]"),
+            Format::Gsd => assert_eq!(array.shape(), Some(&[5, 6][..])),
+            _ => {
+                assert_eq!(plan.losses(), []);
+                assert_eq!(array.shape(), Some(&[5, 2, 3][..]));
+            }
+        }
+        if format != Format::Hdf5 {
+            assert_eq!(array.read::<i16>().unwrap(), values);
+        }
+        // Any part of them.
+        let planned = plan.tree().array(path).unwrap();
+        if planned.shape() == Some(&[5, 2, 3]) {
+            let ranges = [
+                sciformats::Range::new(1, 2).by(3),
+                sciformats::Range::new(1, 1),
+                sciformats::Range::new(0, 2).by(2),
+            ];
+            let slab = sciformats::Slab::new(&[5, 2, 3], ranges).unwrap();
+            assert_eq!(planned.read_slab::<i16>(&slab).unwrap(), [9, 11, 27, 29]);
+        }
+    }
+}
+
+#[cfg(feature = "rawarray")]
+#[test]
+fn bytes_after_an_array_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    for metadata in [&b"volts"[..], b"\xff\0\x01"] {
+        let path = dir.path().join("a.ra");
+        rawarray::Writer::new(&[3, 2]).with_metadata(metadata).write(&path, &[1.0f32; 6]).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let source = Arc::new(sciformats::open(&path).unwrap());
+        for via in [Format::RawArray, Format::Hdf5, Format::Asdf] {
+            if !writable(via) {
+                continue;
+            }
+            let plan = Plan::new(&source, via, &Options::default()).unwrap();
+            if via == Format::Asdf && metadata.contains(&0) {
+                assert_eq!(plan.losses().len(), 1);
+                continue;
+            }
+            assert_eq!(plan.losses(), []);
+            let between = written(&plan, &dir.path().join("between"));
+            let back = Plan::new(&between, Format::RawArray, &Options::default()).unwrap();
+            assert_eq!(back.losses(), []);
+            back.write(dir.path().join("back.ra"), &WriteOptions::default()).unwrap();
+            assert_eq!(std::fs::read(dir.path().join("back.ra")).unwrap(), bytes, "{via}");
+        }
+        for via in [Format::Npy, Format::Gsd, Format::Blosc2].into_iter().filter(|&via| writable(via)) {
+            let plan = Plan::new(&source, via, &Options::default()).unwrap();
+            assert_eq!(plan.losses()[0].what, "has bytes after its array, which are left out");
+            plan.write(dir.path().join("x"), &WriteOptions::default()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn compounds_with_text_for_numpy() {
+    use ElementType as T;
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let inner = T::Compound(vec![("t".into(), T::Text), ("v".into(), T::F32)]);
+    let element = T::Compound(vec![
+        ("name".into(), T::Text),
+        ("at".into(), T::Array { element: Box::new(T::Int(1)), shape: vec![2] }),
+        ("in".into(), inner),
+    ]);
+    let row = |a: &str, b: &str| [text(a), vec![1, 2], text(b), 0.5f32.to_le_bytes().to_vec()].concat();
+    let bytes = [row("north", "\u{b5}"), row("", "abc")].concat();
+    let array = MemoryArray { info: ArrayInfo::new(element, [2]), bytes };
+    let source = file(Memory::single(Format::Npy, array));
+    for via in [Format::Npy, Format::Blosc2, Format::Asdf, Format::Hdf5] {
+        if writable(via) {
+            round_trip(&source, via, &lines(&source));
+        }
+    }
+}
+
+#[test]
+fn a_rescue_goes_on_past_what_cannot_be_read() {
+    let mut memory = Memory::new(Format::Hdf5);
+    let root = memory.root();
+    for i in 0..3u8 {
+        memory.array(root, &format!("good{i}"), array::<u8>(&[2], &[i, i]));
+    }
+    memory.array(root, "bad", array::<u16>(&[4], &[1, 2, 3]));
+    memory.damage(root, "worse");
+    let short =
+        MemoryArray { info: ArrayInfo::new(ElementType::Text, [2]), bytes: vec![1, 0, 0, 0, 0, 0, 0, 0, 65] };
+    memory.array(root, "texts", short);
+    let source = file(memory);
+    let dir = tempfile::tempdir().unwrap();
+    for format in [Format::Hdf5, Format::Asdf, Format::Gsd].into_iter().filter(|&format| writable(format)) {
+        let path = dir.path().join(format.word());
+        let plan = Plan::new(&source, format, &Options::default()).unwrap();
+        assert!(plan.write(&path, &WriteOptions::default()).is_err());
+        // ASDF wants its texts first.
+        let first = if format == Format::Asdf { "/texts" } else { "/bad" };
+        assert_eq!(plan.unread().as_deref(), Some(first));
+        assert!(!path.exists());
+        // Texts are looked through before, so what is lost of them is planned.
+        if format != Format::Gsd {
+            let planned: Vec<&str> = plan.losses().iter().map(|loss| loss.path.as_str()).collect();
+            assert_eq!(planned, ["/worse", "/texts"]);
+        }
+        let losses = plan.rescue(&path, &WriteOptions::default()).unwrap();
+        let told: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss.path, loss.what)).collect();
+        let reason = "malformed array in memory at offset 0x0: elements is truncated";
+        assert_eq!(told, [format!("/bad 2 bytes from element (3) on cannot be read: {reason}")]);
+        assert_eq!(plan.check(&path, &OpenOptions::default()).unwrap(), None);
+        let written = sciformats::open(&path).unwrap();
+        let under = if format == Format::Gsd { "/frames/0" } else { "" };
+        assert_eq!(written.array(&format!("{under}/bad")).unwrap().read::<u16>().unwrap(), [1, 2, 3, 0]);
+        assert_eq!(written.array(&format!("{under}/good2")).unwrap().read::<u8>().unwrap(), [2, 2]);
+        if format != Format::Gsd {
+            assert_eq!(written.array("/texts").unwrap().read::<String>().unwrap(), ["A", ""]);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Into groups in groups.
+
+use super::plan::{Builder, had_members_for_attributes};
+use super::view::{Body, Link, Node};
+use super::{METADATA, Remark, scalar, split, within};
+use sciformats::memory::{MemoryArray, texts};
+use sciformats::model::{ArrayInfo, ElementType, Name, Object, ObjectId};
+use sciformats::walk::{Entry, Found};
+use sciformats::{Format, Result};
+
+/// Attributes of this size and more stay members: not every version of every format has room for them elsewhere.
+const LARGE: usize = 32 << 10;
+
+pub(super) fn begin(builder: &mut Builder) {
+    let root = builder.add(Node::new(Body::Group(Default::default())));
+    builder.places.insert("/".into(), root);
+    if builder.view.origin.format() == Format::Gsd {
+        header(builder);
+    }
+}
+
+/// What a GSD file says of itself, as attributes of the root.
+fn header(builder: &mut Builder) {
+    let facts = builder.view.origin.source().facts();
+    for (key, value) in facts.into_iter().filter(|(key, _)| matches!(*key, "application" | "schema")) {
+        let text = texts(&[], &[&value.to_string()]);
+        attribute(builder, ("/", true), &Name::from(format!("gsd:{key}")), text);
+    }
+}
+
+/// What a RawArray file has after its elements, as an attribute of the root: text where it is text.
+fn metadata(builder: &mut Builder) {
+    let bytes = match builder.view.origin.source().metadata() {
+        Ok(bytes) if bytes.is_empty() => return,
+        Ok(bytes) => bytes,
+        Err(error) => {
+            return builder.lose("/", format!("has bytes after its array that cannot be read: {error}"));
+        }
+    };
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
+    let array = match text {
+        _ if bytes.len() >= LARGE => None,
+        Some(text) => Some(texts(&[], &[text])),
+        // Where there are no attributes, they would be one more array.
+        None if !builder.rules.attributes => None,
+        None => {
+            let info = ArrayInfo::new(ElementType::UInt(1), [bytes.len() as u64]);
+            Some(MemoryArray { info, bytes })
+        }
+    };
+    let Some(array) = array else {
+        return builder.lose("/", "has bytes after its array, which are left out");
+    };
+    builder.remark(Remark::Metadata);
+    attribute(builder, ("/", true), &METADATA.into(), array);
+}
+
+/// Puts one thing where it belongs. Only the first may be the root.
+pub(super) fn one(builder: &mut Builder, entry: Entry, is_first: bool) {
+    let Entry { path, what } = entry;
+    if !is_first && path.ends_with('/') {
+        return builder.lose(&path, "has a name that is empty");
+    }
+    match what {
+        Found::Object(id, object) => {
+            let object = match object {
+                Object::Group => {
+                    if group(builder, &path).is_none() {
+                        return builder.lose(&path, "has no place: there is an array of this name");
+                    }
+                    return attributes(builder, (&path, true), (&path, id));
+                }
+                other => other,
+            };
+            if let Object::Array(info) = object {
+                if let Some(array) = as_attribute(builder, &path, |builder| whole(builder, id)) {
+                    return done(builder, array);
+                }
+                let place = if path == "/" { "/data" } else { &path };
+                if path == "/" {
+                    builder.remark(Remark::Moved);
+                }
+                let Some(body) = builder.array(&path, id, &info) else { return };
+                if put(builder, (&path, place), body) {
+                    attributes(builder, (place, false), (&path, id));
+                }
+                if path == "/" {
+                    metadata(builder);
+                }
+                return;
+            }
+            plain(builder, &path, object);
+        }
+        Found::HardLink(first) => hard(builder, &path, &first),
+        Found::Soft(target) if builder.rules.soft_links => by_path(builder, &path, Link::Soft(target)),
+        Found::External { file, target } if builder.rules.soft_links => {
+            by_path(builder, &path, Link::External(file, target));
+        }
+        other => builder.leave_out(&path, &other),
+    }
+}
+
+/// Scalars and committed datatypes.
+fn plain(builder: &mut Builder, path: &str, object: Object) {
+    let body = match object {
+        Object::Value(value) => {
+            let array = scalar::to_array(&value);
+            if let Some(array) = as_attribute(builder, path, |_| array.clone()) {
+                return done(builder, array);
+            }
+            if builder.rules.values {
+                Body::Value(value)
+            } else {
+                let Some(array) = array else {
+                    return builder.lose(path, format!("is left out: the scalar {value}"));
+                };
+                let Some(body) = builder.made(path, array) else { return };
+                builder.remark(Remark::ScalarAsArray);
+                body
+            }
+        }
+        Object::Datatype(element) if builder.rules.datatypes => Body::Datatype(element),
+        Object::Datatype(_) => return builder.lose(path, "is left out: a committed datatype"),
+        _ => return,
+    };
+    put(builder, (path, path), body);
+}
+
+/// The group at a path of the target, which is made if it is not there.
+fn group(builder: &mut Builder, path: &str) -> Option<usize> {
+    if let Some(&node) = builder.places.get(path) {
+        let is_group = builder.view.nodes.get(node).is_some_and(|node| matches!(node.body, Body::Group(_)));
+        return is_group.then_some(node);
+    }
+    let (parent, name) = split(path);
+    let parent = group(builder, parent)?;
+    let name = named(builder, path, name);
+    let node = builder.add(Node::new(Body::Group(Default::default())));
+    builder.link(parent, name, Link::Hard(node)).then(|| builder.places.insert(path.into(), node));
+    Some(node)
+}
+
+/// The name of a member in the target.
+fn named(builder: &mut Builder, path: &str, shown: &str) -> Name {
+    let name = Name::from_shown(shown);
+    if !builder.rules.name(&name) {
+        builder.lose(path, "has a name that is not UTF-8: it is escaped");
+        return Name::from(shown);
+    }
+    // ASDF has names with slashes, and so escapes.
+    match (builder.view.origin.format() == Format::Asdf, builder.rules.format == Format::Asdf) {
+        (false, true) if shown.contains('~') => {
+            builder.remark(Remark::Escaped);
+            Name::from(shown.replace('~', "~0"))
+        }
+        (true, false) if shown.contains("~0") => {
+            builder.remark(Remark::Escaped);
+            Name::from(shown.replace("~0", "~"))
+        }
+        _ => name,
+    }
+}
+
+/// Puts an object that was at the first path of the source at the second path of the target.
+fn put(builder: &mut Builder, (from, to): (&str, &str), body: Body) -> bool {
+    let name = named(builder, from, split(to).1);
+    put_as(builder, (from, to), name, body)
+}
+
+/// As [`put`], under a name that is not the last part of the path.
+fn put_as(builder: &mut Builder, (from, to): (&str, &str), name: Name, body: Body) -> bool {
+    let parent = split(to).0;
+    let Some(parent) = group(builder, parent) else {
+        builder.lose(from, "has no place: there is an array where its group would be");
+        return false;
+    };
+    let node = builder.add(Node::new(body));
+    let free = builder.link(parent, name, Link::Hard(node));
+    if free {
+        builder.places.insert(to.into(), node);
+    } else {
+        builder.view.nodes.truncate(node);
+        builder.lose(from, "has no place: its name is taken");
+    }
+    free
+}
+
+fn hard(builder: &mut Builder, path: &str, first: &str) {
+    let (parent, name) = split(path);
+    let cyclic = path.strip_prefix(first).is_some_and(|rest| first == "/" || rest.starts_with('/'));
+    let target = builder.places.get(first).copied();
+    let target =
+        target.filter(|_| builder.rules.hard_links && !(cyclic && builder.rules.format == Format::Asdf));
+    let Some(target) = target else {
+        return builder.leave_out(path, &Found::HardLink(first.into()));
+    };
+    let name = named(builder, path, name);
+    let linked = group(builder, parent).is_some_and(|parent| builder.link(parent, name, Link::Hard(target)));
+    if !linked {
+        return builder.lose(path, "has no place: its name is taken");
+    }
+    if let Some(node) = builder.view.nodes.get_mut(target) {
+        node.shared = true;
+    }
+}
+
+fn by_path(builder: &mut Builder, path: &str, link: Link) {
+    let (parent, name) = split(path);
+    let name = named(builder, path, name);
+    if !group(builder, parent).is_some_and(|parent| builder.link(parent, name, link)) {
+        builder.lose(path, "has no place: its name is taken");
+    }
+}
+
+/// The attributes of an object; the first path is that in the target.
+fn attributes(builder: &mut Builder, (to, is_group): (&str, bool), (from, id): (&str, ObjectId)) {
+    for (name, array) in builder.attributes(from, id) {
+        attribute(builder, (to, is_group), &name, array);
+    }
+}
+
+fn attribute(builder: &mut Builder, (to, is_group): (&str, bool), name: &Name, array: MemoryArray) {
+    let node = builder.places.get(to).copied();
+    let of = node.and_then(|node| builder.view.nodes.get(node));
+    let shape = of.and_then(|node| match &node.body {
+        Body::Array(taken) => taken.info.shape.clone(),
+        _ => None,
+    });
+    if builder.rules.attribute(name, &array.info, shape.as_deref()) {
+        let path = format!("{to}@{}", name.shown());
+        let Some(fitted) = builder.fit(&path, &array.info) else { return };
+        let attribute = MemoryArray { info: fitted, bytes: array.bytes };
+        if let Some(node) = node.and_then(|node| builder.view.nodes.get_mut(node)) {
+            node.attributes.insert(name.clone(), attribute);
+        }
+        return;
+    }
+    // Escaped as names of ASDF are, which may hold slashes.
+    let shown = name.shown().replace('~', "~0").replace('/', "~1");
+    let (place, member) = if is_group {
+        (within(to, &format!("@{shown}")), format!("@{shown}"))
+    } else {
+        let base = named(builder, to, split(to).1);
+        (format!("{to}@{shown}"), format!("{}@{shown}", base.shown()))
+    };
+    let Some(body) = builder.made(&place, array) else { return };
+    if put_as(builder, (&place, &place), Name::from(member), body) {
+        builder.remark(Remark::AttributeAsMember);
+    }
+}
+
+/// An attribute that was a member where there are no attributes: the node it belongs to, its name and what it holds.
+struct Former {
+    node: usize,
+    path: String,
+    name: Name,
+    array: MemoryArray,
+}
+
+fn as_attribute(
+    builder: &mut Builder,
+    path: &str,
+    array: impl FnOnce(&Builder) -> Option<MemoryArray>,
+) -> Option<Former> {
+    if !builder.rules.attributes || !had_members_for_attributes(builder.view.origin.source()) {
+        return None;
+    }
+    let (parent, last) = split(path);
+    let (of, name) = last.split_once('@').filter(|(_, name)| !name.is_empty())?;
+    let of = if of.is_empty() { parent.to_owned() } else { within(parent, of) };
+    let node = *builder.places.get(&of)?;
+    let array = array(builder).filter(|array| array.bytes.len() < LARGE)?;
+    let name = Name::from_shown(&name.replace("~1", "/").replace("~0", "~"));
+    Some(Former { node, path: path.into(), name, array })
+}
+
+fn done(builder: &mut Builder, found: Former) {
+    let Former { node, path, name, array } = found;
+    let Some(fitted) = builder.fit(&path, &array.info) else { return };
+    builder.remark(Remark::MemberAsAttribute);
+    if let Some(node) = builder.view.nodes.get_mut(node) {
+        node.attributes.insert(name, MemoryArray { info: fitted, bytes: array.bytes });
+    }
+}
+
+/// A small array with its elements; `None` if it is not small or cannot be read.
+fn whole(builder: &Builder, id: ObjectId) -> Option<MemoryArray> {
+    let origin = &builder.view.origin;
+    let Ok(Object::Array(info)) = origin.source().object(id) else { return None };
+    if info.logical().is_some_and(|size| size >= LARGE as u64) || info.elements()? >= LARGE as u64 {
+        return None;
+    }
+    let read = || -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let slab = sciformats_core::Slab::all(info.shape.as_deref().unwrap_or_default())?;
+        origin.read(id, &slab, &mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().ok()?;
+    Some(MemoryArray { info: *info, bytes })
+}

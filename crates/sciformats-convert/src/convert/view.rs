@@ -1,0 +1,266 @@
+//! The tree as the target will hold it: a source whose elements come from another file.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sciformats_core::arith::{fit, mul, present};
+use sciformats_core::{Error, Range, Slab, bound};
+
+use super::references::{Places, kept};
+use super::rescue::{Origin, Rescue};
+use crate::sink::Elements;
+use sciformats::memory::MemoryArray;
+use sciformats::model::canonical::spans;
+use sciformats::model::{
+    ArrayInfo, Attribute, AttributeValue, ElementType, Name, Object, ObjectId, Target, Value,
+};
+use sciformats::source::{Attributes, Fact, Member, Members, Source, Structure};
+use sciformats::{File, Format, Result};
+
+pub(super) struct View {
+    pub(super) format: Format,
+    pub(super) origin: Arc<File>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) nodes: Vec<Node>,
+    /// Where references may lead, if some lead elsewhere: those are null.
+    pub(super) places: Option<Places>,
+    pub(super) rescue: Arc<Rescue>,
+}
+
+pub(super) struct Node {
+    pub(super) body: Body,
+    pub(super) attributes: BTreeMap<Name, MemoryArray>,
+    /// Whether several hard links lead to it.
+    pub(super) shared: bool,
+}
+
+impl Node {
+    pub(super) fn new(body: Body) -> Self {
+        Self { body, attributes: BTreeMap::new(), shared: false }
+    }
+}
+
+pub(super) enum Body {
+    Group(BTreeMap<Name, Link>),
+    Array(Box<Taken>),
+    /// An array that was no array in the origin.
+    Made(Box<Elements>),
+    Datatype(ElementType),
+    Value(Value),
+}
+
+/// An array of the origin.
+pub(super) struct Taken {
+    /// Where it is there, and what it is.
+    pub(super) path: String,
+    pub(super) id: ObjectId,
+    pub(super) origin: Arc<ArrayInfo>,
+    /// The dimensions of elements that are arrays themselves, where they become dimensions of the array.
+    pub(super) inner: Vec<u64>,
+    /// What it becomes.
+    pub(super) info: Arc<ArrayInfo>,
+}
+
+/// The elements of elements that are arrays themselves, and the dimensions that these have, slowest first.
+pub(super) fn peeled(mut element: &ElementType) -> (&ElementType, Vec<u64>) {
+    let mut dimensions = Vec::new();
+    while let ElementType::Array { element: inner, shape } = element {
+        dimensions.extend(shape);
+        element = inner;
+    }
+    (element, dimensions)
+}
+
+impl Taken {
+    /// The type of its elements, when the dimensions of arrays are those of the whole.
+    pub(super) fn element(&self) -> &ElementType {
+        if self.inner.is_empty() { &self.origin.element } else { peeled(&self.origin.element).0 }
+    }
+}
+
+pub(super) enum Link {
+    Hard(usize),
+    Soft(Name),
+    External(Name, Name),
+}
+
+impl View {
+    fn node(&self, ObjectId(id): ObjectId) -> Result<&Node> {
+        let node = usize::try_from(id).ok().and_then(|id| self.nodes.get(id));
+        node.ok_or_else(|| Error::not_found("object", id.to_string()))
+    }
+
+    /// Reads from the origin, and lets 16-bit floats grow where they must. The selection is one of the array with the
+    /// dimensions of its elements.
+    fn fetch(&self, taken: &Taken, slab: &Slab) -> Result<Vec<u8>> {
+        let from = Origin { file: &self.origin, path: &taken.path, id: taken.id, info: &taken.origin };
+        let element = taken.element();
+        let bytes = if taken.inner.is_empty() {
+            self.rescue.read(from, slab)?
+        } else {
+            let outer = taken.origin.shape.as_deref().unwrap_or_default();
+            let (ranges, inner) = slab.ranges().split_at_checked(outer.len()).unwrap_or_default();
+            let bytes = self.rescue.read(from, &Slab::new(outer, ranges)?)?;
+            picked((element, &taken.inner), inner, bytes)?
+        };
+        Ok(match (element, &taken.info.element) {
+            (ElementType::F16, ElementType::F32) | (ElementType::Complex(4), ElementType::Complex(8)) => {
+                widen(&bytes, |half| half::f16::from_le_bytes(half).to_f32())
+            }
+            (ElementType::BF16, ElementType::F32) => {
+                widen(&bytes, |half| half::bf16::from_le_bytes(half).to_f32())
+            }
+            (element, _) => match &self.places {
+                Some(places) if element.refers() => kept(element, &bytes, Some(places))?.0,
+                _ => bytes,
+            },
+        })
+    }
+}
+
+/// Of elements that are arrays of `shape`, what `ranges` select in each.
+fn picked((element, shape): (&ElementType, &[u64]), ranges: &[Range], bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let inner = Slab::new(shape, ranges)?;
+    if inner.is_all() {
+        return Ok(bytes);
+    }
+    let each = spans(element, &bytes)?;
+    let count = present(sciformats_core::slab::elements(shape), "number of parts of an element")?;
+    let count: usize = fit(count, "number of parts of an element")?;
+    let mut out = Vec::new();
+    for one in each.chunks(count.max(1)) {
+        for run in inner.runs() {
+            for i in 0..run.len {
+                let index: usize = fit(run.step * i + run.from, "index of a part of an element")?;
+                out.extend_from_slice(present(one.get(index), "part of an element")?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn widen(bytes: &[u8], value: impl Fn([u8; 2]) -> f32) -> Vec<u8> {
+    bytes.as_chunks::<2>().0.iter().flat_map(|&half| value(half).to_le_bytes()).collect()
+}
+
+/// The rows of an array of `shape` that a selection of its two-dimensional form takes, whole.
+fn rows(shape: &[u64], slab: &Slab) -> Result<Slab> {
+    let mut ranges: Vec<Range> = shape.iter().map(|&length| Range::all(length)).collect();
+    if let (Some(first), Some(wanted)) = (ranges.first_mut(), slab.ranges().first()) {
+        *first = *wanted;
+    }
+    Slab::new(shape, ranges)
+}
+
+impl Source for View {
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    fn root(&self) -> ObjectId {
+        ObjectId(0)
+    }
+
+    fn object(&self, id: ObjectId) -> Result<Object> {
+        Ok(match &self.node(id)?.body {
+            Body::Group(_) => Object::Group,
+            Body::Array(taken) => Object::Array(Box::new(ArrayInfo::clone(&taken.info))),
+            Body::Made(elements) => Object::Array(Box::new(elements.info().clone())),
+            Body::Datatype(element) => Object::Datatype(element.clone()),
+            Body::Value(value) => Object::Value(value.clone()),
+        })
+    }
+
+    fn members(&self, group: ObjectId) -> Result<Members<'_>> {
+        let Body::Group(members) = &self.node(group)?.body else {
+            return Err(Error::usage("object", "is not a group"));
+        };
+        Ok(Box::new(
+            members.iter().map(|(name, link)| Ok(Member { name: name.clone(), target: link.into() })),
+        ))
+    }
+
+    fn member(&self, group: ObjectId, name: &Name) -> Result<Option<Target>> {
+        Ok(match &self.node(group)?.body {
+            Body::Group(members) => members.get(name).map(Target::from),
+            _ => None,
+        })
+    }
+
+    fn attributes(&self, id: ObjectId) -> Result<Attributes<'_>> {
+        Ok(Box::new(self.node(id)?.attributes.iter().map(|(name, array)| {
+            let (element, shape) = (array.info.element.clone(), array.info.shape.clone());
+            let value = AttributeValue { element, shape, data: Ok(array.bytes.clone()) };
+            Ok(Attribute { name: name.clone(), value: Ok(value) })
+        })))
+    }
+
+    fn read(&self, array: ObjectId, slab: &Slab, out: &mut Vec<u8>) -> Result<()> {
+        if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Error::io("convert", ErrorKind::Interrupted.into()));
+        }
+        let taken = match &self.node(array)?.body {
+            Body::Array(taken) => taken,
+            Body::Made(elements) => return elements.read(slab, out),
+            _ => return Err(Error::usage("object", "is not an array")),
+        };
+        if slab.is_empty() {
+            return Ok(());
+        }
+        let info = &taken.info;
+        let shape = taken.origin.shape.as_deref().map(|shape| [shape, &taken.inner].concat());
+        let Some(shape) = shape.filter(|shape| Some(shape) != info.shape.as_ref()) else {
+            out.append(&mut self.fetch(taken, slab)?);
+            return Ok(());
+        };
+        let bytes = self.fetch(taken, &rows(&shape, slab)?)?;
+        let columns = slab.ranges().get(1).zip(slab.of().get(1));
+        let Some((columns, &width)) = columns.filter(|(columns, width)| columns.count < **width) else {
+            out.extend_from_slice(&bytes);
+            return Ok(());
+        };
+        // Some columns of whole rows.
+        let size: usize = fit(present(info.element.size(), "size of an element")?, "size of an element")?;
+        let width: usize = fit(width, "number of columns")?;
+        let (start, count): (usize, usize) =
+            (fit(columns.start, "first column")?, fit(columns.count, "number of columns")?);
+        let step = bound::addressable(columns.step.max(1));
+        if size == 0 {
+            return Ok(());
+        }
+        for row in bytes.chunks_exact(mul(width, size)?) {
+            let picked = row.chunks_exact(size).skip(start).step_by(step).take(count);
+            picked.for_each(|one| out.extend_from_slice(one));
+        }
+        Ok(())
+    }
+
+    fn may_be_shared(&self, id: ObjectId) -> bool {
+        self.node(id).is_ok_and(|node| node.shared)
+    }
+
+    fn slashes_in_names(&self) -> bool {
+        self.format == Format::Gsd
+    }
+
+    fn structures(&self, _: &mut dyn FnMut(Structure) -> ControlFlow<()>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl From<&Link> for Target {
+    fn from(link: &Link) -> Self {
+        match link {
+            Link::Hard(node) => Self::Object(ObjectId(*node as u64)),
+            Link::Soft(path) => Self::Soft(path.clone()),
+            Link::External(file, target) => Self::External { file: file.clone(), target: target.clone() },
+        }
+    }
+}

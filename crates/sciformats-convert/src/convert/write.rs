@@ -1,0 +1,111 @@
+//! A plan's tree on its way into a sink.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sciformats::model::ObjectId;
+use sciformats::options::Unfolding;
+use sciformats::{Error, File, Object, Result, Target};
+
+use super::Loss;
+use super::rescue::Rescue;
+use crate::sink::{Elements, Handle, New, Place, Sink};
+
+/// A tree on its way into a sink.
+pub(super) struct Writing<'a> {
+    pub(super) tree: &'a Arc<File>,
+    pub(super) sink: Box<dyn Sink>,
+    pub(super) handles: HashMap<ObjectId, Handle>,
+    pub(super) unfolding: Unfolding,
+    /// Where to tell of what cannot be written, if that ends nothing.
+    pub(super) rescue: Option<&'a Rescue>,
+}
+
+/// A group whose members are still to come.
+struct Open {
+    path: String,
+    id: ObjectId,
+    handle: Handle,
+}
+
+impl Writing<'_> {
+    /// Adds everything.
+    pub(super) fn all(&mut self) -> Result<()> {
+        let tree = self.tree;
+        let root = tree.source().root();
+        let mut groups: Vec<Open> = self.object(Place::Root, ("/", root))?.into_iter().collect();
+        // Level by level, so that what is linked to several times stands where the manifest names it.
+        while !groups.is_empty() {
+            let mut deeper = Vec::new();
+            for group in groups {
+                for member in tree.source().members(group.id)? {
+                    let member = member?;
+                    let path = sciformats::walk::join(&group.path, &member.name);
+                    let place = Place::In(group.handle, &member.name);
+                    deeper.extend(self.member(place, (&path, &member.target))?);
+                }
+            }
+            groups = deeper;
+        }
+        Ok(())
+    }
+
+    /// What came of writing one thing: `None` if it cannot be written, and that ends nothing.
+    fn kept<T>(&self, path: &str, result: Result<T>) -> Result<Option<T>> {
+        match (result, self.rescue) {
+            (Ok(done), _) => Ok(Some(done)),
+            (Err(error @ (Error::Io { .. } | Error::Conflict { .. })), _) | (Err(error), None) => Err(error),
+            (Err(error), Some(rescue)) => {
+                let what = format!("is left out: {error}");
+                rescue.lose(Loss { path: path.into(), what, lost: None });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Adds what a member leads to. The answer is a group whose members are still to come.
+    fn member(&mut self, place: Place<'_>, (path, target): (&str, &Target)) -> Result<Option<Open>> {
+        let link = match target {
+            Target::Object(id) => match self.handles.get(id) {
+                Some(handle) => New::Hard(*handle),
+                None => return self.object(place, (path, *id)),
+            },
+            Target::Soft(path) => New::Soft(path),
+            Target::External { file, target } => New::External { file, target },
+            // A plan has no others.
+            Target::User(_) | Target::Damaged(_) => return Ok(None),
+        };
+        let added = self.sink.add(place, link);
+        self.kept(path, added)?;
+        Ok(None)
+    }
+
+    fn object(&mut self, place: Place<'_>, (path, id): (&str, ObjectId)) -> Result<Option<Open>> {
+        let object = self.tree.source().object(id)?;
+        let added = match &object {
+            Object::Group => self.sink.add(place, New::Group),
+            Object::Array(info) => {
+                let elements = info.elements().unwrap_or(u64::MAX); // a bound: more than any limit
+                self.unfolding.add(elements, info).and_then(|()| {
+                    let elements = Elements::of(Arc::clone(self.tree), id, (**info).clone());
+                    self.sink.add(place, New::Array(elements))
+                })
+            }
+            Object::Datatype(element) => self.sink.add(place, New::Datatype(element)),
+            Object::Value(value) => self.sink.add(place, New::Value(value)),
+            Object::Damaged { .. } => return Ok(None),
+        };
+        let Some(handle) = self.kept(path, added)? else { return Ok(None) };
+        if self.tree.source().may_be_shared(id) {
+            self.handles.insert(id, handle);
+        }
+        for attribute in self.tree.source().attributes(id)? {
+            let attribute = attribute?;
+            let path = format!("{path}@{}", attribute.name.shown());
+            let added =
+                attribute.value.and_then(|value| self.sink.attribute(handle, &attribute.name, &value));
+            self.kept(&path, added)?;
+        }
+        Ok(matches!(object, Object::Group).then(|| Open { path: path.into(), id, handle }))
+    }
+}

@@ -1,0 +1,193 @@
+//! Elements of one size: each text in them gets the width that the longest in its place needs.
+
+use npy::{DType, Kind};
+use sciformats_core::arith::{add, mul};
+use sciformats_core::{Error, bound};
+
+use super::encode::{is_text, with_texts};
+use crate::parts::{Part, each};
+use sciformats::Result;
+use sciformats::model::ElementType;
+
+/// Elements with text as NumPy has them, where everything has one size. All elements are looked at once for the widths of
+/// their texts, and then brought into their form, piece by piece.
+///
+/// A text is of type `U`; one in a compound is of type `S` where all in its place are ASCII. Bytes that are not UTF-8 make
+/// all texts in their place `S`.
+///
+/// ```
+/// use sciformats::memory::texts;
+/// use sciformats_convert::numpy::Fixed;
+/// use sciformats::{ElementType, File};
+///
+/// let names = texts(&[2], &["Vega", "Altair"]).bytes;
+/// let mut fixed = Fixed::new(&ElementType::Text);
+/// fixed.look(&names)?;
+/// let mut file = npy::Header::new(fixed.dtype()?, [2]).to_bytes()?;
+/// fixed.encode(&names, &mut file)?;
+/// assert_eq!(fixed.dtype()?.to_string(), "'<U6'");
+/// assert_eq!(File::from_bytes(file)?.array("/")?.read::<String>()?, ["Vega", "Altair"]);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    element: ElementType,
+    places: Vec<Width>,
+}
+
+/// What the texts in one place need.
+#[derive(Clone, Copy, Debug)]
+struct Width {
+    bytes: usize,
+    characters: usize,
+    ascii: bool,
+    utf8: bool,
+}
+
+impl Default for Width {
+    fn default() -> Self {
+        Self { bytes: 0, characters: 0, ascii: true, utf8: true }
+    }
+}
+
+impl Width {
+    fn see(&mut self, text: &[u8]) {
+        self.bytes = self.bytes.max(text.len());
+        self.ascii &= text.is_ascii();
+        match std::str::from_utf8(text) {
+            Ok(text) => self.characters = self.characters.max(text.chars().count()),
+            Err(_) => self.utf8 = false,
+        }
+    }
+
+    /// Whether the texts are strings of bytes.
+    fn in_bytes(&self, alone: bool) -> bool {
+        !self.utf8 || (self.ascii && !alone)
+    }
+}
+
+impl Fixed {
+    /// For elements of this type.
+    pub fn new(element: &ElementType) -> Self {
+        Self { element: element.clone(), places: Vec::new() }
+    }
+
+    /// Whether there is no text in the elements: they are in their form as they are.
+    pub fn is_as_is(&self) -> bool {
+        self.element.size().is_some()
+    }
+
+    /// Takes the widths of the texts in such elements into account.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for bytes that end inside an element, and for elements with sequences of any length;
+    /// [`Error::Unsupported`] for a text that ends with NUL, which NumPy takes for padding.
+    pub fn look(&mut self, bytes: &[u8]) -> Result<()> {
+        let Self { element, places } = self;
+        each(element, bytes, &is_text, &mut |part, at| {
+            if at >= places.len() {
+                places.resize(add(at, 1)?, Width::default());
+            }
+            if let (Part::Text(text), Some(width)) = (part, places.get_mut(at)) {
+                if text.ends_with(b"\0") {
+                    return Err(Error::unsupported("a text that ends with NUL, in an array of NumPy"));
+                }
+                width.see(text);
+            }
+            Ok(())
+        })
+    }
+
+    /// The type for a header.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for elements with sequences of any length.
+    pub fn dtype(&self) -> Result<DType> {
+        let alone = is_text(&self.element);
+        let least = usize::from(!alone);
+        let mut at = 0usize;
+        let mut texts = std::iter::from_fn(|| {
+            let width = self.places.get(at).copied().unwrap_or_default();
+            at = bound::sum(at, 1); // there are as many as texts in an element
+            Some(match width.in_bytes(alone) {
+                true => DType::scalar(Kind::Bytes, width.bytes.max(least) as u64),
+                // Memory holds no text of as many characters as the bound.
+                false => DType::scalar(Kind::Text, bound::product(width.characters.max(least) as u64, 4)),
+            })
+        });
+        with_texts(&self.element, &mut texts)
+    }
+
+    /// Appends such elements in the form that [`dtype`](Self::dtype) names. Texts have been [looked at](Self::look) before.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for bytes that end inside an element, and for elements with sequences of any length.
+    pub fn encode(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let alone = is_text(&self.element);
+        let least = usize::from(!alone);
+        each(&self.element, bytes, &is_text, &mut |part, at| {
+            match part {
+                Part::Bytes(bytes) => out.extend_from_slice(bytes),
+                Part::Text(text) => {
+                    let width = self.places.get(at).copied().unwrap_or_default();
+                    let start = out.len();
+                    let size = if width.in_bytes(alone) {
+                        out.extend_from_slice(text);
+                        width.bytes.max(least)
+                    } else {
+                        let text = String::from_utf8_lossy(text);
+                        out.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+                        mul(width.characters.max(least), 4)?
+                    };
+                    out.resize(add(start, size)?, 0);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sciformats::File;
+
+    #[test]
+    fn every_place_has_its_own_width() {
+        use ElementType as T;
+        let pair = T::Array { element: Box::new(T::Text), shape: vec![2] };
+        let inner = T::Compound(vec![("p".into(), pair), ("q".into(), T::Text)]);
+        let fields = vec![("a".into(), T::Text), ("n".into(), T::UInt(1)), ("i".into(), inner)];
+        let element = T::Compound(fields);
+        let text = |text: &[u8]| [&(text.len() as u64).to_le_bytes()[..], text].concat();
+        let row = |a: &str, n: u8, p: &[u8], q: &str| {
+            [text(a.as_bytes()), vec![n], text(p), text(b""), text(q.as_bytes())].concat()
+        };
+        let bytes = [row("\u{b5}", 7, b"xyz", ""), row("", 8, b"\xff", "")].concat();
+        let mut fixed = Fixed::new(&element);
+        fixed.look(&bytes).unwrap();
+        let dtype = fixed.dtype().unwrap();
+        assert_eq!(
+            dtype.to_string(),
+            "[('a', '<U1'), ('n', '|u1'), ('i', [('p', '|S3', (2,)), ('q', '|S1')])]"
+        );
+        let mut file = npy::Header::new(dtype, [2]).to_bytes().unwrap();
+        let before = file.len();
+        fixed.encode(&bytes, &mut file).unwrap();
+        assert_eq!(file.len() - before, 2 * (4 + 1 + 2 * 3 + 1));
+        let array = File::from_bytes(file).unwrap();
+        let array = array.array("/").unwrap();
+        assert_eq!(*array.element(), element);
+        assert_eq!(array.bytes(&array.all().unwrap()).unwrap(), bytes);
+    }
+
+    #[test]
+    fn a_text_that_would_not_come_back_is_refused() {
+        let text = |text: &[u8]| [&(text.len() as u64).to_le_bytes()[..], text].concat();
+        let mut fixed = Fixed::new(&ElementType::Text);
+        assert!(matches!(fixed.look(&text(b"a\0")), Err(Error::Unsupported { .. })));
+        fixed.look(&text(b"\xff\xfe")).unwrap();
+        assert_eq!(fixed.dtype().unwrap().to_string(), "'|S2'");
+        assert!(Fixed::new(&ElementType::Vlen(Box::new(ElementType::F32))).dtype().is_err());
+    }
+}

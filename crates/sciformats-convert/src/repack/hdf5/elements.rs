@@ -1,0 +1,225 @@
+//! Elements as they are stored: bytes as they are, but for what leads to other places of the file.
+
+use std::collections::HashSet;
+
+use hdf5_pure::structure::{CharacterSet, Member, ReferenceKind, VariableLength};
+use hdf5_pure::{
+    Class, Datatype, Encoder, ObjectId, Reference, RegionReference, StandardReference, Store, Value,
+};
+
+use sciformats_core::arith::{add, fit};
+
+use crate::convert::references::kept;
+use crate::sink::hdf5_encode::{self as canonical, References};
+use sciformats::ElementType;
+use sciformats::formats::hdf5::{element, is_canonical, leads_elsewhere};
+use sciformats::model::canonical::skip;
+use sciformats::{Error, Result};
+
+/// A type as it will be stored, and how its elements get there.
+pub(super) struct Stored {
+    source: hdf5_pure::File,
+    datatype: Datatype,
+    /// What its canonical bytes are, unless the stored ones are all that is needed.
+    element: Option<ElementType>,
+    /// Whether elements that lead elsewhere are as wide as in the source, so that what is beside them can stay.
+    alike: bool,
+}
+
+impl Stored {
+    pub(super) fn new(source: &hdf5_pure::File, datatype: &Datatype) -> Result<Self> {
+        if !leads_elsewhere(datatype) {
+            return Ok(Self {
+                source: source.clone(),
+                datatype: datatype.clone(),
+                element: None,
+                alike: true,
+            });
+        }
+        let element = element(&datatype.element_type()?);
+        let alike = source.superblock().sizes.offsets == 8;
+        let datatype = if alike { datatype.clone() } else { canonical::datatype(&element)? };
+        Ok(Self { source: source.clone(), datatype, element: Some(element), alike })
+    }
+
+    pub(super) fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Whether the stored bytes are all there is.
+    pub(super) fn is_direct(&self) -> bool {
+        self.element.is_none()
+    }
+
+    /// Whether elements lead to objects.
+    pub(super) fn refers(&self) -> bool {
+        self.element.as_ref().is_some_and(ElementType::refers)
+    }
+
+    /// Canonical elements whose references lead to one of the `places`, if those are given, or are null; and how many are null
+    /// that were not.
+    pub(super) fn leading(
+        &self,
+        canonical: Vec<u8>,
+        places: Option<&HashSet<String>>,
+    ) -> Result<(Vec<u8>, u64)> {
+        match (&self.element, places) {
+            (Some(element), places) if element.refers() => kept(element, &canonical, places),
+            _ => Ok((canonical, 0)),
+        }
+    }
+
+    /// Appends elements from their stored bytes, and the canonical ones where they are not [direct](Self::is_direct).
+    pub(super) fn encode(
+        &self,
+        (raw, canonical): (&[u8], &[u8]),
+        references: &References,
+        to: &mut Encoder<'_>,
+    ) -> Result<()> {
+        let Some(element) = &self.element else {
+            to.bytes(raw);
+            return Ok(());
+        };
+        if !self.alike {
+            return canonical::encode(element, canonical, references, to);
+        }
+        let mut writing = Writing { source: &self.source, rest: canonical, references, to };
+        let size = fit::<usize, _>(self.datatype.size, "size of an element")?.max(1);
+        raw.chunks_exact(size).try_for_each(|raw| writing.one((&self.datatype, element), raw))
+    }
+}
+
+/// An attribute that is written as it is stored.
+pub(super) struct Kept<'a> {
+    pub(super) stored: &'a Stored,
+    /// Nothing for an attribute without elements.
+    pub(super) shape: Option<Vec<u64>>,
+    /// Stored bytes, and canonical ones where those are needed.
+    pub(super) bytes: (&'a [u8], &'a [u8]),
+    pub(super) references: &'a References,
+    pub(super) committed: Option<ObjectId>,
+    pub(super) characters: CharacterSet,
+}
+
+impl Value for Kept<'_> {
+    fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+        if self.shape.is_some() {
+            self.stored.encode(self.bytes, self.references, to)?;
+        }
+        Ok((self.stored.datatype.clone(), self.shape))
+    }
+
+    fn committed(&self) -> Option<ObjectId> {
+        self.committed
+    }
+
+    fn character_set(&self) -> Option<CharacterSet> {
+        Some(self.characters)
+    }
+}
+
+/// Elements on their way: what is left of their canonical bytes, and where they go.
+struct Writing<'a, 'e, 'o> {
+    source: &'a hdf5_pure::File,
+    rest: &'a [u8],
+    references: &'a References,
+    to: &'e mut Encoder<'o>,
+}
+
+impl Writing<'_, '_, '_> {
+    fn one(&mut self, (datatype, element): (&Datatype, &ElementType), raw: &[u8]) -> Result<()> {
+        if !leads_elsewhere(datatype) {
+            self.to.bytes(raw);
+            return skip(element, &mut self.rest);
+        }
+        match (&datatype.class, element) {
+            (Class::Compound(members), ElementType::Compound(fields)) => self.compound(members, fields, raw),
+            (Class::Array { base, .. }, ElementType::Array { element, .. }) => {
+                let size = fit::<usize, _>(base.size, "size of an element")?.max(1);
+                raw.chunks_exact(size).try_for_each(|raw| self.one((base, element), raw))
+            }
+            // Numbers in sequences are known in one form otherwise.
+            (Class::VariableLength(VariableLength::Sequence(base)), ElementType::Vlen(element))
+                if !is_canonical(base) =>
+            {
+                let size = fit::<usize, _>(base.size, "size of an element")?.max(1);
+                let bytes = self.source.sequence_bytes(raw, size)?;
+                let count = sciformats::model::canonical::length(&mut self.rest)?;
+                if count.checked_mul(size as u64) != Some(bytes.len() as u64) {
+                    return Err(Error::internal(
+                        "a sequence has another length as it is stored than by what it means",
+                    ));
+                }
+                let Self { source, rest, references, to } = self;
+                to.sequence_of(bytes.len() / size, |to| {
+                    let mut inner = Writing { source, rest, references, to };
+                    bytes.chunks_exact(size).try_for_each(|raw| inner.one((base, element), raw))?;
+                    *rest = inner.rest;
+                    Ok(())
+                })
+            }
+            (Class::Reference(ReferenceKind::Standard), _) => {
+                let text = String::from_utf8_lossy(sciformats::model::canonical::text(&mut self.rest)?);
+                // Without a text it is one that leads to nothing any more.
+                let external = if text.is_empty() { None } else { self.source.external_reference(raw)? };
+                let reference = match external {
+                    Some(external) => StandardReference::External(external),
+                    None => standard(&text, self.references)?,
+                };
+                StandardReference::encode(&[reference], self.to)
+            }
+            _ => canonical::one(element, &mut self.rest, self.references, self.to),
+        }
+    }
+
+    /// Members in the order of their places, and the bytes between them.
+    fn compound(
+        &mut self,
+        members: &[Member],
+        fields: &[(sciformats::Name, ElementType)],
+        raw: &[u8],
+    ) -> Result<()> {
+        let mut parts = Vec::with_capacity(members.len());
+        for (member, (_, element)) in members.iter().zip(fields) {
+            parts.push((member, element, self.rest));
+            skip(element, &mut self.rest)?;
+        }
+        let end = self.rest;
+        parts.sort_by_key(|(member, ..)| member.offset);
+        let mut at = 0;
+        let overlap = || Error::unsupported("writing compounds whose members share bytes");
+        for (member, element, canonical) in parts {
+            let start = fit(member.offset, "offset of a member")?;
+            let size = fit(member.datatype.size, "size of a member")?;
+            self.to.bytes(raw.get(at..start).ok_or_else(overlap)?);
+            at = add(start, size)?;
+            self.rest = canonical;
+            self.one((&member.datatype, element), raw.get(start..at).ok_or_else(overlap)?)?;
+        }
+        self.to.bytes(raw.get(at..).ok_or_else(overlap)?);
+        self.rest = end;
+        Ok(())
+    }
+}
+
+/// A reference of the newer kind, from its text: the path of an object, and a selection or the name of an attribute.
+fn standard(text: &str, references: &References) -> Result<StandardReference> {
+    if text.is_empty() || text == "?" {
+        return Ok(StandardReference::Object(Reference::default()));
+    }
+    if let Some(object) = references.get(text) {
+        return Ok(StandardReference::Object(*object));
+    }
+    for (at, _) in text.match_indices(' ') {
+        let (path, part) = text.split_at(at);
+        let (Some(object), Some(part)) = (references.get(path), part.get(1..)) else { continue };
+        return Ok(match canonical::selection(part) {
+            Some(selection) => {
+                let rank = canonical::rank(&selection);
+                StandardReference::Region(RegionReference::of(*object, selection, rank))
+            }
+            None => StandardReference::Attribute(*object, part.into()),
+        });
+    }
+    Err(Error::unsupported(format!("writing the reference {text}")))
+}

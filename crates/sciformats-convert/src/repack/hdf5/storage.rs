@@ -1,0 +1,280 @@
+//! Where the elements of a dataset stand, and how they get there.
+
+use std::ops::ControlFlow;
+
+use hdf5_pure::structure::{Dataspace, Fill, FilterDescription, Layout, Pipeline};
+use hdf5_pure::{Dataset, DatasetBuilder, DatasetWriter, Filters, Name, ObjectId, StoredChunk};
+use sciformats_core::arith::{fit, increase};
+use sciformats_core::{Range, Slab, bound};
+
+use super::elements::Stored;
+use super::{Copy, Job};
+use crate::sink::hdf5_encode::References;
+use crate::sink::{WriteOptions, hdf5_filters};
+use sciformats::formats::hdf5;
+use sciformats::model::{ArrayInfo, ElementType};
+use sciformats::pieces::grow;
+use sciformats::pieces::{self, Pieces};
+use sciformats::{Error, Result};
+
+/// The same fill value, and the same times of allocation and filling where the elements are stored in the same way.
+pub(super) fn filled<'w>(
+    builder: DatasetBuilder<'w>,
+    dataset: &Dataset,
+    stored: &Stored,
+    options: &WriteOptions,
+) -> Result<DatasetBuilder<'w>> {
+    let fill = dataset.fill_value()?;
+    let same = options.chunks.is_none() && options.filter.is_none() && !options.inline;
+    let builder = match same && fill.allocation_time != 0 {
+        true => builder.storage_times(fill.allocation_time, fill.write_time),
+        false => builder,
+    };
+    Ok(match &fill.value {
+        // A file that says nothing of it, or in the oldest way, is one without a value for the library.
+        Fill::Default if fill.allocation_time == 0 => builder.fill_undefined(),
+        Fill::Default => builder,
+        Fill::Undefined => builder.fill_undefined(),
+        Fill::Value(element) if stored.is_direct() => builder.fill_raw(element),
+        Fill::Value(raw) => {
+            let canonical = dataset.fill_canonical()?.unwrap_or_default();
+            builder.fill_encoded(|to| stored.encode((raw, &canonical), &References::new(), to))
+        }
+    })
+}
+
+/// A dataset whose elements stay in other files or datasets; the builder as it was, if they are not to.
+pub(super) fn elsewhere<'w>(
+    mut builder: DatasetBuilder<'w>,
+    (path, dataset): (&str, &Dataset),
+    job: &Job<'_>,
+) -> Result<Result<DatasetBuilder<'w>, DatasetBuilder<'w>>> {
+    let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else { return Ok(Err(builder)) };
+    let (files, mappings) = (dataset.external_files()?, dataset.mappings()?);
+    let is_virtual = matches!(dataset.layout()?, Layout::Virtual(_));
+    if job.options.inline || files.is_empty() && !is_virtual {
+        return Ok(Err(builder));
+    }
+    let names = files.iter().map(|(name, ..)| name).chain(mappings.iter().map(|mapping| &mapping.file));
+    let relative = |name: &&Name| name.as_bytes() != b"." && !name.as_bytes().starts_with(b"/");
+    if let (true, Some(name)) = (job.moved, names.into_iter().find(relative)) {
+        let problem = format!(
+            "is needed: elements of {path} are in {}, beside the old file; or write the new file in the same folder",
+            name.to_text()
+        );
+        return Err(Error::usage("--inline", problem));
+    }
+    builder = builder.shape(dimensions.clone()).max_shape(maximum.clone());
+    if !files.is_empty() {
+        let files = files.iter().map(|(name, offset, size)| Ok((super::text(name)?, *offset, *size)));
+        return Ok(Ok(builder.external(files.collect::<Result<Vec<_>>>()?)));
+    }
+    builder = if job.wanted.is_none() { builder.virtual_layout() } else { builder };
+    Ok(Ok(mappings.into_iter().fold(builder, DatasetBuilder::map_selection)))
+}
+
+/// Shape, chunks and filters: those of the source where `options` name no others.
+pub(super) fn placed<'w>(
+    mut builder: DatasetBuilder<'w>,
+    dataset: &Dataset,
+    options: &WriteOptions,
+) -> Result<DatasetBuilder<'w>> {
+    let layout = dataset.layout()?;
+    let Dataspace::Simple { dimensions, maximum } = dataset.dataspace() else {
+        return Ok(if matches!(layout, Layout::Compact(_)) { builder.compact() } else { builder });
+    };
+    builder = builder.shape(dimensions.clone());
+    if dimensions.iter().zip(maximum).any(|(&length, most)| *most != Some(length)) {
+        builder = builder.max_shape(maximum.clone());
+    }
+    let chunks = chunks(dataset, options)?;
+    if matches!(layout, Layout::Compact(_)) && chunks.is_none() {
+        return Ok(builder.compact());
+    }
+    if let Some(chunks) = &chunks {
+        builder = builder.chunks(chunks.clone());
+    }
+    let stored = match layout {
+        Layout::Chunked(chunked) => Some(chunked),
+        _ => None,
+    };
+    let filters = match (&options.filter, stored) {
+        (Some(_), _) if !dimensions.contains(&0) => hdf5_filters(options)?,
+        (None, Some(stored)) => {
+            let same = chunks.as_ref() == Some(&stored.dimensions);
+            Some(dataset.filters()?)
+                .filter(|all| !all.filters.is_empty())
+                .map(|all| kept(all, same))
+                .transpose()?
+        }
+        _ => None,
+    };
+    let Some(filters) = filters else { return Ok(builder) };
+    builder = if chunks.is_none() { builder.automatic_chunks() } else { builder };
+    let edges = stored.is_some_and(|stored| stored.unfiltered_edges);
+    builder = if edges { builder.unfiltered_edges() } else { builder };
+    Ok(builder.filters(filters))
+}
+
+/// The shape of chunks: the one that is asked for, cut to the dataset, or that of the source. Datasets with fewer dimensions
+/// keep theirs.
+fn chunks(dataset: &Dataset, options: &WriteOptions) -> Result<Option<Vec<u64>>> {
+    let shape = dataset.shape().unwrap_or_default();
+    match (&options.chunks, dataset.layout()?) {
+        (Some(chunks), _) if chunks.len() <= shape.len() && !shape.contains(&0) => {
+            let whole = std::iter::repeat(&u64::MAX);
+            let cut = chunks.iter().chain(whole).zip(shape);
+            Ok(Some(cut.map(|(&chunk, &length)| chunk.clamp(1, length)).collect()))
+        }
+        (_, Layout::Chunked(stored)) => Ok(Some(stored.dimensions.clone())),
+        _ => Ok(None),
+    }
+}
+
+/// The filters of the source. What they are told may depend on the size of the chunks.
+fn kept(pipeline: &Pipeline, same_chunks: bool) -> Result<Filters> {
+    if same_chunks {
+        return Ok(Filters::stored(pipeline));
+    }
+    pipeline.filters.iter().try_fold(Filters::new(), |filters, filter| {
+        let FilterDescription { id, values, .. } = filter;
+        Ok(match id {
+            2 => filters.shuffle(),
+            3 => filters.fletcher32(),
+            32000 => filters.lzf(),
+            1 | 307 | 32004 | 32008 | 32015 => filters.custom(*id, values.clone()),
+            _ => {
+                let name = hdf5::filter(filter);
+                let problem =
+                    format!("chunks of another shape with the filter {name}, unless another one is named,");
+                return Err(Error::unsupported(problem));
+            }
+        })
+    })
+}
+
+impl Copy<'_> {
+    /// Writes the elements that are stored in the source.
+    pub(super) fn elements(
+        &mut self,
+        id: ObjectId,
+        dataset: &Dataset,
+        references: &References,
+    ) -> Result<()> {
+        let job = self.job;
+        let Some(shape) = dataset.shape() else { return Ok(()) };
+        let external = hdf5::is_external(job.source, dataset);
+        if !external && matches!(dataset.layout()?, Layout::Contiguous { address: None }) {
+            return Ok(());
+        }
+        let stored = Stored::new(job.source, dataset.datatype())?;
+        let (mut writer, places) = (self.writer.open_id(id)?, self.places.as_ref());
+        if stored.is_direct() && stays(dataset, writer.filters()?, job.options)? {
+            // The same bytes: nothing has to be undone and done again.
+            return copied(job, dataset, &mut writer);
+        }
+        let mut lost = 0u64;
+        let mut write = |slab: &Slab, raw: &[u8]| {
+            let canonical = if stored.is_direct() { Vec::new() } else { dataset.read_canonical(slab)? };
+            let (canonical, count) = stored.leading(canonical, places)?;
+            increase(&mut lost, count)?;
+            writer.write_encoded(slab, |to| stored.encode((raw, &canonical), references, to))?;
+            Ok(ControlFlow::Continue(()))
+        };
+        let size = u64::from(dataset.datatype().size);
+        let read = |slab: &Slab, out: &mut Vec<u8>| {
+            job.interrupted()?;
+            let wide = || Error::usage("selection", "has more than 2^64 bytes");
+            let bytes = slab.len().checked_mul(size).ok_or_else(wide)?;
+            let bytes = job.file.limits().memory("bytes of the selected elements", bytes)?;
+            dataset.read_raw_into(slab, grow(out, bytes)?)?;
+            job.file.count_read(bytes as u64);
+            Ok(())
+        };
+        if let Some(slabs) = sparse(dataset)? {
+            let mut bytes = Vec::new();
+            for slab in slabs {
+                bytes.clear();
+                read(&slab, &mut bytes)?;
+                let _ = write(&slab, &bytes)?;
+            }
+            return self.lose(dataset.address(), None, lost);
+        }
+        let mut info = ArrayInfo::new(ElementType::Opaque(size), shape);
+        info.chunks = chunks(dataset, job.options)?;
+        job.unfolding.add(info.elements().unwrap_or(u64::MAX), &info)?; // a bound
+        let pieces = Pieces::new(&info, &Slab::all(shape)?, job.file.limits().memory);
+        pieces::for_each(pieces, job.file.options().threads(), &read, &mut write)?;
+        self.lose(dataset.address(), None, lost)
+    }
+}
+
+/// Stored bytes that are read at once, unless a chunk has more.
+const AT_ONCE: u64 = 2 << 20;
+
+/// Copies chunks as they are stored; the next are read while these are written.
+fn copied(job: &Job<'_>, dataset: &Dataset, writer: &mut DatasetWriter<'_>) -> Result<()> {
+    let chunks = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
+    let mut parts: Vec<&[StoredChunk]> = Vec::new();
+    let (mut start, mut size) = (0, 0u64);
+    for (at, chunk) in chunks.iter().enumerate() {
+        if at > start && size.checked_add(chunk.size).is_none_or(|size| size > AT_ONCE) {
+            parts.extend(chunks.get(start..at));
+            (start, size) = (at, 0);
+        }
+        size = size.checked_add(chunk.size).unwrap_or(AT_ONCE);
+    }
+    parts.extend(chunks.get(start..));
+    let read = |part: &&[StoredChunk], out: &mut Vec<u8>| {
+        job.interrupted()?;
+        dataset.chunks_raw(part, out)?;
+        job.file.count_read(out.len() as u64);
+        Ok(())
+    };
+    let mut write = |part: &&[StoredChunk], bytes: &[u8]| {
+        let mut rest = bytes;
+        for chunk in *part {
+            // What was read are as many bytes as the chunks have: nobody else can have a part in it if they are fewer.
+            let missing = || Error::internal("fewer bytes of chunks were read than they have");
+            let (bytes, others) =
+                rest.split_at_checked(fit(chunk.size, "size of a chunk")?).ok_or_else(missing)?;
+            writer.write_chunk(&chunk.scaled, chunk.filter_mask, bytes)?;
+            rest = others;
+        }
+        Ok(ControlFlow::Continue(()))
+    };
+    let ahead = parts.len() > 1 && job.file.options().threads() != 1;
+    pieces::read_ahead(parts.into_iter(), ahead, &read, &mut write)
+}
+
+/// Whether chunks have the shape that they had before, and what is done to them is the same.
+fn stays(dataset: &Dataset, filters: &Pipeline, options: &WriteOptions) -> Result<bool> {
+    let Layout::Chunked(stored) = dataset.layout()? else { return Ok(false) };
+    let words = |pipeline: &Pipeline| -> Vec<(u16, Vec<u32>)> {
+        pipeline.filters.iter().map(|filter| (filter.id, filter.values.clone())).collect()
+    };
+    let same = words(filters) == words(dataset.filters()?) && !stored.unfiltered_edges;
+    Ok(same && chunks(dataset, options)?.as_ref() == Some(&stored.dimensions))
+}
+
+/// The chunks that are stored, if there are others: those stay out of the file.
+fn sparse(dataset: &Dataset) -> Result<Option<Vec<Slab>>> {
+    let (Layout::Chunked(chunked), Some(shape)) = (dataset.layout()?, dataset.shape()) else {
+        return Ok(None);
+    };
+    let stored = dataset.chunks()?.into_iter().collect::<Result<Vec<_>>>()?;
+    let sides = || shape.iter().zip(&chunked.dimensions);
+    let counts = sides().map(|(length, side)| length.div_ceil((*side).max(1)));
+    let all = counts.into_iter().try_fold(1u64, u64::checked_mul);
+    if all == Some(stored.len() as u64) {
+        return Ok(None);
+    }
+    let slab = |scaled: &[u64]| {
+        let ranges = scaled.iter().zip(sides()).map(|(at, (&length, &side))| {
+            let start = bound::product(*at, side).min(length);
+            Range::new(start, side.min(bound::left(length, start)))
+        });
+        Slab::new(shape, ranges.collect::<Vec<_>>())
+    };
+    stored.iter().map(|chunk| slab(&chunk.scaled)).collect::<Result<_>>().map(Some)
+}

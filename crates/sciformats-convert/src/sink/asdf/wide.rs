@@ -1,0 +1,70 @@
+//! Compounds with text as elements of one size: each text in them gets the width that the longest in its place needs, in
+//! UCS-4.
+
+use asdf_core::Datatype;
+use sciformats_core::arith::{add, mul};
+
+use super::refused;
+use crate::parts::{Part, each};
+use sciformats::model::ElementType;
+use sciformats::{Format, Result};
+
+/// Elements in canonical bytes as such elements, and their type.
+pub(super) fn fixed(element: &ElementType, bytes: &[u8]) -> Result<(Datatype, Vec<u8>)> {
+    let is_text = |element: &ElementType| *element == ElementType::Text;
+    let mut widths = Vec::new();
+    each(element, bytes, &is_text, &mut |part, at| {
+        if at == widths.len() {
+            widths.push(1);
+        }
+        if let (Part::Text(text), Some(width)) = (part, widths.get_mut(at)) {
+            *width = unicode(text)?.chars().count().max(*width);
+        }
+        Ok(())
+    })?;
+    let mut out = Vec::new();
+    each(element, bytes, &is_text, &mut |part, at| {
+        match part {
+            Part::Bytes(bytes) => out.extend_from_slice(bytes),
+            Part::Text(text) => {
+                let start = out.len();
+                out.extend(unicode(text)?.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+                let width = mul(widths.get(at).copied().unwrap_or(1), 4)?;
+                out.resize(add(start, width)?, 0);
+            }
+        }
+        Ok(())
+    })?;
+    let datatype = super::datatype(element, &mut widths.iter().map(|&width| width as u64))?;
+    Ok((datatype, out))
+}
+
+fn unicode(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| refused(Format::Asdf, "text that is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use asdf_core::{ByteOrder, Field, ScalarType};
+
+    use super::*;
+
+    #[test]
+    fn every_field_has_its_own_width() {
+        let pair = ElementType::Array { element: Box::new(ElementType::Text), shape: vec![2] };
+        let fields =
+            vec![("a".into(), ElementType::Text), ("n".into(), ElementType::UInt(1)), ("p".into(), pair)];
+        let element = ElementType::Compound(fields);
+        let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+        let row = |a: &str, n: u8, p: &str, q: &str| [text(a), vec![n], text(p), text(q)].concat();
+        let bytes = [row("\u{b5}", 7, "", "xyz"), row("", 8, "q", "")].concat();
+        let (datatype, fixed) = fixed(&element, &bytes).unwrap();
+        let field = |name: &str, scalar: ScalarType| Field::new(name, scalar, ByteOrder::Little);
+        let pair = Field { shape: vec![2], ..field("p", ScalarType::Ucs4(3)) };
+        let expected = [field("a", ScalarType::Ucs4(1)), field("n", ScalarType::UInt8), pair];
+        assert_eq!(datatype, Datatype::Struct(expected.into()));
+        assert_eq!(fixed.len(), 2 * (4 + 1 + 2 * 12));
+        assert_eq!(fixed[..5], [0xb5, 0, 0, 0, 7]);
+        assert_eq!(fixed[17..21], [b'x', 0, 0, 0]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Writing Blosc2: one array, as a contiguous frame with the metalayer `b2nd`. Attributes `meta:NAME` and `vlmeta:NAME` are
+//! its metalayers.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use cframe::{Array, ArrayParams, Codec, Params};
+use sciformats_core::Error;
+use sciformats_core::arith::increase;
+use sciformats_core::storage::{Durability, Scratch};
+
+use super::{Elements, Handle, New, Place, Sink, WriteOptions, empty, refused, rules};
+use crate::numpy;
+use sciformats::model::{AttributeValue, ElementType, Name};
+use sciformats::{Format, Result};
+
+/// Bytes of elements after which chunks that are compressed go into the file.
+const COMMIT: u64 = 64 << 20;
+
+struct Writing {
+    path: PathBuf,
+    codec: Option<Codec>,
+    level: Option<u8>,
+    chunks: Option<Vec<u64>>,
+    elements: Option<Elements>,
+    /// Metalayers: whether of variable length, name, content.
+    layers: Vec<(bool, String, Vec<u8>)>,
+}
+
+pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    super::refuse_bound(Format::Blosc2, options)?;
+    let level = options.level.map(|level| u8::try_from(level).ok().filter(|&level| level <= 9));
+    if level == Some(None) {
+        return Err(Error::usage("level", "is not one of 0 to 9"));
+    }
+    Ok(Box::new(Writing {
+        path: path.into(),
+        codec: options.filter.as_deref().map(codec).transpose()?,
+        level: if options.filter.as_deref() == Some("none") { Some(0) } else { level.flatten() },
+        chunks: options.chunks.clone(),
+        elements: None,
+        layers: Vec::new(),
+    }))
+}
+
+/// The codec that a word names.
+pub(crate) fn codec(word: &str) -> Result<Codec> {
+    Ok(match word {
+        "none" | "blosclz" => Codec::BloscLz,
+        "lz4" => Codec::Lz4,
+        "lz4hc" => Codec::Lz4Hc,
+        "zlib" => Codec::Zlib,
+        "zstd" => Codec::Zstd,
+        other => {
+            let problem = format!("{other} is none of none, blosclz, lz4, lz4hc, zlib, zstd");
+            return Err(Error::usage("filter", problem));
+        }
+    })
+}
+
+impl Sink for Writing {
+    fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle> {
+        match (place, object) {
+            (Place::Root, New::Array(elements)) if self.elements.is_none() => {
+                rules(Format::Blosc2)?.check(&elements)?;
+                self.elements = Some(elements);
+                Ok(Handle(0))
+            }
+            _ => Err(refused(Format::Blosc2, "anything but one array")),
+        }
+    }
+
+    fn attribute(&mut self, _: Handle, name: &Name, value: &AttributeValue) -> Result<()> {
+        let shown = name.shown();
+        let layer = match (shown.strip_prefix("vlmeta:"), shown.strip_prefix("meta:")) {
+            (Some(layer), _) => Some((true, layer)),
+            (_, Some(layer)) => Some((false, layer)),
+            _ => None,
+        };
+        match (layer, &value.element, &value.data) {
+            (Some((long, layer)), ElementType::UInt(1), Ok(data)) => {
+                self.layers.push((long, layer.into(), data.clone()));
+                Ok(())
+            }
+            _ => Err(refused(Format::Blosc2, format!("an attribute such as {name}"))),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let elements = self.elements.clone().ok_or_else(empty)?;
+        let shape = elements.dimensions()?.to_vec();
+        let mut fixed = numpy::Fixed::new(&elements.info.element);
+        if !fixed.is_as_is() {
+            elements.for_each_piece(&mut |_, bytes| {
+                fixed.look(bytes)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        let dtype = match fixed.dtype()?.to_string() {
+            // An element has bytes.
+            empty if empty == "'<U0'" => "'<U1'".into(),
+            dtype => dtype,
+        };
+        // A type without parts stands without quotes.
+        let params = self.params(ArrayParams::new(&shape, dtype.trim_matches('\''))?, &elements)?;
+        let scratch = Scratch::beside(&self.path)?;
+        let mut array = Array::create(scratch.path(), &params)?;
+        for (long, name, content) in &self.layers {
+            if *long {
+                array.schunk_mut().set_vlmeta(name, content)?;
+            } else {
+                array.schunk_mut().set_metalayer(name, content)?;
+            }
+        }
+        let chunks: Vec<u64> = array.chunk_shape().iter().map(|&n| n.into()).collect();
+        let (mut waiting, mut piece) = (0u64, Vec::new());
+        elements.in_chunks(chunks).for_each_piece(&mut |slab, bytes| {
+            if fixed.is_as_is() {
+                array.write_slab_bytes(slab, bytes)?;
+            } else if dtype == "'<U1'" {
+                array.write_slab_bytes(slab, &numpy::ucs4(bytes, 1)?)?;
+            } else {
+                piece.clear();
+                fixed.encode(bytes, &mut piece)?;
+                array.write_slab_bytes(slab, &piece)?;
+            }
+            increase(&mut waiting, bytes.len() as u64)?;
+            if waiting >= COMMIT {
+                array.commit()?;
+                waiting = 0;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        array.commit()?;
+        drop(array);
+        scratch.finish(Durability::Process)
+    }
+}
+
+impl Writing {
+    fn params(&self, params: ArrayParams, elements: &Elements) -> Result<ArrayParams> {
+        let mut stored = Params::new(1);
+        if let Some(codec) = self.codec {
+            stored = stored.with_codec(codec);
+        }
+        if let Some(level) = self.level {
+            stored = stored.with_level(level);
+        }
+        let params = params.with_params(stored);
+        let shape = elements.dimensions()?;
+        let Some(chunks) = self.chunks.as_ref().or(elements.info().chunks.as_ref()) else {
+            return Ok(params);
+        };
+        if self.chunks.is_some() && chunks.len() > shape.len() {
+            return Err(Error::usage(
+                "chunks",
+                format!("have {} dimensions, the array {}", chunks.len(), shape.len()),
+            ));
+        }
+        let missing = std::iter::repeat(&u64::MAX);
+        let cut = shape.iter().zip(chunks.iter().chain(missing)).map(|(&length, &chunk)| length.min(chunk));
+        match cut.map(u32::try_from).collect::<Result<Vec<_>, _>>() {
+            Ok(chunks) => Ok(params.with_chunks(&chunks)),
+            Err(_) if self.chunks.is_none() => Ok(params),
+            Err(_) => Err(Error::usage("chunks", "have more than 2^32 elements in a dimension")),
+        }
+    }
+}

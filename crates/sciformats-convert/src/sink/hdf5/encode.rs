@@ -1,0 +1,193 @@
+//! Canonical bytes as elements of HDF5. Numbers have the same bytes here and there.
+
+use std::collections::HashMap;
+
+use hdf5_pure::structure::Selection;
+use hdf5_pure::{Datatype, Encoder, Reference, RegionReference, Store};
+use sciformats_core::Error;
+use sciformats_core::arith::fit;
+
+use crate::sink::refused;
+use sciformats::model::canonical::{length, take};
+use sciformats::model::{ElementType, Name};
+use sciformats::{Format, Result};
+
+/// References by the paths that they lead to.
+pub(crate) type References = HashMap<String, Reference>;
+
+/// Appends the elements in canonical bytes.
+pub(crate) fn encode(
+    element: &ElementType,
+    bytes: &[u8],
+    references: &References,
+    to: &mut Encoder<'_>,
+) -> Result<()> {
+    if element.size().is_some() {
+        to.bytes(bytes);
+        return Ok(());
+    }
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let before = rest.len();
+        one(element, &mut rest, references, to)?;
+        if rest.len() == before {
+            return Err(Error::usage("elements", "without bytes have no end"));
+        }
+    }
+    Ok(())
+}
+
+/// Appends one element, and takes its canonical bytes away.
+pub(crate) fn one(
+    element: &ElementType,
+    rest: &mut &[u8],
+    references: &References,
+    to: &mut Encoder<'_>,
+) -> Result<()> {
+    use ElementType as T;
+    if let Some(size) = element.size() {
+        to.bytes(take(rest, size)?);
+        return Ok(());
+    }
+    match element {
+        T::Text => {
+            let text = sciformats::model::canonical::text(rest)?;
+            to.sequence(text.len(), text)
+        }
+        T::Reference => {
+            let path = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
+            // What is not there is a null reference: a plan has told so.
+            let reference = references.get(&*path).copied().unwrap_or_default();
+            Reference::encode(&[reference], to)
+        }
+        T::Region => {
+            let text = String::from_utf8_lossy(sciformats::model::canonical::text(rest)?);
+            // Names may hold spaces, selections do not.
+            let (path, selection) = text.rsplit_once(' ').unwrap_or_default();
+            let reference = references.get(path).copied().unwrap_or_default();
+            let selection = self::selection(selection)
+                .ok_or_else(|| Error::usage("region", format!("{selection:?} is no selection")))?;
+            let rank = rank(&selection);
+            RegionReference::encode(&[RegionReference::of(reference, selection, rank)], to)
+        }
+        T::Vlen(element) => {
+            let count = length(rest)?;
+            let items = fit(count, "items of a sequence")?;
+            to.sequence_of(items, |to| (0..count).try_for_each(|_| one(element, rest, references, to)))
+        }
+        T::Compound(fields) => fields.iter().try_for_each(|(_, field)| one(field, rest, references, to)),
+        T::Array { element, shape } => {
+            let wide = || Error::usage("elements", "have more than 2^64 parts");
+            let count = sciformats_core::slab::elements(shape).ok_or_else(wide)?;
+            (0..count).try_for_each(|_| one(element, rest, references, to))
+        }
+        other => Err(refused(Format::Hdf5, format!("elements of type {other}"))),
+    }
+}
+
+/// The number of dimensions that a selection is stored with. All and none of the elements are stored without it.
+pub(crate) fn rank(selection: &Selection) -> usize {
+    selection.rank().unwrap_or_default()
+}
+
+/// A selection from its text: `all`, `none`, points `(0,1)(2,3)` or blocks `(0,0)-(2,3)`. A null reference has none.
+pub(crate) fn selection(text: &str) -> Option<Selection> {
+    match text {
+        "" | "none" => return Some(Selection::None),
+        "all" => return Some(Selection::All),
+        _ => {}
+    }
+    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
+    let point = |text: &str| text.split(',').map(|at| at.parse().ok()).collect::<Option<Vec<u64>>>();
+    if !inner.contains('-') {
+        return inner.split(")(").map(point).collect::<Option<_>>().map(Selection::Points);
+    }
+    let mut blocks = Vec::new();
+    let mut corners = inner.split(['(', ')']).filter(|text| !text.is_empty());
+    while let Some(first) = corners.next() {
+        let ("-", last) = (corners.next()?, corners.next()?) else { return None };
+        blocks.push((point(first)?, point(last)?));
+    }
+    Some(Selection::Blocks(blocks))
+}
+
+/// An attribute from canonical bytes.
+pub(super) struct Packed<'a> {
+    pub(super) shape: Vec<u64>,
+    pub(super) element: &'a ElementType,
+    pub(super) bytes: &'a [u8],
+    pub(super) references: &'a References,
+}
+
+impl hdf5_pure::Value for Packed<'_> {
+    fn store(self, to: &mut Encoder<'_>) -> Result<(Datatype, Option<Vec<u64>>)> {
+        encode(self.element, self.bytes, self.references, to)?;
+        Ok((datatype(self.element)?, Some(self.shape)))
+    }
+}
+
+pub(super) fn text(name: &Name) -> Result<&str> {
+    std::str::from_utf8(name.as_bytes()).map_err(|_| refused(Format::Hdf5, "a name that is not UTF-8"))
+}
+
+/// The type of elements in a file, packed and little-endian.
+pub(crate) fn datatype(element: &ElementType) -> Result<Datatype> {
+    use ElementType as T;
+    let wide = || refused(Format::Hdf5, format!("elements of type {element}"));
+    let bytes = |size: u64| u32::try_from(size).map_err(|_| wide());
+    Ok(match element {
+        T::Int(size) => Datatype::integer(true, (*size).into()),
+        T::UInt(size) => Datatype::integer(false, (*size).into()),
+        T::F16 => Datatype::float16(),
+        T::BF16 => Datatype::bfloat16(),
+        T::F32 => Datatype::float32(),
+        T::F64 => Datatype::float64(),
+        T::Complex(4) => Datatype::complex(&Datatype::float16()),
+        T::Complex(8) => Datatype::complex(&Datatype::float32()),
+        T::Complex(16) => Datatype::complex(&Datatype::float64()),
+        T::Text => Datatype::string(),
+        T::Vlen(element) => Datatype::sequence(&datatype(element)?),
+        T::Reference => Reference::datatype(),
+        T::Region => RegionReference::datatype(),
+        T::Opaque(size) => Datatype::opaque(bytes(*size)?, ""),
+        T::Bits(size) => Datatype::bits(bytes(*size)?),
+        T::Time(size) => Datatype::time(bytes(*size)?),
+        T::Enum { base, members } => {
+            let mut named = Vec::new();
+            for (name, value) in members {
+                named.push((text(name)?, i64::try_from(*value).map_err(|_| wide())?));
+            }
+            Datatype::enumeration(&datatype(base)?, named)?
+        }
+        T::Compound(fields) => {
+            let mut members = Vec::new();
+            for (name, field) in fields {
+                members.push((text(name)?, datatype(field)?));
+            }
+            Datatype::compound(members)
+        }
+        T::Array { element, shape } => {
+            let shape: Result<Vec<u32>> = shape.iter().map(|&length| bytes(length)).collect();
+            Datatype::array(&shape?, &datatype(element)?)
+        }
+        _ => return Err(wide()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_from_text() {
+        assert_eq!(selection("none"), Some(Selection::None));
+        assert_eq!(selection("all"), Some(Selection::All));
+        assert_eq!(selection("(0,1)(2,3)"), Some(Selection::Points(vec![vec![0, 1], vec![2, 3]])));
+        let blocks = vec![(vec![0, 0], vec![2, 3]), (vec![5, 5], vec![5, 6])];
+        assert_eq!(selection("(0,0)-(2,3)(5,5)-(5,6)"), Some(Selection::Blocks(blocks)));
+        assert_eq!(selection("(7)-(9)"), Some(Selection::Blocks(vec![(vec![7], vec![9])])));
+        for wrong in ["(", "()", "(1,)", "(1)-", "(1)-(2)(3)", "(1)(2)-(3)", "1,2", "some"] {
+            assert_eq!(selection(wrong), None, "{wrong}");
+        }
+    }
+}

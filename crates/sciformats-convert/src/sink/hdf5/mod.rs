@@ -1,0 +1,231 @@
+//! Writing HDF5, slab by slab. What refers to objects is written last, when all of them are there.
+
+pub(crate) mod encode;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use hdf5_pure::{Bound, CreateOptions, DatasetBuilder, Empty, Filters, ObjectId, Writer};
+use sciformats_core::Error;
+use sciformats_core::arith::sub;
+
+use self::encode::{Packed, References, datatype, encode, text};
+use super::{Elements, Handle, New, Place, Sink, WriteOptions, refused, rules};
+use sciformats::model::{AttributeValue, ElementType, Name};
+use sciformats::{Format, Result};
+
+struct Writing {
+    writer: Writer,
+    options: WriteOptions,
+    /// The path of each object, and its id.
+    objects: Vec<(String, ObjectId)>,
+    /// Datasets whose elements refer to objects.
+    arrays: Vec<(ObjectId, Elements)>,
+    /// Attributes whose elements do.
+    attributes: Vec<Later>,
+}
+
+/// An attribute that is written later: its canonical bytes, and what they are.
+struct Later {
+    object: ObjectId,
+    name: String,
+    element: ElementType,
+    shape: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+pub(super) fn create(path: &Path, options: &WriteOptions) -> Result<Box<dyn Sink>> {
+    filters(options)?;
+    let bound = options.bound.as_deref().map(bound).transpose()?.unwrap_or_default();
+    let create = CreateOptions::default().with_bound(bound).with_threads(options.threads);
+    let writer = Writer::create_with(path, &create)?;
+    let (arrays, attributes) = (Vec::new(), Vec::new());
+    Ok(Box::new(Writing { writer, options: options.clone(), objects: Vec::new(), arrays, attributes }))
+}
+
+/// The release of the library that a word names.
+pub(crate) fn bound(word: &str) -> Result<Bound> {
+    Ok(match word {
+        "earliest" => Bound::Earliest,
+        "1.8" => Bound::V18,
+        "1.10" => Bound::V110,
+        "1.12" => Bound::V112,
+        "2.0" => Bound::V200,
+        other => {
+            let problem = format!("{other} is none of earliest, 1.8, 1.10, 1.12, 2.0");
+            return Err(Error::usage("bound", problem));
+        }
+    })
+}
+
+/// The filters that a word and a level name. Bytes of numbers are shuffled before they are compressed.
+pub(crate) fn filters(options: &WriteOptions) -> Result<Option<Filters>> {
+    let level = |default: u32| options.level.unwrap_or(default);
+    let wide = |_| Error::usage("level", "is not one that zstd knows");
+    let signed = |default: u32| i32::try_from(level(default)).map_err(wide);
+    let new = || Filters::new().shuffle();
+    Ok(Some(match options.filter.as_deref() {
+        None | Some("none") => return Ok(None),
+        Some("zlib" | "gzip" | "deflate") => new().deflate(level(4)),
+        Some("lzf") => new().lzf(),
+        Some("bzip2") => new().bzip2(level(9)),
+        Some("lz4") => new().lz4(),
+        Some("zstd") => new().zstd(signed(3)?),
+        Some("shuffle") => new(),
+        Some("fletcher32") => Filters::new().fletcher32(),
+        Some(other) => {
+            let problem =
+                format!("{other} is none of none, zlib, lzf, bzip2, lz4, zstd, shuffle, fletcher32");
+            return Err(Error::usage("filter", problem));
+        }
+    }))
+}
+
+impl Writing {
+    fn object(&self, Handle(id): Handle) -> Result<&(String, ObjectId)> {
+        let object = usize::try_from(id).ok().and_then(|id| self.objects.get(id));
+        object.ok_or_else(|| Error::usage("place", "is in no group"))
+    }
+
+    fn path(&self, place: Place<'_>) -> Result<String> {
+        let Place::In(parent, name) = place else {
+            return Err(refused(Format::Hdf5, "anything but a group at the root"));
+        };
+        let name = text(name)?;
+        if name.is_empty() || name == "." || name.contains(['/', '\0']) {
+            return Err(refused(Format::Hdf5, format!("an object named {name:?}")));
+        }
+        let parent = &self.object(parent)?.0;
+        Ok(if parent == "/" { format!("/{name}") } else { format!("{parent}/{name}") })
+    }
+
+    fn array(&mut self, path: &str, elements: &Elements) -> Result<ObjectId> {
+        rules(Format::Hdf5)?.check(elements)?;
+        let dataset = self.writer.dataset(path).datatype(datatype(&elements.info.element)?);
+        let Some(shape) = elements.info.shape.as_deref() else { return dataset.write_null() };
+        let mut elements = elements.clone();
+        let dataset = match shape {
+            [] => dataset,
+            shape => stored(dataset.shape(shape), &self.options, (path, &mut elements))?,
+        };
+        let mut dataset = dataset.create_encoded()?;
+        let id = dataset.id();
+        if elements.info.element.refers() {
+            self.arrays.push((id, elements));
+            return Ok(id);
+        }
+        elements.for_each_piece(&mut |slab, bytes| {
+            let element = &elements.info.element;
+            dataset.write_encoded(slab, |to| encode(element, bytes, &References::new(), to))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(id)
+    }
+
+    /// Writes what refers to objects, now that all of them have their places.
+    fn refer(&mut self) -> Result<()> {
+        if self.arrays.is_empty() && self.attributes.is_empty() {
+            return Ok(());
+        }
+        let mut references = References::new();
+        for (path, id) in &self.objects {
+            references.insert(path.clone(), self.writer.reference(*id)?);
+        }
+        for (id, elements) in std::mem::take(&mut self.arrays) {
+            let mut dataset = self.writer.open_id(id)?;
+            elements.for_each_piece(&mut |slab, bytes| {
+                let element = &elements.info.element;
+                dataset.write_encoded(slab, |to| encode(element, bytes, &references, to))?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        for Later { object, name, element, shape, bytes } in std::mem::take(&mut self.attributes) {
+            let packed = Packed { shape, element: &element, bytes: &bytes, references: &references };
+            self.writer.attribute(object, &name, packed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Chunks and filters of a dataset, and its elements in parts that meet the chunks.
+fn stored<'w>(
+    mut dataset: DatasetBuilder<'w>,
+    options: &WriteOptions,
+    (path, elements): (&str, &mut Elements),
+) -> Result<DatasetBuilder<'w>> {
+    let shape = elements.dimensions()?.to_vec();
+    let chunks = options.chunks.as_ref().or(elements.info.chunks.as_ref());
+    if options.chunks.as_ref().is_some_and(|chunks| chunks.len() > shape.len()) {
+        let problem = format!("have more dimensions than {path}, which has {}", shape.len());
+        return Err(Error::usage("chunks", problem));
+    }
+    // Chunks of nothing are none.
+    if shape.contains(&0) {
+        return Ok(dataset);
+    }
+    if let Some(chunks) = chunks {
+        let whole = std::iter::repeat(&u64::MAX);
+        let cut = chunks.iter().chain(whole).zip(&shape).map(|(&chunk, &length)| chunk.clamp(1, length));
+        let chunks: Vec<u64> = cut.collect();
+        dataset = dataset.chunks(chunks.clone());
+        *elements = elements.clone().in_chunks(chunks);
+    }
+    if let Some(filters) = filters(options)? {
+        dataset = dataset.filters(filters);
+        if elements.info.chunks.is_none() {
+            dataset = dataset.automatic_chunks();
+        }
+    }
+    Ok(dataset)
+}
+
+impl Sink for Writing {
+    fn add(&mut self, place: Place<'_>, object: New<'_>) -> Result<Handle> {
+        if let (Place::Root, New::Group, true) = (place, &object, self.objects.is_empty()) {
+            let root = self.writer.root().id();
+            self.objects.push(("/".into(), root));
+            return Ok(Handle(0));
+        }
+        let path = self.path(place)?;
+        let id = match object {
+            New::Group => self.writer.group(&path)?.id(),
+            New::Array(elements) => self.array(&path, &elements)?,
+            New::Datatype(element) => self.writer.root().commit(&path, &datatype(element)?)?,
+            New::Hard(target) => {
+                let (_, id) = *self.object(target)?;
+                self.writer.root().hard_link(&path, id)?;
+                id
+            }
+            New::Soft(target) => self.writer.root().soft_link(&path, text(target)?)?.id(),
+            New::External { file, target } => {
+                self.writer.root().external_link(&path, text(file)?, text(target)?)?.id()
+            }
+            New::Value(_) => return Err(refused(Format::Hdf5, "a scalar that is no array")),
+        };
+        self.objects.push((path, id));
+        Ok(Handle(sub(self.objects.len(), 1)? as u64))
+    }
+
+    fn attribute(&mut self, object: Handle, name: &Name, value: &AttributeValue) -> Result<()> {
+        let (_, id) = *self.object(object)?;
+        let name = text(name)?;
+        let Some(shape) = value.shape.clone() else {
+            return self.writer.attribute(id, name, Empty(datatype(&value.element)?));
+        };
+        let Ok(bytes) = &value.data else {
+            return Err(refused(Format::Hdf5, format!("the attribute {name}, which cannot be read,")));
+        };
+        if value.element.refers() {
+            let (name, element, bytes) = (name.to_owned(), value.element.clone(), bytes.clone());
+            self.attributes.push(Later { object: id, name, element, shape, bytes });
+            return Ok(());
+        }
+        let references = &References::new();
+        self.writer.attribute(id, name, Packed { shape, element: &value.element, bytes, references })
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.refer()?;
+        self.writer.finish()
+    }
+}

@@ -1,0 +1,110 @@
+//! Elements as a storage that is read from its start to its end, for formats that take their bytes from one.
+
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+use sciformats_core::arith::{add, fit, increase, sub};
+use sciformats_core::{Error, ReadAt, Slab};
+
+use super::Elements;
+use sciformats::Result;
+use sciformats::pieces::Pieces;
+
+/// Elements as bytes from first to last.
+pub(super) struct Stream {
+    elements: Elements,
+    size: u64,
+    state: Mutex<Option<Position>>,
+}
+
+/// How far a stream has been read: the piece that is held, and those that follow.
+struct Position {
+    start: u64,
+    piece: Vec<u8>,
+    rest: Pieces,
+}
+
+impl Position {
+    fn end(&self) -> Result<u64> {
+        add(self.start, self.piece.len() as u64)
+    }
+}
+
+impl Stream {
+    fn copy(&self, mut at: u64, len: usize) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(len);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was passed already is read again from the start: that is allowed, not fast.
+        let mut position = match state.take().filter(|position| position.start <= at) {
+            Some(position) => position,
+            None => {
+                let slab = Slab::all(self.elements.dimensions()?)?;
+                let rest = Pieces::new(&self.elements.info, &slab, self.elements.limits.memory);
+                Position { start: 0, piece: Vec::new(), rest }
+            }
+        };
+        while out.len() < len {
+            if at >= position.end()? {
+                let slab = position.rest.next().ok_or_else(|| Error::usage("elements", "end too early"))?;
+                position.start = position.end()?;
+                position.piece.clear();
+                self.elements.read(&slab, &mut position.piece)?;
+                continue;
+            }
+            let from = fit(sub(at, position.start)?, "place in a piece")?;
+            let held = position.piece.get(from..).unwrap_or_default();
+            let part = held.get(..held.len().min(sub(len, out.len())?)).unwrap_or_default();
+            out.extend_from_slice(part);
+            increase(&mut at, part.len() as u64)?;
+        }
+        // Who has read everything rarely comes back: the last piece need not wait for that.
+        *state = (at < self.size).then_some(position);
+        Ok(out)
+    }
+}
+
+impl ReadAt for Stream {
+    fn len(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        sciformats_core::storage::check_range(self.size, offset, len as u64)?;
+        self.copy(offset, len).map(Cow::Owned)
+    }
+}
+
+impl Elements {
+    /// The canonical bytes as a storage, for elements of one size. Meant to be read from its start to its end.
+    pub(super) fn into_storage(self) -> Result<Stream> {
+        let size = self.info.logical();
+        let size = size.ok_or_else(|| Error::usage("elements", "have no size of their own"))?;
+        Ok(Stream { elements: self, size, state: Mutex::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sciformats::memory::{array, texts};
+
+    #[test]
+    fn a_stream_gives_the_bytes_of_all_elements() {
+        let values: Vec<u32> = (0..3 << 20).collect();
+        let stream = Elements::from(array(&[3, 1 << 20], &values)).into_storage().unwrap();
+        assert_eq!(stream.len(), 12 << 20);
+        for (offset, len) in
+            [(0u64, 10usize), (6, 7), (8 << 20, 5 << 20), ((12 << 20) - 3, 3), (1, 9), (5, 0)]
+        {
+            if offset + len as u64 > stream.len() {
+                assert!(stream.read_at(offset, len).is_err());
+                continue;
+            }
+            let bytes = stream.read_at(offset, len).unwrap();
+            let expected = (offset..offset + len as u64)
+                .map(|i| values[(i / 4) as usize].to_le_bytes()[(i % 4) as usize]);
+            assert!(bytes.iter().copied().eq(expected), "{offset} {len}");
+        }
+        assert!(Elements::from(texts(&[1], &["a"])).into_storage().is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! Reading everything that a file holds, and telling every fault.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use sciformats_core::{Blame, Error, Fault, FaultKind, Slab};
+
+use sciformats::File;
+use sciformats::model::Object;
+use sciformats::options::Unfolding;
+use sciformats::source::Finding;
+use sciformats::walk::{Entry, Found, breadth_first};
+
+/// What was read on the way.
+///
+/// ```
+/// use sciformats_convert::verify::verify;
+///
+/// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+/// # let fields = tree.group(tree.root(), "fields");
+/// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+/// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+/// # let file = sciformats::File::from(tree);
+/// let summary = verify(&file, &mut |finding| println!("{:?}: {}", finding.path, finding.error));
+/// assert_eq!((summary.objects, summary.attributes, summary.bytes), (3, 1, 48));
+/// assert_eq!(summary.findings, 0);
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Objects that were found.
+    pub objects: u64,
+    /// Attributes that were read.
+    pub attributes: u64,
+    /// Canonical bytes of elements that were read.
+    pub bytes: u64,
+    /// Faults that were told.
+    pub findings: u64,
+    /// Other files, or datasets in them, that should have elements of this one and are not there, not whole, or may not be
+    /// opened; they were told, and are no faults of this file.
+    pub missing: u64,
+    /// Links into other files that lead nowhere, or to where nothing may be opened; they were told, too.
+    pub links: u64,
+}
+
+/// Reads every object, attribute and element of `file`, checks the structures that this does not touch, and tells each
+/// fault to `visit`. Nothing is written anywhere; a sound file tells nothing. What is not there of other files that this
+/// one names, or may not be opened, is told, too, as [`Error::Missing`] and [`Error::Forbidden`]; the elements of all
+/// other sources are read if the file was opened with [`Missing::Filled`](sciformats::options::Missing::Filled).
+///
+/// ```
+/// use sciformats::memory::{Memory, array};
+/// use sciformats::{File, Format};
+/// use sciformats_convert::verify;
+///
+/// let file = File::from(Memory::single(Format::RawArray, array::<f32>(&[2], &[1.0, 2.0])));
+/// let summary = verify::verify(&file, &mut |finding| panic!("{}", finding.error));
+/// assert_eq!((summary.objects, summary.bytes, summary.findings), (1, 8, 0));
+/// ```
+pub fn verify(file: &File, visit: &mut dyn FnMut(Finding)) -> Summary {
+    let source = file.source();
+    let mut summary = Summary::default();
+    // What was missing before is not this reading's.
+    drop(source.take_missing());
+    let (mut seen, mut findings, mut missing) = (HashSet::new(), 0u64, 0u64);
+    let mut tell = |path: &str, error: Error| {
+        if error.blame() == Blame::Elsewhere || matches!(error, Error::Forbidden { .. }) {
+            missing += 1;
+        } else {
+            seen.insert(error.to_string());
+            findings += 1;
+        }
+        visit(Finding { path: Some(path.into()), error });
+    };
+    let unfolding = file.unfolding();
+    let mut links = Vec::new();
+    let _ = breadth_first(source, ("/", source.root()), file.limits(), &mut |entry| {
+        if matches!(entry.what, Found::External { .. }) {
+            links.extend(file.resolve(&entry.path).err().map(|error| (entry.path, error)));
+            return ControlFlow::Continue(());
+        }
+        one((file, &unfolding), entry, &mut summary, &mut tell);
+        ControlFlow::Continue(())
+    });
+    if let Some(whole) = file.cut_short() {
+        let found = file.size();
+        let error = Fault::from(FaultKind::Cut { found, whole }).at("file", found);
+        // What was cut off may be nothing that is read.
+        if seen.insert(error.to_string()) {
+            findings += 1;
+            visit(Finding { path: None, error });
+        }
+    }
+    if let Some(error) = file.damage()
+        && seen.insert(error.to_string())
+    {
+        findings += 1;
+        visit(Finding { path: None, error });
+    }
+    summary.links = links.len() as u64;
+    for (path, error) in links {
+        visit(Finding { path: Some(path), error });
+    }
+    source.check(&mut |finding| {
+        // What reading has shown is not told twice.
+        if !seen.contains(&finding.error.to_string()) {
+            findings += 1;
+            visit(finding);
+        }
+    });
+    Summary { findings, missing, ..summary }
+}
+
+fn one(
+    (file, unfolding): (&File, &Unfolding),
+    entry: Entry,
+    summary: &mut Summary,
+    tell: &mut dyn FnMut(&str, Error),
+) {
+    let path = entry.path;
+    let (id, object) = match entry.what {
+        Found::Object(id, object) => (id, object),
+        Found::Unreadable(error) | Found::Unlisted(error) => return tell(&path, error),
+        _ => return,
+    };
+    summary.objects += 1;
+    match object {
+        Object::Array(info) => {
+            let read = match info.shape.as_deref().map(Slab::all) {
+                None => Ok(()),
+                Some(Err(error)) => Err(error),
+                Some(Ok(all)) => file.go_through(unfolding, (id, &info), &all, &mut |_, bytes| {
+                    summary.bytes += bytes.len() as u64;
+                    Ok(ControlFlow::Continue(()))
+                }),
+            };
+            if let Err(error) = read {
+                tell(&path, error);
+            }
+            file.source().take_missing().into_iter().for_each(|error| tell(&path, error));
+        }
+        Object::Damaged { error, .. } => tell(&path, error),
+        _ => {}
+    }
+    let attributes = match file.source().attributes(id) {
+        Ok(attributes) => attributes,
+        Err(error) => return tell(&path, error),
+    };
+    for attribute in attributes {
+        let attribute = match attribute {
+            Ok(attribute) => attribute,
+            Err(error) => return tell(&path, error),
+        };
+        summary.attributes += 1;
+        if let Err(error) = attribute.value.and_then(|value| value.data.map(drop)) {
+            tell(&format!("{path}@{}", attribute.name), error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sciformats::Format;
+    use sciformats::memory::{Memory, array, texts};
+
+    #[test]
+    fn every_fault_is_told_and_the_rest_is_read() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        memory.damage(root, "bad");
+        memory.array(root, "short", array::<f64>(&[3], &[1.0]));
+        let good = memory.array(root, "good", array::<f64>(&[1], &[1.0]));
+        memory.attribute(good, "units", texts(&[], &["m"]));
+        let mut told = Vec::new();
+        let summary = verify(&File::from(memory), &mut |finding| {
+            told.push(format!("{}: {}", finding.path.unwrap(), finding.error));
+        });
+        assert_eq!(
+            told,
+            [
+                "/bad: malformed object at offset 0x40: it is truncated",
+                "/short: malformed array in memory at offset 0x0: elements is truncated"
+            ]
+        );
+        assert_eq!(
+            summary,
+            Summary { objects: 4, attributes: 1, bytes: 8, findings: 2, ..Summary::default() }
+        );
+    }
+}

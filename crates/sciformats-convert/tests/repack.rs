@@ -1,0 +1,215 @@
+//! HDF5 files written anew: what the common tree does not tell stays too.
+
+#![cfg(feature = "hdf5")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hdf5_pure::structure::Fill;
+use hdf5_pure::{Datatype, Met, Node, Reference, Slab, Writer};
+use sciformats::{Error, File, Format, hdf5_pure};
+use sciformats_convert::convert::{self, Plan};
+use sciformats_convert::manifest;
+use sciformats_convert::repack::rewrite;
+use sciformats_convert::sink::WriteOptions;
+
+fn lines(path: &Path) -> String {
+    let mut out = Vec::new();
+    manifest::write(&sciformats::open(path).unwrap(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn repacked(input: &Path, output: &Path, options: &WriteOptions) -> sciformats::Result<()> {
+    rewrite(&Arc::new(sciformats::open(input)?), output, options, None)
+}
+
+/// How each dataset is stored: its path, type, shape and what it may grow to, fill value, chunks and filters.
+fn stored(path: &Path) -> Vec<String> {
+    let file = hdf5_pure::File::open(path).unwrap();
+    let mut found = Vec::new();
+    for visited in file.walk() {
+        let Met::Object(address) = visited.what else { continue };
+        let Node::Dataset(dataset) = file.object_at(address).unwrap() else { continue };
+        let chunks = match dataset.layout().unwrap() {
+            hdf5_pure::structure::Layout::Chunked(chunked) => chunked.dimensions.clone(),
+            _ => Vec::new(),
+        };
+        // Versions of messages are those of the bound, and names of filters are for people.
+        let datatype = dataset.datatype();
+        let class = if holds_sequences(datatype) { String::new() } else { format!("{:?}", datatype.class) };
+        let filters = dataset.filters().unwrap().filters.iter().map(|filter| (filter.id, &filter.values));
+        found.push(format!(
+            "{} {class} {:?} {:?} {chunks:?} {:?}",
+            String::from_utf8_lossy(&visited.path),
+            dataset.dataspace(),
+            dataset.fill_value().unwrap().value,
+            filters.collect::<Vec<_>>(),
+        ));
+    }
+    found.sort();
+    found
+}
+
+/// Types that hold types carry versions of their own.
+fn holds_sequences(datatype: &Datatype) -> bool {
+    use hdf5_pure::Class;
+    matches!(
+        datatype.class,
+        Class::VariableLength(_) | Class::Compound(_) | Class::Array { .. } | Class::Enumeration { .. }
+    )
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "h5"));
+    files.sort();
+    files
+}
+
+#[test]
+fn fixtures_stay_what_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, mut written) = (dir.path().join("out.h5"), 0);
+    for path in fixtures() {
+        match repacked(&path, &out, &WriteOptions::default()) {
+            Ok(()) => {}
+            // Names that are not UTF-8, and the like, are refused.
+            Err(Error::Unsupported { .. }) => continue,
+            Err(error) => panic!("{}: {error}", path.display()),
+        }
+        assert_eq!(lines(&path), lines(&out), "{}", path.display());
+        let (before, after) = (stored(&path), stored(&out));
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(before, after, "{name}");
+        }
+        assert_eq!(before.len(), after.len(), "{name}");
+        written += 1;
+    }
+    assert!(written >= 6, "{written}");
+}
+
+/// A file with what a tree of values does not tell.
+fn sample(path: &Path) {
+    let mut writer = Writer::create(path).unwrap();
+    writer.root().attribute("title", "a run").unwrap();
+    writer.root().user_link("mine", 100, b"data").unwrap();
+    let mut grows = writer
+        .dataset("g/grows")
+        .shape([4, 4])
+        .max_shape([None, Some(4)])
+        .chunks([2, 2])
+        .shuffle()
+        .fill(7i32)
+        .create::<i32>()
+        .unwrap();
+    let corner = Slab::new(&[4, 4], [(2..4).into(), (0..2).into()]).unwrap();
+    grows.write_slab(&corner, &[1i32, 2, 3, 4]).unwrap();
+    let grows = grows.id();
+    let text = Datatype::compound([
+        ("name", Datatype::fixed_string(5)),
+        ("note", Datatype::string()),
+        ("at", Datatype::of::<Reference>()),
+        ("n", Datatype::integer(true, 2).big_endian()),
+    ]);
+    let target = writer.reference(grows).unwrap();
+    let mut rows = writer.dataset("rows").datatype(text).shape([2]).create_encoded().unwrap();
+    rows.write_encoded(&Slab::all(&[2]).unwrap(), |to| {
+        for (name, note, n) in [(b"one\0\0", "first", [0, 1]), (b"three", "", [1, 0])] {
+            to.bytes(name);
+            to.sequence(note.len(), note.as_bytes())?;
+            hdf5_pure::Store::encode(&[target], to)?;
+            to.bytes(&n);
+        }
+        Ok(())
+    })
+    .unwrap();
+    let soft = writer.root().soft_link("soft", "/g/grows").unwrap().id();
+    writer.comment(soft, "a comment").unwrap();
+    writer.finish().unwrap();
+}
+
+#[test]
+fn types_extents_fill_values_and_holes_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    sample(&a);
+    repacked(&a, &b, &WriteOptions::default()).unwrap();
+    assert_eq!(lines(&a), lines(&b));
+    let file = hdf5_pure::File::open(&b).unwrap();
+    let grows = file.dataset("/g/grows").unwrap();
+    assert_eq!(grows.fill_value().unwrap().value, Fill::Value(7i32.to_le_bytes().to_vec()));
+    assert_eq!(grows.chunks().unwrap().len(), 1, "chunks that were not there are not made");
+    assert_eq!(stored(&a), stored(&b));
+    let rows = |path: &Path| {
+        let dataset = hdf5_pure::File::open(path).unwrap().dataset("/rows").unwrap();
+        let raw = dataset.read_raw(&dataset.all().unwrap()).unwrap();
+        (
+            format!("{:?}", dataset.datatype().class),
+            raw.chunks(dataset.datatype().size as usize).map(<[u8]>::len).sum::<usize>(),
+        )
+    };
+    assert_eq!(rows(&a), rows(&b));
+}
+
+#[test]
+fn other_chunks_filters_and_releases() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    sample(&a);
+    let options = WriteOptions::default().with_bound("earliest").with_chunks([4]);
+    repacked(&a, &b, &options).unwrap();
+    assert_eq!(lines(&a), lines(&b));
+    let file = hdf5_pure::File::open(&b).unwrap();
+    assert_eq!(file.superblock().version, 0);
+    let filters = file.dataset("/g/grows").unwrap().filters().unwrap().filters.clone();
+    assert_eq!(filters.iter().map(|filter| filter.id).collect::<Vec<_>>(), [2]);
+    for wrong in ["1.9", "new"] {
+        let options = options.clone().with_bound(wrong);
+        assert!(matches!(repacked(&a, &b, &options), Err(Error::Usage { argument: "bound", .. })));
+    }
+    // What was there is there still.
+    assert_eq!(lines(&a), lines(&b));
+}
+
+#[test]
+fn cancelled_or_damaged_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a.h5"), dir.path().join("b.h5"));
+    sample(&a);
+    let file = Arc::new(File::open(&a).unwrap());
+    let cancelled = Some(Arc::new(AtomicBool::new(true)));
+    let Err(Error::Io { source, .. }) = rewrite(&file, &b, &WriteOptions::default(), cancelled) else {
+        panic!("it was not cancelled")
+    };
+    assert_eq!(source.kind(), std::io::ErrorKind::Interrupted);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_a_few_bytes_declare_is_not_written_out() {
+    let hostile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hdf5/hostile/external-2-eib.h5");
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |result| {
+        assert!(
+            matches!(result, Err(Error::LimitExceeded { declared: 0x2000_0000_0000_0000.., .. })),
+            "{result:?}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    };
+    refused(repacked(&hostile, &folder.path().join("a.h5"), &WriteOptions::default().with_inline(true)));
+    let file = Arc::new(sciformats::open(&hostile).unwrap());
+    for target in [Format::Hdf5, Format::Asdf] {
+        let plan = Plan::new(&file, target, &convert::Options::default()).unwrap();
+        // A plan tells of it before, and leaves it out.
+        assert!(
+            plan.losses().iter().any(|loss| loss.what.contains("exceed the limit")),
+            "{:?}",
+            plan.losses()
+        );
+    }
+}

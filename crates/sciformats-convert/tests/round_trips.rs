@@ -1,0 +1,174 @@
+//! Files that other programs wrote, through another format and back: what both formats can hold is as it was.
+
+#![cfg(all(feature = "asdf", feature = "blosc2", feature = "gsd", feature = "hdf5", feature = "rawarray"))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sciformats::{File, Format, OpenOptions};
+use sciformats_convert::convert::{Loss, Options, Plan};
+use sciformats_convert::manifest;
+use sciformats_convert::sink::WriteOptions;
+
+fn fixtures(format: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format);
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// The lines of a manifest by their paths; `PATH@NAME` for attributes.
+type Lines = BTreeMap<String, serde_json::Value>;
+
+fn lines(file: &File) -> Lines {
+    let mut out = Vec::new();
+    manifest::write(file, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let lines = text.lines().skip(1).map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let keyed = lines.map(|line| {
+        let path = line["path"].as_str().unwrap();
+        let key = match line["name"].as_str() {
+            Some(name) => format!("{path}@{name}"),
+            None => path.to_owned(),
+        };
+        (key, line)
+    });
+    // How a Blosc2 array is stored is a metalayer too.
+    keyed.filter(|(key, _)| !key.ends_with("@meta:b2nd")).collect()
+}
+
+/// A file converted and opened again, and what was lost on the way.
+fn through(file: &Arc<File>, target: Format, select: &[&str], path: &Path) -> (Arc<File>, Vec<Loss>) {
+    let options = Options::default().with_select(select.iter().copied());
+    let plan = Plan::new(file, target, &options).unwrap();
+    plan.write(path, &WriteOptions::default()).unwrap();
+    let difference = plan.check(path, &OpenOptions::default()).unwrap();
+    assert_eq!(difference, None, "{}", path.display());
+    (Arc::new(sciformats::open(path).unwrap()), plan.losses().to_vec())
+}
+
+/// Whether something at a path was lost, or a group or object that it belongs to.
+fn is_lost(key: &str, losses: &BTreeSet<String>) -> bool {
+    let object = key.split('@').next().unwrap_or_default();
+    let above = object.match_indices('/').map(|(at, _)| &object[..at]).chain([object, key]);
+    above.filter(|path| !path.is_empty()).any(|path| losses.contains(path))
+}
+
+/// Compares what came back with what there was. The answer is how many lines are the same.
+fn compare(name: &str, before: &Lines, after: &Lines, losses: &[Loss]) -> usize {
+    let lost: BTreeSet<String> = losses.iter().map(|loss| loss.path.clone()).collect();
+    let mut same = 0;
+    for (key, line) in before.iter().filter(|(key, _)| !is_lost(key, &lost)) {
+        assert_eq!(Some(line), after.get(key), "{name}: {key} with {losses:#?}");
+        same += 1;
+    }
+    for key in after.keys().filter(|key| !is_lost(key, &lost)) {
+        assert!(before.contains_key(key), "{name}: {key} was not there before");
+    }
+    same
+}
+
+/// Every fixture of a format through another one and back.
+fn there_and_back(format: &str, of: Format, via: Format) -> (usize, usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut files, mut same) = (0, 0);
+    for path in fixtures(format) {
+        let Ok(file) = sciformats::open(&path) else { continue };
+        if file.format() != of {
+            continue;
+        }
+        let file = Arc::new(file);
+        let (other, mut losses) = through(&file, via, &[], &dir.path().join("there"));
+        let (back, further) = through(&other, of, &[], &dir.path().join("back"));
+        losses.extend(further);
+        same += compare(&path.display().to_string(), &lines(&file), &lines(&back), &losses);
+        files += 1;
+    }
+    (files, same)
+}
+
+#[test]
+fn hdf5_through_asdf() {
+    let (files, same) = there_and_back("hdf5", Format::Hdf5, Format::Asdf);
+    println!("HDF5 through ASDF and back: {files} files, {same} lines of manifests are the same");
+    assert!(files >= 10 && same >= 150, "{files} {same}");
+}
+
+#[test]
+fn gsd_through_hdf5() {
+    let (files, same) = there_and_back("gsd", Format::Gsd, Format::Hdf5);
+    println!("GSD through HDF5 and back: {files} files, {same} lines of manifests are the same");
+    assert!(files >= 10 && same >= 150, "{files} {same}");
+}
+
+/// Arrays one by one, as a Blosc2 file holds one.
+#[test]
+fn hdf5_through_blosc2() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut same, mut refused) = (0, 0);
+    for path in fixtures("hdf5") {
+        let file = Arc::new(sciformats::open(&path).unwrap());
+        let before = lines(&file);
+        for (key, line) in before.iter().filter(|(key, line)| line["kind"] == "array" && !key.contains('*')) {
+            let options = Options::default().with_select([key.as_str()]);
+            let Ok(plan) = Plan::new(&file, Format::Blosc2, &options) else {
+                refused += 1;
+                continue;
+            };
+            // Attributes have no place there; the array has, if nothing is said of it.
+            if plan.losses().iter().any(|loss| loss.path == *key) {
+                refused += 1;
+                continue;
+            }
+            let (other, _) = through(&file, Format::Blosc2, &[key], &dir.path().join("there"));
+            let (back, losses) = through(&other, Format::Hdf5, &[], &dir.path().join("back"));
+            assert!(losses.is_empty(), "{key}: {losses:?}");
+            let after = lines(&back);
+            let found = after.get("/data").unwrap_or(&serde_json::Value::Null);
+            for what in ["type", "shape", "sha256"] {
+                assert_eq!(line[what], found[what], "{}: {key}", path.display());
+            }
+            same += 1;
+        }
+    }
+    println!("{same} arrays of HDF5 through Blosc2, {refused} that it cannot hold");
+    assert!(same >= 40, "{same}");
+}
+
+#[test]
+fn rawarray_through_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    for via in [Format::Asdf, Format::Blosc2, Format::Gsd, Format::Hdf5, Format::Npy] {
+        let (mut same, mut other_types) = (0, 0);
+        for path in fixtures("rawarray") {
+            let file = Arc::new(sciformats::open(&path).unwrap());
+            let before = lines(&file);
+            let Ok(plan) = Plan::new(&file, via, &Options::default()) else {
+                other_types += 1;
+                continue;
+            };
+            let whole = |loss: &Loss| loss.what.contains("after its array");
+            if !plan.losses().iter().all(whole) {
+                other_types += 1;
+                continue;
+            }
+            let (other, _) = through(&file, via, &[], &dir.path().join("there"));
+            let (back, losses) = through(&other, Format::RawArray, &[], &dir.path().join("back"));
+            let kept: Vec<&Loss> = losses.iter().filter(|loss| !loss.path.contains('@')).collect();
+            assert!(kept.is_empty(), "{}: {kept:?}", path.display());
+            let (a, b) = (before.get("/").unwrap(), lines(&back));
+            for what in ["type", "shape", "sha256"] {
+                assert_eq!(a[what], b["/"][what], "{} through {via}", path.display());
+            }
+            same += 1;
+        }
+        println!(
+            "RawArray through {via} and back: {same} files, {other_types} that it cannot hold as they are"
+        );
+        assert!(same >= 10, "{via}: {same}");
+    }
+}

@@ -1,0 +1,311 @@
+//! What has come from a store, and is kept for the reads that will want it.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::Range;
+
+use crate::bound;
+
+/// Bytes of a page.
+pub(super) const PAGE: u64 = 64 << 10;
+
+/// Which of its bytes were read is known of a page in units of so many.
+const UNIT: usize = 1 << 10;
+
+/// Pages, and ranges that were asked for ahead of a read.
+#[derive(Debug)]
+pub(super) struct Cache {
+    size: u64,
+    pages: HashMap<u64, Page>,
+    /// Counts the uses of pages: the higher, the later.
+    clock: u64,
+    page_bytes: u64,
+    /// More bytes of pages than this are not kept.
+    page_limit: u64,
+    /// Ranges that were asked for, by their first byte.
+    extents: BTreeMap<u64, Vec<u8>>,
+    /// Their first bytes in the order in which they came.
+    order: VecDeque<u64>,
+    extent_bytes: u64,
+    extent_limit: u64,
+    /// Structures without the pages that they are in, by their first byte.
+    loose: BTreeMap<u64, Vec<u8>>,
+    loose_bytes: u64,
+    /// Ranges that were known before the first read, and stay.
+    known: BTreeMap<u64, Vec<u8>>,
+    /// Pages that a thread is fetching.
+    pub(super) flying: HashSet<u64>,
+    /// The page after those that were fetched last because a read missed them, and how many bytes these were.
+    pub(super) after: u64,
+    pub(super) run: u64,
+    /// Bytes of what came that were read.
+    pub(super) read: u64,
+    /// Nothing is dropped: the work that needs it runs again.
+    pub(super) keeps_all: bool,
+}
+
+#[derive(Debug)]
+struct Page {
+    bytes: Vec<u8>,
+    /// One bit a unit: whether it was read.
+    read: u64,
+    last: u64,
+}
+
+impl Cache {
+    pub(super) fn new(size: u64, page_limit: u64, extent_limit: u64) -> Self {
+        Self {
+            size,
+            pages: HashMap::new(),
+            clock: 0,
+            page_bytes: 0,
+            page_limit,
+            extents: BTreeMap::new(),
+            order: VecDeque::new(),
+            extent_bytes: 0,
+            extent_limit,
+            loose: BTreeMap::new(),
+            loose_bytes: 0,
+            known: BTreeMap::new(),
+            flying: HashSet::new(),
+            after: u64::MAX,
+            run: 0,
+            read: 0,
+            keeps_all: false,
+        }
+    }
+
+    /// Copies the bytes from `offset` on. The answer is the numbers of pages that are not here; if there are any,
+    /// `out` is not whole.
+    pub(super) fn copy(&mut self, offset: u64, out: &mut [u8]) -> Vec<u64> {
+        let mut missing = Vec::new();
+        let (mut at, mut rest) = (offset, out);
+        while !rest.is_empty() {
+            let (part, skipped) = match self.piece(at, rest.len()) {
+                Some(piece) => {
+                    let len = piece.len();
+                    let Some(target) = rest.get_mut(..len) else { break };
+                    target.copy_from_slice(piece);
+                    (len, None)
+                }
+                None => {
+                    let number = page_of(at);
+                    let next = bound::product(number + 1, PAGE);
+                    let len = bound::addressable(next - at).min(rest.len());
+                    (len, Some(number))
+                }
+            };
+            missing.extend(skipped);
+            at += part as u64; // in the object: its reader has checked the range
+            rest = std::mem::take(&mut rest).get_mut(part..).unwrap_or_default();
+        }
+        if missing.is_empty() {
+            self.release(offset, at);
+        }
+        missing
+    }
+
+    /// The bytes that are here from `at` on, at most `len` of them.
+    fn piece(&mut self, at: u64, len: usize) -> Option<&[u8]> {
+        let up_to = |bytes: &[u8], start: u64| {
+            let from = usize::try_from(at.checked_sub(start)?).ok()?;
+            let end = bound::sum(from, len).min(bytes.len());
+            (from < end).then_some((from, end))
+        };
+        for (held, counts) in [(&self.extents, true), (&self.loose, false), (&self.known, false)] {
+            if let Some((&start, bytes)) = held.range(..=at).next_back()
+                && let Some((from, end)) = up_to(bytes, start)
+            {
+                if counts {
+                    self.read += (end - from) as u64;
+                }
+                return bytes.get(from..end);
+            }
+        }
+        let number = page_of(at);
+        let page = self.pages.get_mut(&number)?;
+        let (from, end) = up_to(&page.bytes, number * PAGE)?;
+        self.clock += 1;
+        page.last = self.clock;
+        let before = page.read.count_ones();
+        for unit in from / UNIT..end.div_ceil(UNIT) {
+            page.read |= 1u64 << unit; // a page has as many units as there are bits
+        }
+        let units = page.read.count_ones() - before;
+        self.read += u64::from(units) * UNIT as u64;
+        page.bytes.get(from..end)
+    }
+
+    /// Drops the ranges that a read from `start` to `end` has come to the end of: they were fetched for it.
+    fn release(&mut self, start: u64, end: u64) {
+        if self.keeps_all || self.extents.is_empty() {
+            return;
+        }
+        let reaches = |(&at, bytes): (&u64, &Vec<u8>)| {
+            let last = bound::sum(at, bytes.len() as u64);
+            (last > start && last <= end).then_some(at)
+        };
+        // Ranges do not overlap much: the one before the read, and those that begin in it.
+        let before = self.extents.range(..start).next_back().and_then(reaches);
+        let done: Vec<u64> =
+            before.into_iter().chain(self.extents.range(start..end).filter_map(reaches)).collect();
+        for at in done {
+            self.drop_extent(at);
+        }
+    }
+
+    fn drop_extent(&mut self, at: u64) {
+        if let Some(bytes) = self.extents.remove(&at) {
+            self.extent_bytes -= bytes.len() as u64;
+        }
+    }
+
+    /// Whether all of a range is here.
+    pub(super) fn holds(&self, range: &Range<u64>) -> bool {
+        let mut at = range.start;
+        while at < range.end {
+            let held = |held: &BTreeMap<u64, Vec<u8>>| {
+                let (start, bytes) = held.range(..=at).next_back()?;
+                Some(bound::sum(*start, bytes.len() as u64)).filter(|&end| end > at)
+            };
+            let paged = || {
+                let number = page_of(at);
+                let page = self.pages.get(&number)?;
+                let end = bound::sum(number * PAGE, page.bytes.len() as u64);
+                Some(end).filter(|&end| end > at)
+            };
+            let exact = held(&self.extents).or_else(|| held(&self.loose)).or_else(|| held(&self.known));
+            match exact.or_else(paged) {
+                Some(end) => at = end,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Keeps the whole pages among bytes that came from `start` on.
+    pub(super) fn add_pages(&mut self, start: u64, bytes: &[u8]) {
+        let end = bound::sum(start, bytes.len() as u64);
+        for number in start.div_ceil(PAGE)..=page_of(bound::left(end, 1)) {
+            let from = number * PAGE;
+            let to = bound::sum(from, PAGE).min(self.size);
+            let within = |at: u64| usize::try_from(at.checked_sub(start)?).ok();
+            let part = within(from).zip(within(to)).and_then(|(from, to)| bytes.get(from..to));
+            let Some(part) = part.filter(|part| !part.is_empty() && !self.pages.contains_key(&number)) else {
+                continue;
+            };
+            self.clock += 1;
+            self.page_bytes += part.len() as u64;
+            self.pages.insert(number, Page { bytes: part.to_vec(), read: 0, last: self.clock });
+        }
+        if self.page_bytes > self.page_limit && !self.keeps_all {
+            self.shrink();
+        }
+    }
+
+    /// Drops the pages that were not used for the longest time, an eighth of what is allowed.
+    fn shrink(&mut self) {
+        let mut by_age: Vec<(u64, u64)> =
+            self.pages.iter().map(|(&number, page)| (page.last, number)).collect();
+        by_age.sort_unstable();
+        for (_, number) in by_age {
+            if self.page_bytes <= self.page_limit - self.page_limit / 8 {
+                break;
+            }
+            if let Some(page) = self.pages.remove(&number) {
+                self.page_bytes -= page.bytes.len() as u64;
+            }
+        }
+    }
+
+    /// Keeps a range until it is read, or others need the room.
+    pub(super) fn add_extent(&mut self, start: u64, bytes: Vec<u8>) {
+        if self.extents.get(&start).is_some_and(|known| known.len() >= bytes.len()) {
+            return;
+        }
+        self.drop_extent(start);
+        self.extent_bytes += bytes.len() as u64;
+        self.extents.insert(start, bytes);
+        self.order.push_back(start);
+        while self.extent_bytes > self.extent_limit && self.extents.len() > 1 && !self.keeps_all {
+            let Some(oldest) = self.order.pop_front() else { break };
+            if oldest != start {
+                self.drop_extent(oldest);
+            }
+        }
+        // Those that were read are gone, and only their places in the order are left.
+        if self.order.len() > 64 && self.order.len() > self.extents.len() * 2 {
+            let extents = &self.extents;
+            self.order.retain(|at| extents.contains_key(at));
+        }
+    }
+
+    /// Keeps a structure without the page that it is in. Where all of them take too much, those before it go.
+    pub(super) fn add_loose(&mut self, start: u64, bytes: Vec<u8>) {
+        if self.loose_bytes > self.page_limit / 4 && !self.keeps_all {
+            self.loose.clear();
+            self.loose_bytes = 0;
+        }
+        // They are asked for because they are read.
+        self.read += bytes.len() as u64;
+        self.loose_bytes += bytes.len() as u64;
+        if let Some(old) = self.loose.insert(start, bytes) {
+            self.loose_bytes -= old.len() as u64;
+        }
+    }
+
+    /// Keeps a range for good.
+    pub(super) fn add_known(&mut self, start: u64, bytes: Vec<u8>) {
+        self.known.insert(start, bytes);
+    }
+}
+
+/// The number of the page that a byte is in.
+pub(super) fn page_of(offset: u64) -> u64 {
+    offset / PAGE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(range: Range<u64>) -> Vec<u8> {
+        range.map(|i| (i % 251) as u8).collect()
+    }
+
+    #[test]
+    fn reads_are_put_together_from_all_that_is_here() {
+        let size = 3 * PAGE + 10;
+        let mut cache = Cache::new(size, u64::MAX, u64::MAX);
+        cache.add_pages(PAGE - 5, &bytes(PAGE - 5..2 * PAGE + 100)); // page 1 only is whole
+        cache.add_extent(2 * PAGE, bytes(2 * PAGE..2 * PAGE + 8));
+        cache.add_known(PAGE - 8, bytes(PAGE - 8..PAGE));
+        let mut out = [0; 30];
+        assert!(cache.copy(PAGE - 8, &mut out).is_empty());
+        assert_eq!(out[..], bytes(PAGE - 8..PAGE + 22)[..]);
+        assert!(cache.holds(&(PAGE - 8..2 * PAGE + 8)));
+        assert!(!cache.holds(&(PAGE - 9..PAGE)));
+        let mut out = vec![0; PAGE as usize + 20];
+        assert_eq!(cache.copy(PAGE - 4, &mut out), [2]);
+        let mut out = [0; 10];
+        assert!(cache.copy(2 * PAGE - 2, &mut out).is_empty());
+        // That was its last read.
+        assert_eq!(cache.copy(2 * PAGE, &mut out), [2]);
+        cache.add_pages(3 * PAGE, &bytes(3 * PAGE..size));
+        assert!(cache.copy(size - 3, &mut out[..3]).is_empty());
+        assert_eq!(out[..3], bytes(size - 3..size)[..]);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut cache = Cache::new(100 * PAGE, 8 * PAGE, 300);
+        for number in 0..100 {
+            cache.add_pages(number * PAGE, &bytes(number * PAGE..(number + 1) * PAGE));
+            assert!(cache.page_bytes <= 8 * PAGE);
+            cache.add_extent(number, vec![0; 100]);
+            assert!(cache.extent_bytes <= 300);
+        }
+        assert!(cache.holds(&(99 * PAGE..100 * PAGE)) && !cache.holds(&(50 * PAGE..51 * PAGE)));
+        assert!(cache.holds(&(99..199)));
+        assert!(cache.order.len() < 70);
+    }
+}

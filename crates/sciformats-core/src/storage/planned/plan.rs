@@ -1,0 +1,158 @@
+//! From ranges that are wanted to requests: sorted, joined over small gaps, bounded in size.
+
+use std::ops::Range;
+
+use crate::bound;
+use crate::storage::length;
+
+/// When two ranges are asked for in one request.
+///
+/// A request costs a round trip, which at a bandwidth of `b` bytes a second and a latency of `l` seconds is worth `b · l`
+/// bytes. Gaps that are shorter are worth reading over.
+///
+/// ```
+/// use sciformats_core::storage::Joining;
+///
+/// let joining = Joining { gap: 100, share: 0, always: 0, longest: 1000 };
+/// let requests = joining.plan(&[500..600, 0..200, 250..300, 200..210], 5000);
+/// assert_eq!(requests, [0..300, 500..600]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joining {
+    /// Gaps of more bytes than this are never read over.
+    pub gap: u64,
+    /// Of all gaps together, at most one byte for each `share` bytes that are wanted is read over, the shortest gaps
+    /// first; 0 stands for no such bound.
+    pub share: u64,
+    /// Gaps up to this length are read over in any case: a request for each side of them would cost more.
+    pub always: u64,
+    /// A request has at most this many bytes: longer ranges are asked for in several parts, which can come at once.
+    pub longest: u64,
+}
+
+impl Joining {
+    /// The requests that bring all of `ranges` of an object of `size` bytes: sorted, disjoint, none empty. What lies
+    /// outside the object is left out.
+    pub fn plan(&self, ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
+        let wanted = merged(ranges, size);
+        let mut longest_gap = self.gap;
+        if self.share > 0 {
+            longest_gap = affordable(&wanted, self.gap, self.share).max(self.always);
+        }
+        let mut joined: Vec<Range<u64>> = Vec::with_capacity(wanted.len());
+        // Merged ranges ascend without touching each other.
+        for range in wanted {
+            match joined.last_mut() {
+                Some(last) if range.start - last.end <= longest_gap => last.end = range.end,
+                _ => joined.push(range),
+            }
+        }
+        joined.into_iter().flat_map(|range| parts(range, self.longest.max(1))).collect()
+    }
+}
+
+/// The ranges, sorted, overlapping and adjacent ones merged, cut at `size`.
+pub(super) fn merged(ranges: &[Range<u64>], size: u64) -> Vec<Range<u64>> {
+    let mut sorted: Vec<Range<u64>> = ranges
+        .iter()
+        .map(|range| range.start..range.end.min(size))
+        .filter(|range| range.start < range.end)
+        .collect();
+    sorted.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
+    for range in sorted {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// The longest gap that is read over if all gaps up to it may cost one byte for each `share` wanted ones.
+fn affordable(wanted: &[Range<u64>], gap: u64, share: u64) -> u64 {
+    let total: u64 = wanted.iter().map(length).sum();
+    let Some(mut budget) = total.checked_div(share) else { return gap };
+    let mut gaps: Vec<u64> = wanted
+        .windows(2)
+        .filter_map(|pair| pair.get(1)?.start.checked_sub(pair.first()?.end))
+        .filter(|&length| length <= gap)
+        .collect();
+    gaps.sort_unstable();
+    let mut longest = 0;
+    // Gaps of equal length are all read over, or none of them.
+    for equal in gaps.chunk_by(|a, b| a == b) {
+        let Some(&length) = equal.first() else { break };
+        let cost = length * equal.len() as u64; // all of them lie in the object
+        let Some(left) = budget.checked_sub(cost) else { break };
+        (budget, longest) = (left, length);
+    }
+    longest
+}
+
+/// A range in parts of about equal length, none longer than `longest`.
+fn parts(range: Range<u64>, longest: u64) -> impl Iterator<Item = Range<u64>> {
+    let length = length(&range);
+    let count = length.div_ceil(longest).max(1);
+    let each = length.div_ceil(count).max(1);
+    (0..count).filter_map(move |number| {
+        let start = range.start.checked_add(number.checked_mul(each)?)?;
+        let end = bound::sum(start, each).min(range.end);
+        (start < end).then_some(start..end)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "one range is meant")]
+mod tests {
+    use proptest::prelude::{Strategy, prop_assert, prop_assert_eq};
+
+    use super::*;
+
+    #[test]
+    fn the_shortest_gaps_are_read_over_first() {
+        let joining = Joining { gap: 50, share: 10, always: 0, longest: 10_000 };
+        // 400 wanted bytes allow for 40: the gaps of 5 and 30, and not that of 31 as well.
+        let requests = joining.plan(&[0..100, 131..231, 236..336, 366..466], 1000);
+        assert_eq!(requests, [0..100, 131..466]);
+        assert_eq!(Joining { always: 31, ..joining }.plan(&[0..100, 131..231], 1000), [0..231]);
+        assert_eq!(Joining { share: 0, ..joining }.plan(&[0..100, 131..231], 1000), [0..231]);
+    }
+
+    #[test]
+    fn long_ranges_are_asked_for_in_equal_parts() {
+        let joining = Joining { gap: 0, share: 0, always: 0, longest: 4 };
+        assert_eq!(joining.plan(&[1..10], 100), [1..4, 4..7, 7..10]);
+        assert_eq!(joining.plan(&[u64::MAX - 2..u64::MAX], u64::MAX), [u64::MAX - 2..u64::MAX]);
+        assert!(joining.plan(&[5..5, 100..200], 100).is_empty());
+    }
+
+    fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {
+        proptest::collection::vec((0u64..300, 0u64..40).prop_map(|(start, len)| start..start + len), 0..12)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn requests_are_sorted_disjoint_bounded_and_bring_what_is_wanted(
+            ranges in ranges(), gap in 0u64..40, share in 0u64..20, longest in 1u64..50, size in 0u64..320,
+        ) {
+            let requests = Joining { gap, share, always: 0, longest }.plan(&ranges, size);
+            prop_assert!(requests.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            prop_assert!(requests.iter().all(|r| r.start < r.end && r.end <= size && r.end - r.start <= longest));
+            let brought = |at: u64| requests.iter().any(|request| request.contains(&at));
+            let wanted = |at: u64| ranges.iter().any(|range| range.contains(&at));
+            let (mut bytes, mut waste) = (0, 0);
+            for at in 0..size {
+                prop_assert!(!wanted(at) || brought(at));
+                bytes += u64::from(wanted(at));
+                waste += u64::from(brought(at) && !wanted(at));
+            }
+            if share > 0 {
+                prop_assert!(waste * share <= bytes);
+            }
+            if gap == 0 {
+                prop_assert_eq!(waste, 0);
+            }
+        }
+    }
+}

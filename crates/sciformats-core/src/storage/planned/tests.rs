@@ -1,0 +1,268 @@
+//! Plans against a store that counts what it is asked for.
+#![allow(clippy::single_range_in_vec_init, reason = "one range is meant")]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::*;
+use crate::storage::{Elsewhere, Stored};
+
+/// A store that remembers its requests, and waits before it answers.
+struct Counting {
+    bytes: Stored<Vec<u8>>,
+    asked: Mutex<Vec<Vec<Range<u64>>>>,
+    delay: Duration,
+    failing: AtomicU64,
+}
+
+impl Counting {
+    fn new(size: usize, delay: u64) -> Self {
+        let bytes = (0..size).map(|i| ((i >> 3) ^ (i >> 11)) as u8).collect();
+        let delay = Duration::from_millis(delay);
+        Self { bytes: Stored(bytes), asked: Mutex::default(), delay, failing: AtomicU64::new(0) }
+    }
+
+    fn asked(&self) -> Vec<Vec<Range<u64>>> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+impl Ranges for Counting {
+    fn size(&self) -> u64 {
+        self.bytes.size()
+    }
+
+    fn get(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
+        self.asked.lock().unwrap().push(ranges.to_vec());
+        std::thread::sleep(self.delay);
+        if self.failing.load(Ordering::Relaxed) > 0 {
+            self.failing.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::io("read", io::ErrorKind::TimedOut.into()));
+        }
+        self.bytes.get(ranges)
+    }
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Windows of 1 MiB.
+fn narrow() -> PlanOptions {
+    PlanOptions::default().with_window(MIB)
+}
+
+fn planned(size: u64) -> (Planned<Counting>, Vec<u8>) {
+    let store = Counting::new(size as usize, 0);
+    let bytes = store.bytes.0.clone();
+    (Planned::with_options(store, narrow()), bytes)
+}
+
+#[test]
+fn a_read_that_was_not_expected_brings_its_window() {
+    let (file, bytes) = planned(20 * MIB);
+    assert_eq!(*file.read_at(5 * MIB + 100, 50).unwrap(), bytes[5 * MIB as usize + 100..][..50]);
+    assert_eq!(*file.read_at(5 * MIB + 900_000, 50).unwrap(), bytes[5 * MIB as usize + 900_000..][..50]);
+    assert_eq!(file.ranges().asked(), [[5 * MIB..6 * MIB]]);
+    // Reads that go on bring twice as much each time, up to 8 MiB.
+    for step in 0..200 {
+        file.read_at(6 * MIB + step * 65_000, 1000).unwrap();
+    }
+    assert_eq!(file.ranges().asked(), [[6 * MIB..8 * MIB], [8 * MIB..12 * MIB], [12 * MIB..20 * MIB]]);
+    let statistics = file.statistics();
+    assert_eq!((statistics.requests, statistics.batches, statistics.bytes), (4, 4, 15 * MIB));
+    assert!(statistics.unread > 14 * MIB);
+}
+
+#[test]
+fn at_the_end_of_a_window_half_of_the_next_one_comes_too() {
+    let (file, _) = planned(20 * MIB);
+    file.read_at(5 * MIB - 100_000, 50).unwrap(); // a header
+    file.read_at(5 * MIB + 200_000, 50).unwrap(); // and what it leads to
+    assert_eq!(file.ranges().asked(), [[4 * MIB..5 * MIB + 6 * PAGE]]);
+}
+
+#[test]
+fn structures_that_lie_far_apart_come_without_their_pages() {
+    let (file, bytes) = planned(100 * MIB);
+    let nodes: Vec<Range<u64>> = (0..400).map(|i| i * 250_000 + 77..i * 250_000 + 77 + 500).collect();
+    file.prefetch(&nodes, Purpose::Structure).unwrap();
+    for node in nodes.iter().chain(&nodes) {
+        assert_eq!(*file.read_at(node.start, 500).unwrap(), bytes[node.start as usize..node.end as usize]);
+    }
+    let statistics = file.statistics();
+    assert_eq!((statistics.requests, statistics.batches), (400, 1));
+    assert!(statistics.bytes <= 400 * 8192 && statistics.unread == 0, "{statistics:?}");
+    // What is beside one comes with it; more is a read of its own.
+    file.read_at(77 + 500, 1000).unwrap();
+    assert_eq!(file.statistics().batches, 1);
+    // Of long ones nothing but themselves comes.
+    let (file, _) = planned(100 * MIB);
+    let nodes: Vec<Range<u64>> = nodes.iter().map(|node| node.start..node.start + 2000).collect();
+    file.prefetch(&nodes, Purpose::Structure).unwrap();
+    assert_eq!(file.statistics().bytes, 400 * 2000);
+    // A few of them bring their pages.
+    let (file, _) = planned(100 * MIB);
+    file.prefetch(&nodes[..100], Purpose::Structure).unwrap();
+    assert!(file.statistics().bytes >= 100 * PAGE);
+    // They are kept within bounds, and what was dropped can be read again.
+    let options = narrow().with_memory(MIB);
+    let file = Planned::with_options(Counting::new(100 << 20, 0), options);
+    for _ in 0..3 {
+        file.prefetch(&nodes, Purpose::Structure).unwrap();
+        assert_eq!(*file.read_at(nodes[7].start, 10).unwrap(), bytes[nodes[7].start as usize..][..10]);
+    }
+}
+
+#[test]
+fn long_reads_come_side_by_side_and_are_not_kept() {
+    let (file, bytes) = planned(40 * MIB);
+    let mut out = vec![0; 20 * MIB as usize];
+    file.read_into(3, &mut out).unwrap();
+    assert_eq!(out, bytes[3..3 + out.len()]);
+    let asked = file.ranges().asked();
+    assert_eq!((asked.len(), asked[0].len()), (1, 3));
+    file.read_into(3, &mut out).unwrap();
+    assert_eq!(file.statistics().batches, 2);
+    assert_eq!(file.statistics().unread, 0);
+}
+
+#[test]
+fn what_is_announced_comes_in_one_batch() {
+    let (file, bytes) = planned(100 * MIB);
+    let chunks: Vec<Range<u64>> = (0..50).map(|i| i * 2 * MIB + 77..i * 2 * MIB + 77 + 5000 + i).collect();
+    file.prefetch(&chunks, Purpose::Elements).unwrap();
+    for chunk in chunks.iter().rev() {
+        let range = chunk.start as usize..chunk.end as usize;
+        assert_eq!(*file.read_at(chunk.start, range.len()).unwrap(), bytes[range]);
+    }
+    let statistics = file.statistics();
+    assert_eq!((statistics.requests, statistics.batches, statistics.unread), (50, 1, 0));
+    // They were read, and are gone.
+    file.read_at(chunks[0].start, 10).unwrap();
+    assert_eq!(file.statistics().batches, 2);
+
+    // Structures come in pages, and more around them if they are few.
+    let headers: Vec<Range<u64>> =
+        (0..4).map(|i| 50 * MIB + i * 3 * MIB..50 * MIB + i * 3 * MIB + 512).collect();
+    file.ranges().asked();
+    file.prefetch(&headers, Purpose::Structure).unwrap();
+    assert_eq!(file.ranges().asked()[0].len(), 4);
+    file.prefetch(&headers, Purpose::Structure).unwrap();
+    assert!(file.ranges().asked().is_empty());
+    // What lies outside is left out.
+    file.prefetch(&[200 * MIB..201 * MIB, u64::MAX - 5..u64::MAX], Purpose::Elements).unwrap();
+    assert!(file.ranges().asked().is_empty());
+}
+
+#[test]
+fn neighbours_are_asked_for_together() {
+    let (file, _) = planned(10 * MIB);
+    let chunks: Vec<Range<u64>> = (0..100).map(|i| MIB + i * 1010..MIB + i * 1010 + 1000).collect();
+    file.prefetch(&chunks, Purpose::Elements).unwrap();
+    for chunk in &chunks {
+        file.read_at(chunk.start, 1000).unwrap();
+    }
+    let statistics = file.statistics();
+    assert_eq!((statistics.requests, statistics.joined, statistics.unread), (1, 99, 99 * 10));
+}
+
+#[test]
+fn chains_that_are_independent_take_as_many_batches_as_the_longest_has_links() {
+    let mut bytes = vec![0u8; 64 << 20];
+    let place = |list: usize, link: usize| (((list * 20 + link * 7 + 1) % 63) << 20) | (list << 8);
+    for list in 0..9 {
+        for link in 0..4 {
+            let next = place(list, link + 1) as u32;
+            let at = place(list, link);
+            bytes[at..at + 4].copy_from_slice(&next.to_le_bytes());
+        }
+    }
+    let options = PlanOptions::default().with_window(64 << 10);
+    let file = Planned::with_options(Stored(bytes), options);
+    let follow = |list: usize| -> Result<u64> {
+        (0..4).try_fold(place(list, 0) as u64, |at, _| {
+            let next = file.read_at(at, 4)?;
+            Ok(next.iter().rev().fold(0, |n, &byte| (n << 8) | u64::from(byte)))
+        })
+    };
+    let mut rounds = 0;
+    together(|| {
+        rounds += 1;
+        (0..9).for_each(|list| drop(follow(list)));
+    })
+    .unwrap();
+    assert_eq!((file.statistics().batches, rounds), (4, 5));
+    for list in 0..9 {
+        assert_eq!(follow(list).unwrap(), place(list, 4) as u64);
+    }
+    assert_eq!(file.statistics().batches, 4);
+}
+
+#[test]
+fn work_that_does_not_fit_the_memory_ends() {
+    let options = PlanOptions::default().with_window(64 << 10).with_memory(0);
+    let file = Planned::with_options(Counting::new(20 << 20, 0), options);
+    together(|| (0..300u64).for_each(|page| drop(file.read_at(page << 16, 4)))).unwrap();
+    assert!(file.statistics().batches < 10);
+    assert!(file.read_at(0, 4).is_ok());
+}
+
+#[test]
+fn a_batch_that_fails_is_an_error_and_can_be_tried_again() {
+    let (file, bytes) = planned(3 * MIB);
+    file.ranges().failing.store(3, Ordering::Relaxed);
+    assert!(matches!(file.read_at(0, 4), Err(Error::Io { .. })));
+    let outcome = together(|| drop(file.read_at(0, 4)));
+    assert!(matches!(outcome, Err(Error::Io { .. })));
+    assert!(file.prefetch(&[0..10], Purpose::Elements).is_err());
+    assert_eq!(*file.read_at(0, 4).unwrap(), bytes[..4]);
+}
+
+#[test]
+fn threads_that_miss_the_same_page_wait_for_one_request() {
+    let file = Planned::with_options(Counting::new(40 << 20, 30), narrow());
+    std::thread::scope(|scope| {
+        for thread in 0..8u64 {
+            let file = &file;
+            scope.spawn(move || {
+                for step in 0..3 {
+                    file.read_at(step * 7 * MIB + thread * 1000, 8).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(file.statistics().requests, 3);
+}
+
+#[test]
+fn work_is_driven_by_whoever_fetches() {
+    let store = Counting::new(30 << 20, 0);
+    let file = Elsewhere::open(store.size(), narrow());
+    let batches = Mutex::new(Vec::new());
+    let fetch = |ranges: Vec<Range<u64>>| {
+        batches.lock().unwrap().push(ranges.len());
+        std::future::ready(store.bytes.get(&ranges))
+    };
+    let work = || -> Result<Vec<u8>> {
+        let mut all = file.read_at(10, 4)?.into_owned();
+        together(|| (1..5).for_each(|i| drop(file.read_at(i * 5 * MIB, 3))))?;
+        for i in 1..5 {
+            all.extend_from_slice(&file.read_at(i * 5 * MIB, 3)?);
+        }
+        file.prefetch(&[MIB..MIB + 9, 29 * MIB..29 * MIB + 9], Purpose::Elements)?;
+        all.extend_from_slice(&file.read_at(29 * MIB, 9)?);
+        let mut long = vec![0; 1 << 20];
+        file.read_into(12 * MIB + 1, &mut long)?;
+        all.extend_from_slice(&long);
+        Ok(all)
+    };
+    let mut future = std::pin::pin!(file.drive(fetch, work));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(all) = future.as_mut().poll(&mut context) else { panic!("nothing waits") };
+    let all = all.unwrap();
+    let bytes = &store.bytes.0;
+    assert_eq!(all[..4], bytes[10..14]);
+    assert_eq!(all[4..7], bytes[5 << 20..][..3]);
+    assert_eq!(all[16..25], bytes[29 << 20..][..9]);
+    assert_eq!(all[25..], bytes[(12 << 20) + 1..][..1 << 20]);
+    assert_eq!(*batches.lock().unwrap(), [1, 4, 2, 1]);
+}

@@ -1,0 +1,136 @@
+//! Reads that are independent of each other, and come in one batch.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::storage::Purpose;
+
+/// A store that was found to lack something.
+pub(super) trait Fetch: Send + Sync {
+    /// Brings ranges of structures, and ranges of elements, in one batch.
+    fn fetch(&self, structures: &[Range<u64>], elements: &[Range<u64>]) -> Result<()>;
+}
+
+/// What a read has found missing.
+pub(super) struct Note {
+    pub(super) store: Arc<dyn Fetch>,
+    pub(super) range: Range<u64>,
+    pub(super) purpose: Purpose,
+}
+
+thread_local! {
+    /// What was missing since [`together`] began its round in this thread; `None` outside of it.
+    static NOTES: RefCell<Option<Vec<Note>>> = const { RefCell::new(None) };
+}
+
+/// Whether this thread takes notes of what is missing instead of waiting for it.
+pub(super) fn is_noting() -> bool {
+    NOTES.with_borrow(Option::is_some)
+}
+
+/// Takes a note, if this thread does.
+pub(super) fn note(note: Note) {
+    NOTES.with_borrow_mut(|notes| {
+        if let Some(notes) = notes {
+            notes.push(note);
+        }
+    });
+}
+
+/// Ends taking notes, also when the work panics.
+struct Round;
+
+impl Round {
+    fn begin() -> Self {
+        NOTES.set(Some(Vec::new()));
+        Self
+    }
+
+    fn end(self) -> Vec<Note> {
+        NOTES.take().unwrap_or_default()
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        NOTES.set(None);
+    }
+}
+
+/// Work that goes deeper than this many dependent reads goes on by itself, one read after another.
+const ROUNDS: usize = 64;
+
+/// Brings what `work` reads, all parts of it at once, before it is done in earnest.
+///
+/// `work` is called again and again. What it reads and is not here yet fails at once, is noted, and comes in one batch
+/// after the call has returned; the last call has found everything. Work that reads a hundred independent chains of
+/// structures therefore takes as many batches as the longest chain has links, and not a hundred times as many. To that
+/// end it goes on after an error with what is independent of it, and keeps nothing that it has not read in earnest.
+///
+/// Only a [`Planned`](super::Planned) lacks anything; whoever reads other storages need not call this:
+/// [`read_ahead`](crate::ReadAt::read_ahead) is 0 there.
+///
+/// ```
+/// use sciformats_core::ReadAt;
+/// use sciformats_core::storage::{Planned, Stored, together};
+///
+/// // Each list has the place of the next element in its first bytes.
+/// let mut bytes = vec![0; 10 << 20];
+/// for list in [1usize, 4, 7] {
+///     bytes[list << 20..(list << 20) + 4].copy_from_slice(&((list as u32 + 1) << 20).to_le_bytes());
+/// }
+/// let file = Planned::new(Stored(bytes));
+/// let next = |at: u64| -> sciformats_core::Result<u64> {
+///     let place = file.read_at(at, 4)?;
+///     Ok(place.iter().rev().fold(0, |place, &byte| (place << 8) | u64::from(byte)))
+/// };
+/// together(|| {
+///     for list in [1, 4, 7] {
+///         let _ = next(list << 20).and_then(next);
+///     }
+/// })?;
+/// assert_eq!(file.statistics().batches, 2); // instead of 6
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Io`, if a batch cannot be fetched. What `work` itself meets is its own affair.
+pub fn together(mut work: impl FnMut()) -> Result<()> {
+    if is_noting() {
+        // Whoever called takes the notes.
+        work();
+        return Ok(());
+    }
+    let mut asked: HashSet<(*const (), u64, u64)> = HashSet::new();
+    for _ in 0..ROUNDS {
+        let round = Round::begin();
+        work();
+        let notes = round.end();
+        let place = |note: &Note| Arc::as_ptr(&note.store).cast::<()>();
+        // What came before and is missing again does not fit the memory: it is left to the reads themselves.
+        let mut new = false;
+        for note in &notes {
+            new |= asked.insert((place(note), note.range.start, note.range.end));
+        }
+        if !new {
+            return Ok(());
+        }
+        let mut stores: Vec<&Arc<dyn Fetch>> = Vec::new();
+        for note in &notes {
+            if !stores.iter().any(|store| Arc::ptr_eq(store, &note.store)) {
+                stores.push(&note.store);
+            }
+        }
+        for store in stores {
+            let of = |purpose: Purpose| -> Vec<Range<u64>> {
+                let own = notes.iter().filter(|note| Arc::ptr_eq(&note.store, store));
+                own.filter(|note| note.purpose == purpose).map(|note| note.range.clone()).collect()
+            };
+            store.fetch(&of(Purpose::Structure), &of(Purpose::Elements))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+"""Scientific files as NumPy arrays: HDF5 and netCDF-4, ASDF, Blosc2, GSD, RawArray and npy.
+
+>>> import sciformats
+>>> file = sciformats.open("run.h5")  # doctest: +SKIP
+>>> file["fields/u"][0, ::2]  # doctest: +SKIP
+
+====================  ======================================================================
+:func:`open`          opens a file of any format: a tree of groups, arrays and attributes
+:mod:`sciformats.errors`  what can go wrong
+====================  ======================================================================
+
+Reading holds no lock: any number of threads read one file at once. Objects pickle by where they are.
+"""
+
+from __future__ import annotations
+
+from sciformats._model import Array, Attributes, File, Group
+from sciformats._open import open
+from sciformats.errors import (
+    Conflict,
+    Error,
+    FileDamaged,
+    Forbidden,
+    LimitExceeded,
+    Misfit,
+    MissingFile,
+    NotSupported,
+)
+
+__all__ = [
+    "Array",
+    "Attributes",
+    "Conflict",
+    "Error",
+    "File",
+    "FileDamaged",
+    "Forbidden",
+    "Group",
+    "LimitExceeded",
+    "Misfit",
+    "MissingFile",
+    "NotSupported",
+    "open",
+]

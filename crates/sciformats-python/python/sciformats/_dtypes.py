@@ -1,0 +1,117 @@
+"""NumPy's types for the element types of files, and arrays of canonical bytes."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sciformats.errors import LimitExceeded
+
+Element = tuple[Any, ...]
+
+
+def dtype_of(element: Element) -> np.dtype[Any]:
+    """NumPy's type for an element type, as the Rust part describes it.
+
+    Elements of different sizes (texts, sequences, references and what holds them) are objects; the type says which by its
+    metadata, ``{"vlen": str}`` for texts, as h5py and xarray do.
+    """
+    word, *rest = element
+    if word == "text":
+        return np.dtype("O", metadata={"vlen": str})
+    if word in ("reference", "region"):
+        return np.dtype("O", metadata={"ref": word})
+    if word == "vlen":
+        return np.dtype("O", metadata={"vlen": dtype_of(rest[0])})
+    if not is_fixed(element):
+        return np.dtype("O")
+    return _fixed(word, rest)
+
+
+def _fixed(word: str, rest: list[Any]) -> np.dtype[Any]:
+    if word in ("int", "uint", "bits", "time") and rest[0] in (1, 2, 4, 8):
+        return np.dtype(f"<{'i' if word == 'int' else 'u'}{rest[0]}")
+    if word == "float":
+        return np.dtype(f"<f{rest[0]}")
+    if word == "bfloat16":
+        return np.dtype("V2")
+    if word == "complex":
+        if rest[0] in (8, 16):
+            return np.dtype(f"<c{rest[0]}")
+        return np.dtype([("r", "<f2"), ("i", "<f2")])
+    if word == "bool":
+        return np.dtype("?")
+    if word == "enum":
+        base, members = dtype_of(rest[0]), dict(rest[1])
+        return np.dtype(base, metadata={"enum": members})
+    if word == "array":
+        return np.dtype((dtype_of(rest[0]), tuple(rest[1])))
+    if word == "compound":
+        names = [name for name, _ in rest[0]]
+        if "" not in names and len(set(names)) == len(names):
+            return np.dtype([(name, dtype_of(field)) for name, field in rest[0]])
+        # NumPy has no records whose fields are named alike.
+        return np.dtype((np.void, sum(dtype_of(field).itemsize for _, field in rest[0])))
+    return np.dtype((np.void, rest[0]))
+
+
+def is_fixed(element: Element) -> bool:
+    """Whether all elements have the same number of bytes."""
+    word, *rest = element
+    if word in ("text", "reference", "region", "vlen"):
+        return False
+    if word == "array":
+        return is_fixed(rest[0])
+    if word == "compound":
+        return all(is_fixed(field) for _, field in rest[0])
+    return True
+
+
+def shaped(data: Any, element: Element, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array of elements: ``data`` is an array of their bytes, or a list of objects.
+
+    Bytes are not copied.
+    """
+    dtype = dtype_of(element)
+    check_shape(shape, dtype)
+    if isinstance(data, list):
+        array = np.empty(len(data), dtype=dtype)
+        # Item by item: NumPy would make one array of lists of equal lengths.
+        for i, item in enumerate(data):
+            array[i] = _item(item, element)
+        return array.reshape(shape)
+    if dtype.subdtype is not None:
+        base, inner = dtype.subdtype
+        found: NDArray[Any] = data.view(base).reshape(shape + inner)
+        return found
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype)
+    found = data.view(dtype).reshape(shape)
+    return found
+
+
+def check_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuses a shape that NumPy cannot have: it multiplies all sizes but those that are 0.
+
+    Raises
+    ------
+    LimitExceeded
+        If the product has more bytes than this machine can address.
+    """
+    if math.prod(size for size in shape if size) * max(1, dtype.itemsize) > sys.maxsize:
+        raise LimitExceeded(f"an array of shape {shape} and type {dtype} is larger than NumPy's can be")
+
+
+def _item(item: Any, element: Element) -> Any:
+    """An element of a sequence type as an array, others as they are."""
+    if element[0] == "vlen" and isinstance(item, list):
+        inner = dtype_of(element[1])
+        try:
+            return np.array(item, dtype=inner)
+        except (TypeError, ValueError):
+            return item
+    return item

@@ -1,0 +1,473 @@
+"""Files, groups, arrays and attributes: one model for all formats."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sciformats import _dtypes, _html, _index, _open, _sciformats
+from sciformats.errors import Error, NotSupported
+
+#: Elements that :meth:`Array.iter_chunks` gives at once where an array has no chunks.
+_PIECE = 1 << 20
+
+
+class Attributes(Mapping[str, Any]):
+    """The attributes of an object, by name.
+
+    Texts are ``str``, single elements NumPy scalars, others arrays; an attribute without elements is ``None``. They are all
+    read when the first is asked for. One that is damaged raises :class:`~sciformats.errors.FileDamaged` when it is asked for, and
+    no other does.
+    """
+
+    def __init__(self, file: File, number: int) -> None:
+        self._file = file
+        self._number = number
+        self._read: dict[str, tuple[Any, list[int] | None, Any]] | None = None
+
+    def _all(self) -> dict[str, tuple[Any, list[int] | None, Any]]:
+        if self._read is None:
+            read = self._file._raw.attributes(self._number)
+            self._read = {name: (element, shape, data) for name, element, shape, data in read}
+        return self._read
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            element, shape, data = self._all()[name]
+        except KeyError:
+            raise KeyError(f"no attribute named {name!r}") from None
+        if isinstance(data, Exception):
+            raise data
+        if shape is None:
+            return None
+        value = _dtypes.shaped(data, element, tuple(shape))
+        return value[()] if value.ndim == 0 else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __repr__(self) -> str:
+        return f"<Attributes {list(self)}>"
+
+
+class Group(Mapping[str, Any]):
+    """A group of arrays and groups, by name or path.
+
+    Links are followed. Members come in byte order of their names.
+    """
+
+    def __init__(self, file: File, number: int, path: str) -> None:
+        self._file = file
+        self._number = number
+        self.path = path
+
+    @property
+    def file(self) -> File:
+        """The file it is in."""
+        return self._file
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def attrs(self) -> Attributes:
+        """Its attributes."""
+        return Attributes(self._file, self._number)
+
+    def __getitem__(self, path: str) -> Any:
+        """The group, array or value at ``path``, relative to this group unless it begins with ``/``.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        if not isinstance(path, str):
+            raise TypeError(f"members are named by str, not {type(path).__name__}")
+        full = path if path.startswith("/") else f"{self.path.rstrip('/')}/{path}"
+        return self._file._object(self._file._raw.resolve(full), "/" + full.strip("/"))
+
+    def _members(self) -> list[tuple[str, str, Any]]:
+        return self._file._raw.members(self._number)
+
+    def _listing(self) -> Iterator[tuple[str, Any]]:
+        """The members for people: what cannot be read is the error, a link that is not followed is shown."""
+        for name, kind, target in self._members():
+            path = f"{self.path.rstrip('/')}/{name}"
+            if kind == "damaged":
+                yield name, target
+            elif kind != "hard":
+                yield name, f"{kind} link to {target}"
+            else:
+                try:
+                    yield name, self._file._object(target, path)
+                except Error as error:
+                    yield name, error
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _, _ in self._members())
+
+    def __len__(self) -> int:
+        return len(self._members())
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, str):
+            return False
+        full = path if path.startswith("/") else f"{self.path.rstrip('/')}/{path}"
+        try:
+            self._file._raw.resolve(full)
+        except KeyError:
+            return False
+        return True
+
+    def walk(self) -> Iterator[tuple[str, Any]]:
+        """All groups and arrays beneath, each once, with their paths. Soft and external links are not followed."""
+        seen = {self._number}
+        todo = [self]
+        while todo:
+            group = todo.pop()
+            below = []
+            for name, kind, target in group._members():
+                if kind != "hard" or target in seen:
+                    continue
+                seen.add(target)
+                path = f"{group.path.rstrip('/')}/{name}"
+                member = self._file._object(target, path)
+                yield path, member
+                if isinstance(member, Group):
+                    below.append(member)
+            todo.extend(reversed(below))
+
+    def __repr__(self) -> str:
+        return f"<Group {self.path!r} of {self._file._shown()}: {len(self)} members>"
+
+    def _repr_html_(self) -> str:
+        return _html.page(_html.group(self, f"<b>{escape(self.path)}</b>"))
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Group) and self._file is other._file
+        return same and self._number == getattr(other, "_number", None)
+
+    def __hash__(self) -> int:
+        return hash((id(self._file), self._number))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open.member_of, (self._file, self.path)
+
+
+class File(Group):
+    """An open file of any format; it is its root group.
+
+    Made by :func:`sciformats.open`. All methods may be called by several threads at once.
+    """
+
+    def __init__(self, raw: _sciformats.File, address: _open.Address) -> None:
+        self._raw = raw
+        self._address = address
+        super().__init__(self, raw.resolve("/"), "/")
+
+    @property
+    def format(self) -> str:
+        """``"hdf5"``, ``"asdf"``, ``"blosc2"``, ``"gsd"``, ``"rawarray"`` or ``"npy"``."""
+        return self._raw.format
+
+    @property
+    def filename(self) -> str | None:
+        """The path it was opened by; ``None`` if it was opened from bytes."""
+        return self._address.path
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the file as a whole: version, writer, unusual features."""
+        return self._raw.facts()
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._raw.closed
+
+    @property
+    def root(self) -> Any:
+        """The root object: a group, or the array of a file that is one array."""
+        return self._object(self._number, "/")
+
+    def close(self) -> None:
+        """Closes the file. Reading from its arrays is a ``ValueError`` from now on; what was read stays."""
+        self._raw.close()
+        _open.forget(self)
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _object(self, number: int, path: str) -> Any:
+        kind, content = self._raw.object(number)
+        if kind == "group":
+            return self if number == self._number else Group(self, number, path)
+        if kind == "array":
+            return Array(self, number, path, content)
+        if kind == "datatype":
+            return _dtypes.dtype_of(content)
+        if kind == "value":
+            return content
+        raise NotSupported(f"{path} is an object of unknown kind", self.filename)
+
+    def _members(self) -> list[tuple[str, str, Any]]:
+        if self._raw.object(self._number)[0] != "group":
+            return []
+        return super()._members()
+
+    def _shown(self) -> str:
+        return repr(self.filename) if self.filename else f"{self.format} in memory"
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<File (closed)>"
+        root = self.root
+        inner = f"{len(self)} members" if root is self else repr(root)
+        return f"<File {self._shown()}: {self.format}, {inner}>"
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return _html.page("File (closed)")
+        title = f'<b>{escape(self._shown())}</b> <span class="dim">{self.format}</span>'
+        root = self.root
+        inner = _html.group(self, title) if root is self else title + _html.array(root, "/")
+        return _html.page(inner)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open.again, (self._address,)
+
+
+class Array:
+    """An array of a file. Nothing is read before it is indexed.
+
+    Indexing is NumPy's basic indexing: integers, slices with steps of either sign, ``...`` and ``None``; :meth:`oindex` takes
+    lists and masks, each along its own dimension.
+
+    Examples
+    --------
+    >>> import sciformats
+    >>> array = sciformats.open("run.h5")["fields/u"]  # doctest: +SKIP
+    >>> array[0, ::-1]  # doctest: +SKIP
+    """
+
+    def __init__(self, file: File, number: int, path: str, raw: _sciformats.Array) -> None:
+        self._file = file
+        self._number = number
+        self._raw = raw
+        self._element = raw.element
+        self.path = path
+        #: NumPy's type of an element; of texts and sequences it is ``object``.
+        self.dtype: np.dtype[Any] = _dtypes.dtype_of(self._element)
+        shape = raw.shape
+        #: Whether it is a null dataspace: an array that has a type and neither shape nor elements.
+        self.is_null = shape is None
+        self.shape: tuple[int, ...] = tuple(shape or ())
+
+    @property
+    def file(self) -> File:
+        """The file it is in."""
+        return self._file
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def attrs(self) -> Attributes:
+        """Its attributes."""
+        return Attributes(self._file, self._number)
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return 0 if self.is_null else math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they have in memory."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """The shape of a chunk, in elements; ``None`` where it is not stored in chunks."""
+        chunks = self._raw.chunks
+        return None if chunks is None else tuple(chunks)
+
+    @property
+    def filters(self) -> list[str]:
+        """What is done to its chunks, in the order of writing."""
+        return self._raw.filters
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """How it is stored, as the format has it."""
+        return self._raw.facts()
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of elements that were never written, where the file has one."""
+        fill = self._raw.fill()
+        return None if fill is None else _dtypes.shaped(fill, self._element, ())[()]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        if not _index.is_basic(key):
+            raise IndexError(
+                "arrays of files take integers, slices, ... and None in brackets; for lists and masks use oindex()"
+            )
+        selection = _index.basic(key, self.shape)
+        array = self._read(selection.ranges)[selection.after]
+        return array if isinstance(array, np.ndarray) and array.ndim else array[()]
+
+    def _read(self, ranges: list[_index.Range]) -> NDArray[Any]:
+        if self.is_null:
+            return np.empty((0,), self.dtype)
+        counts = tuple(count for _, count, _ in ranges)
+        return _dtypes.shaped(self._raw.read(ranges), self._element, counts)
+
+    def read(self, key: Any = ..., out: NDArray[Any] | None = None) -> Any:
+        """The selected elements.
+
+        Parameters
+        ----------
+        key
+            What would stand in brackets.
+        out : ndarray, optional
+            Where to read them to: an array of the selection's shape. Where it has the array's own type and is contiguous,
+            no other array is made.
+
+        Returns
+        -------
+        ndarray or scalar
+            ``out``, if it was given.
+        """
+        if out is None:
+            return self[key]
+        selection = _index.basic(key, self.shape)
+        plain = all(part == slice(None) or part == 0 for part in selection.after)
+        if self._raw.fixed and plain and out.dtype == self.dtype and out.flags.c_contiguous:
+            wanted = tuple(n for n, part in zip(selection.counts, selection.after) if part != 0)
+            if out.shape != wanted:
+                raise ValueError(f"out has shape {out.shape}, the selection {wanted}")
+            if out.nbytes:
+                self._raw.read_into(selection.ranges, out.reshape(-1).view(np.uint8))
+            return out
+        found = np.asarray(self[key])
+        if out.shape != found.shape:
+            raise ValueError(f"out has shape {out.shape}, the selection {found.shape}")
+        np.copyto(out, found, casting="same_kind")
+        return out
+
+    def oindex(self, key: Any) -> Any:
+        """The selected elements, where lists of indices and masks select along their own dimensions.
+
+        Parameters
+        ----------
+        key
+            As in brackets, and one-dimensional arrays of integers or truth values.
+        """
+        parts = _index.expand(key, self.ndim)
+        lists = {
+            axis: _index.positions(part, self.shape[axis], axis)
+            for axis, part in enumerate(parts)
+            if not _index.is_basic((part,))
+        }
+        plain = tuple(slice(None) if axis in lists else part for axis, part in enumerate(parts))
+        selection = _index.basic(plain, self.shape)
+        options: list[list[_index.Range]] = [[r] for r in selection.ranges]
+        inverse: dict[int, NDArray[np.intp]] = {}
+        for axis, indices in lists.items():
+            unique, back = np.unique(indices, return_inverse=True)
+            options[axis] = _index.runs(unique) or [(0, 0, 1)]
+            inverse[axis] = back
+        array = self._joined(options)
+        for axis, back in inverse.items():
+            array = np.take(array, back, axis=axis)
+        return array[selection.after]
+
+    def _joined(self, options: list[list[_index.Range]]) -> NDArray[Any]:
+        """The array of every combination of the ranges of each dimension."""
+        if all(len(ranges) == 1 for ranges in options):
+            return self._read([ranges[0] for ranges in options])
+        shape = [sum(count for _, count, _ in ranges) for ranges in options]
+        inner = self.dtype.shape
+        out = np.empty([*shape, *inner], self.dtype.base)
+        places = []
+        for ranges in options:
+            ends = list(itertools.accumulate(count for _, count, _ in ranges))
+            places.append([slice(end - r[1], end) for end, r in zip(ends, ranges)])
+        for some, to in zip(itertools.product(*options), itertools.product(*places)):
+            out[to] = self._read(list(some))
+        return out
+
+    def iter_chunks(self) -> Iterator[tuple[slice, ...]]:
+        """Slices of whole chunks that cover the array, to be read one after another in bounded memory.
+
+        An array that is not stored in chunks comes in pieces of about a million elements.
+        """
+        if self.size == 0:
+            return
+        chunks = self.chunks or self._piece()
+        steps = [range(0, n, max(1, c)) for n, c in zip(self.shape, chunks)]
+        for start in itertools.product(*steps):
+            yield tuple(slice(s, min(s + c, n)) for s, c, n in zip(start, chunks, self.shape))
+
+    def _piece(self) -> tuple[int, ...]:
+        piece, left = [], _PIECE
+        for size in reversed(self.shape):
+            piece.append(max(1, min(size, left)))
+            left //= max(1, piece[-1])
+        return tuple(reversed(piece))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array of a file is read, so it cannot be had without a copy")
+        array = np.asarray(self[...])
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        shape = "null" if self.is_null else self.shape
+        return f"<Array {self.path!r}: {shape} {self.dtype}>"
+
+    def _repr_html_(self) -> str:
+        return _html.page(_html.array(self, f"<b>{escape(self.path)}</b>"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open.member_of, (self._file, self.path)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return ("sciformats.Array", *self._file._address.token(), self.path)
+
+
+__all__ = ["Array", "Attributes", "File", "Group"]

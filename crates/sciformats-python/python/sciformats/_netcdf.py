@@ -1,0 +1,111 @@
+"""What netCDF-4 makes of HDF5's attributes: dimensions, and which objects are variables.
+
+This is here until the project's Rust crates tell it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sciformats import h5
+from sciformats.h5._dims import is_scale
+
+#: What netCDF keeps for itself.
+HIDDEN = frozenset(
+    {
+        "CLASS",
+        "NAME",
+        "REFERENCE_LIST",
+        "DIMENSION_LIST",
+        "DIMENSION_LABELS",
+        "_Netcdf4Dimid",
+        "_Netcdf4Coordinates",
+        "_nc3_strict",
+        "_NCProperties",
+    }
+)
+
+_NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def is_bare_dimension(dataset: h5.Dataset) -> bool:
+    """Whether a dataset only says how long a dimension is."""
+    return _text(dataset.attrs.get("NAME", "")).startswith(_NO_VARIABLE)
+
+
+def dimensions(dataset: h5.Dataset, phony: dict[str, int]) -> tuple[str, ...]:
+    """The names of the dimensions of a variable; ``phony_dim_0`` and so on where the file has none.
+
+    ``phony`` has those that the group has so far, with their lengths.
+    """
+    shape = dataset.shape or ()
+    name = (dataset.name or "").rsplit("/", 1)[-1]
+    if name.startswith("_nc4_non_coord_"):
+        name = name[len("_nc4_non_coord_") :]
+    lists = dataset.attrs.get("DIMENSION_LIST")
+    if lists is None:
+        if is_scale(dataset.attrs) and len(shape) == 1:
+            return (name,)
+        if is_scale(dataset.attrs) and "_Netcdf4Coordinates" in dataset.attrs:
+            return _by_number(dataset)
+        return _phony(shape, phony)
+    found: list[str] = []
+    for axis, scales in enumerate(lists):
+        path = scales[0].path if len(scales) else None
+        found.append(path.rsplit("/", 1)[-1] if path else _phony(shape[axis : axis + 1], phony)[0])
+    return tuple(found)
+
+
+def _by_number(dataset: h5.Dataset) -> tuple[str, ...]:
+    """The dimensions of a coordinate with several of them, which netCDF notes by their numbers."""
+    numbers: dict[int, str] = {}
+    group = dataset.parent
+    while True:
+        for member in group.values():
+            if isinstance(member, h5.Dataset) and "_Netcdf4Dimid" in member.attrs:
+                numbers.setdefault(int(member.attrs["_Netcdf4Dimid"]), (member.name or "").rsplit("/", 1)[-1])
+        if group.name == "/":
+            break
+        group = group.parent
+    return tuple(numbers[int(number)] for number in dataset.attrs["_Netcdf4Coordinates"])
+
+
+def _phony(shape: tuple[int, ...], known: dict[str, int]) -> tuple[str, ...]:
+    """The first name of each length that is not taken by a dimension before it, or a new one."""
+    names: list[str] = []
+    for size in shape:
+        free = (name for name, length in known.items() if length == size and name not in names)
+        name = next(free, f"phony_dim_{len(known)}")
+        known[name] = size
+        names.append(name)
+    return tuple(names)
+
+
+def attributes(of: h5.HLObject) -> dict[str, Any]:
+    """The attributes as netCDF has them: those of one element are that element, bytes are texts."""
+    found: dict[str, Any] = {}
+    for name in of.attrs:
+        if name in HIDDEN:
+            continue
+        value = of.attrs[name]
+        if isinstance(value, h5.Empty):
+            value = "" if h5.check_string_dtype(value.dtype) else np.empty(0, value.dtype)
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind == "S" and name not in ("_FillValue", "missing_value"):
+                value = np.char.decode(value, "utf-8", "replace").astype(object)
+            elif value.dtype.kind == "O":
+                value = np.array([_text(item) for item in value.ravel()], object).reshape(value.shape)
+            if value.size == 1:
+                value = value.reshape(-1)[0]
+            elif value.dtype == object:
+                value = value.tolist()
+        if isinstance(value, bytes) and name not in ("_FillValue", "missing_value"):
+            value = _text(value)
+        found[name] = value
+    return found

@@ -1,0 +1,149 @@
+"""Opening files, and opening them again where a pickle arrives.
+
+A process has one open file for each address (path, options, size and time of change): what several pickles lead to is opened
+once. A pickle holds the address and never the contents, unless the file was opened from bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from sciformats import _sciformats
+from sciformats.errors import Conflict, NotSupported
+
+if TYPE_CHECKING:
+    from sciformats._model import File
+
+_known: weakref.WeakValueDictionary[Address, File] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+class Address(NamedTuple):
+    """Where a file is, how it was opened, and what it was then."""
+
+    path: str | None
+    options: tuple[tuple[str, Any], ...]
+    #: Size in bytes and time of change in nanoseconds, of a file with a path; the bytes of one without.
+    state: Any
+
+    def token(self) -> tuple[Any, ...]:
+        """What is the same for the same contents, in all processes."""
+        return (self.path, self.options, self.state)
+
+
+def state_of(path: str) -> tuple[int, int] | None:
+    """What changes when a file does; ``None`` for a folder."""
+    status = os.stat(path)
+    return None if os.path.isdir(path) else (status.st_size, status.st_mtime_ns)
+
+
+def open(
+    file: str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO,
+    mode: str = "r",
+    *,
+    threads: int = 0,
+    memory: int | None = None,
+    external: str = "same folder",
+    cut: bool = False,
+    changing: bool = False,
+) -> File:
+    """Opens a file of any of the formats; which it is, its first bytes tell.
+
+    Parameters
+    ----------
+    file : str, path, bytes-like or file object
+        Where it is. ``bytes`` are read where they are, other buffers and file objects are copied into memory.
+    mode : str
+        ``"r"``. HDF5 files are made and changed with :mod:`sciformats.h5`.
+    threads : int
+        How many threads decode chunks at once; 0 is one for each processor.
+    memory : int, optional
+        How many bytes a file may make one call allocate; 16 GiB unless given.
+    external : str
+        Which other files may be opened that a file names: ``"never"``, ``"same folder"`` or ``"anywhere"``.
+    cut : bool
+        Whether a file that was cut short is opened, to read what is there.
+    changing : bool
+        Whether another program may change the file meanwhile: then nothing of it is kept in memory.
+
+    Returns
+    -------
+    File
+        The open file. It is a context manager.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError
+        As ``open`` of Python raises them.
+    FileDamaged
+        If its first structures break the rules of the format.
+    NotSupported
+        If it has none of the formats.
+
+    Examples
+    --------
+    >>> import numpy, io, sciformats
+    >>> buffer = io.BytesIO()
+    >>> numpy.save(buffer, numpy.arange(6).reshape(2, 3))
+    >>> sciformats.open(buffer).root[1, ::-1]
+    array([5, 4, 3])
+    """
+    if mode != "r":
+        raise NotSupported(f"mode is {mode!r}: files are opened with mode 'r'; write HDF5 files with sciformats.h5")
+    options: dict[str, Any] = {"threads": threads, "external": external, "cut": cut, "changing": changing}
+    if memory is not None:
+        options["memory"] = memory
+    fixed = tuple(sorted(options.items()))
+    if isinstance(file, (str, os.PathLike)):
+        path = os.path.abspath(os.fspath(file))
+        return _opened(Address(path, fixed, state_of(path)))
+    if hasattr(file, "read"):
+        if hasattr(file, "seek"):
+            file.seek(0)
+        file = file.read()
+    return _opened(Address(None, fixed, file if isinstance(file, bytes) else bytes(file)))
+
+
+def _opened(address: Address) -> File:
+    from sciformats._model import File
+
+    options = dict(address.options)
+    if address.path is None:
+        return File(_sciformats.File.of_bytes(address.state, options), address)
+    return File(_sciformats.File.open(address.path, options), address)
+
+
+def again(address: Address) -> File:
+    """The file at an address that a pickle brought, opened once in a process.
+
+    Raises
+    ------
+    Conflict
+        If the file was changed since it was pickled.
+    """
+    if address.path is None:
+        return _opened(address)
+    found = state_of(address.path)
+    if found != address.state:
+        raise Conflict("the file was changed since the object was pickled; open it again", address.path)
+    with _lock:
+        file = _known.get(address)
+        if file is None or file.closed:
+            file = _opened(address)
+            _known[address] = file
+        return file
+
+
+def member_of(file: File, path: str) -> Any:
+    """A group or an array of a file that a pickle brought."""
+    return file.root if path == "/" else file[path]
+
+
+def forget(file: File) -> None:
+    """Closed files are not given again."""
+    with _lock:
+        if _known.get(file._address) is file:
+            del _known[file._address]

@@ -1,0 +1,71 @@
+"""HDF5 files as programs written for h5py have them: ``import sciformats.h5 as h5py``.
+
+Files are read. What the names mean is said in the documentation of h5py; what differs, in ``docs/python.md`` of the project:
+there is no lock, any number of threads read at once, objects pickle, and all filters are built in.
+"""
+
+from __future__ import annotations
+
+from sciformats.h5._attributes import AttributeManager
+from sciformats.h5._dataset import Dataset, StoreInfo
+from sciformats.h5._links import ExternalLink, HardLink, SoftLink
+from sciformats.h5._objects import Datatype, File, Group, HLObject
+from sciformats.h5._types import (
+    Empty,
+    Reference,
+    RegionReference,
+    check_dtype,
+    check_enum_dtype,
+    check_opaque_dtype,
+    check_ref_dtype,
+    check_string_dtype,
+    check_vlen_dtype,
+    enum_dtype,
+    opaque_dtype,
+    ref_dtype,
+    regionref_dtype,
+    special_dtype,
+    string_dtype,
+    vlen_dtype,
+)
+
+__all__ = [
+    "AttributeManager",
+    "Dataset",
+    "Datatype",
+    "Empty",
+    "ExternalLink",
+    "File",
+    "Group",
+    "HLObject",
+    "HardLink",
+    "Reference",
+    "RegionReference",
+    "SoftLink",
+    "StoreInfo",
+    "check_dtype",
+    "check_enum_dtype",
+    "check_opaque_dtype",
+    "check_ref_dtype",
+    "check_string_dtype",
+    "check_vlen_dtype",
+    "enum_dtype",
+    "is_hdf5",
+    "opaque_dtype",
+    "ref_dtype",
+    "regionref_dtype",
+    "special_dtype",
+    "string_dtype",
+    "vlen_dtype",
+]
+
+
+def is_hdf5(fname: str) -> bool:
+    """Whether there is an HDF5 file at a path."""
+    from sciformats._open import open
+
+    try:
+        with open(fname) as file:
+            return bool(file.format == "hdf5")
+    except (OSError, NotImplementedError):
+        return False

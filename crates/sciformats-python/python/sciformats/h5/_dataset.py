@@ -1,0 +1,468 @@
+"""Datasets, as h5py has them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sciformats import _index
+from sciformats.h5 import _selection, _types
+from sciformats.h5._dims import DimensionManager, is_scale
+from sciformats.h5._objects import HLObject
+
+
+class StoreInfo(NamedTuple):
+    """Where a chunk is: ``DatasetID.get_chunk_info``."""
+
+    chunk_offset: tuple[int, ...]
+    filter_mask: int
+    byte_offset: int
+    size: int
+
+
+class DatasetID:
+    """The low-level calls that programs make: ``dataset.id``."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._chunks: list[StoreInfo] | None = None
+
+    def _all(self) -> list[StoreInfo]:
+        if self._chunks is None:
+            found = [StoreInfo(tuple(c), mask, at, size) for c, mask, at, size in self._dataset._node.chunks()]
+            self._chunks = sorted(found)
+        return self._chunks
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The dataset's."""
+        return self._dataset.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dataset's."""
+        return self._dataset.dtype
+
+    def get_num_chunks(self, space: Any = None) -> int:
+        """How many chunks are stored."""
+        return len(self._all())
+
+    def get_chunk_info(self, index: int, space: Any = None) -> StoreInfo:
+        """The stored chunk of a number, in the order of their places in the dataset."""
+        return self._all()[index]
+
+    def get_chunk_info_by_coord(self, chunk_offset: tuple[int, ...]) -> StoreInfo:
+        """The chunk that begins at an element."""
+        wanted = tuple(chunk_offset)
+        for chunk in self._all():
+            if chunk.chunk_offset == wanted:
+                return chunk
+        return StoreInfo(wanted, 0, 0, 0)
+
+    def chunk_iter(self, callback: Callable[[StoreInfo], Any]) -> Any:
+        """Calls a function with each stored chunk until it gives something."""
+        for chunk in self._all():
+            answer = callback(chunk)
+            if answer is not None:
+                return answer
+        return None
+
+    def read_direct_chunk(
+        self, offsets: tuple[int, ...], dxpl: Any = None, out: Any = None
+    ) -> tuple[int, bytes | memoryview]:
+        """The filters that were left out of a chunk, and its bytes as they are stored."""
+        found = self._dataset._node.chunk(list(offsets))
+        if found is None:
+            raise OSError(f"no chunk that begins at {tuple(offsets)} is stored")
+        mask, data = found
+        if out is None:
+            return mask, data
+        view = memoryview(out).cast("B")
+        if len(view) < len(data):
+            raise ValueError(f"out has {len(view)} bytes, the chunk {len(data)}")
+        view[: len(data)] = data
+        return mask, view[: len(data)]
+
+    def get_offset(self) -> int | None:
+        """The offset of the elements in the file, where they are stored in one piece."""
+        word, value = self._dataset._node.layout()
+        return value if word == "contiguous" else None
+
+    def get_storage_size(self) -> int:
+        """How many bytes are stored."""
+        word, value = self._dataset._node.layout()
+        if word == "chunked":
+            return sum(chunk.size for chunk in self._all())
+        if word == "compact":
+            return int(value)
+        if word == "contiguous" and (value is not None or self._dataset.external):
+            return self._dataset.nbytes
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetID) and self._dataset == other._dataset
+
+    def __hash__(self) -> int:
+        return hash(self._dataset)
+
+
+class Dataset(HLObject):
+    """An array of the file. Indexing reads."""
+
+    def _extent(self) -> tuple[list[int], list[int | None]] | None:
+        extent: tuple[list[int], list[int | None]] | None = self._node.extent()
+        return extent
+
+    @property
+    def id(self) -> DatasetID:
+        """The low-level calls."""
+        if self._id is None:
+            self._id = DatasetID(self)
+        found: DatasetID = self._id
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape; ``None`` of a null dataspace."""
+        extent = self._extent()
+        return None if extent is None else tuple(extent[0])
+
+    @property
+    def maxshape(self) -> tuple[int | None, ...] | None:
+        """The largest shape; ``None`` stands for any size."""
+        extent = self._extent()
+        return None if extent is None else tuple(extent[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type of an element."""
+        return _types.dtype_of(self._node.datatype())
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape or ())
+
+    @property
+    def size(self) -> int | None:
+        """How many elements it has."""
+        return None if self.shape is None else math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they are in memory."""
+        return (self.size or 0) * self.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """The shape of a chunk."""
+        word, value = self._node.layout()
+        return tuple(value) if word == "chunked" else None
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether its elements are those of other datasets."""
+        return bool(self._node.layout()[0] == "virtual")
+
+    @property
+    def external(self) -> list[tuple[str, int, int]] | None:
+        """The files that hold the elements: name, offset, size."""
+        files = self._node.external()
+        return [(name, at, (1 << 64) - 1 if size is None else size) for name, at, size in files] or None
+
+    @property
+    def _filters(self) -> dict[int, list[int]]:
+        return {number: values for number, _, _, values in self._node.filters()}
+
+    @property
+    def filter_ids(self) -> tuple[int, ...]:
+        """The numbers of the filters."""
+        return tuple(self._filters)
+
+    @property
+    def compression(self) -> str | None:
+        """The name of the compression, where h5py has one for it."""
+        names = {1: "gzip", 4: "szip", 32000: "lzf"}
+        return next((names[number] for number in self._filters if number in names), None)
+
+    @property
+    def compression_opts(self) -> Any:
+        """The parameters of the compression."""
+        filters = self._filters
+        if 1 in filters:
+            return filters[1][0]
+        if 4 in filters:
+            mask, pixels = filters[4][:2]
+            return ("ec" if mask & 4 else "nn", pixels)
+        return None
+
+    @property
+    def shuffle(self) -> bool:
+        """Whether bytes are shuffled."""
+        return 2 in self._filters
+
+    @property
+    def fletcher32(self) -> bool:
+        """Whether chunks have checksums."""
+        return 3 in self._filters
+
+    @property
+    def scaleoffset(self) -> int | None:
+        """The parameter of the filter scale-offset."""
+        found = self._filters.get(6)
+        return found[1] if found else None
+
+    @property
+    def fillvalue(self) -> Any:
+        """The value of elements that were never written."""
+        described = self._node.datatype()
+        fill = self._node.fill()
+        if fill is not None:
+            return _types.shaped(fill, described, ())[()]
+        dtype = self.dtype
+        if dtype.hasobject and dtype.names is None:
+            return b"" if _types.check_string_dtype(dtype) else 0
+        return np.zeros((), dtype)[()]
+
+    @property
+    def dims(self) -> DimensionManager:
+        """The scales of its dimensions."""
+        return DimensionManager(self)
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it is a scale itself."""
+        return is_scale(self.attrs)
+
+    def __len__(self) -> int:
+        return self.len()
+
+    def len(self) -> int:
+        """The size of the first dimension."""
+        if not self.shape:
+            raise TypeError("Attempt to take len() of scalar dataset")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return not self._file_of.is_closed
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("Can't iterate over a scalar dataset")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, key: Any) -> Any:
+        names, parts = _selection.split(key)
+        if self.shape is None:
+            if parts in ((), (Ellipsis,)) and not names:
+                return _types.Empty(self.dtype)
+            raise ValueError("Empty datasets cannot be sliced")
+        if len(parts) == 1 and self._is_mask(parts[0]):
+            return self._fields(self._masked(np.asarray(parts[0])), names)
+        chosen = _selection.choose(parts, self.shape)
+        array = self._fields(self._read(chosen), names)
+        if array.ndim == 0 and not (parts == (Ellipsis,) and self.dtype.subdtype is None):
+            return array[()]
+        return array
+
+    def _is_mask(self, part: Any) -> bool:
+        return isinstance(part, np.ndarray) and part.dtype == bool and part.shape == self.shape and part.ndim > 0
+
+    def _masked(self, mask: NDArray[np.bool_]) -> NDArray[Any]:
+        """The elements where the mask is true, read within the box that holds them all."""
+        if not mask.any():
+            return np.empty((0, *self.dtype.shape), self.dtype.base)
+        ranges: list[_index.Range] = []
+        for axis in range(mask.ndim):
+            others = tuple(other for other in range(mask.ndim) if other != axis)
+            (some,) = np.nonzero(mask.any(axis=others))
+            ranges.append((int(some[0]), int(some[-1] - some[0]) + 1, 1))
+        box = tuple(slice(start, start + count) for start, count, _ in ranges)
+        found: NDArray[Any] = self._ranges(ranges)[mask[box]]
+        return found
+
+    def _fields(self, array: NDArray[Any], names: tuple[str, ...]) -> NDArray[Any]:
+        if not names:
+            return array
+        for name in names:
+            if self.dtype.names is None or name not in self.dtype.names:
+                raise ValueError(f"Field {name} does not appear in this type.")
+        if len(names) == 1:
+            return np.ascontiguousarray(array[names[0]]).reshape(array.shape + self.dtype[names[0]].shape)
+        from numpy.lib import recfunctions
+
+        return recfunctions.repack_fields(array[list(names)])
+
+    def _ranges(self, ranges: list[_index.Range]) -> NDArray[Any]:
+        counts = tuple(count for _, count, _ in ranges)
+        return _types.shaped(self._node.read(ranges), self._node.datatype(), counts)
+
+    def _read(self, chosen: _selection.Chosen) -> NDArray[Any]:
+        self._file_of.check_open()
+        inner = self.dtype.shape
+        if all(len(ranges) == 1 for ranges in chosen.options):
+            return self._ranges([ranges[0] for ranges in chosen.options]).reshape(chosen.shape + inner)
+        counts = [sum(count for _, count, _ in ranges) for ranges in chosen.options]
+        out = np.empty([*counts, *inner], self.dtype.base)
+        places = []
+        for ranges in chosen.options:
+            ends = itertools.accumulate(count for _, count, _ in ranges)
+            places.append([slice(end - r[1], end) for end, r in zip(ends, ranges)])
+        for some, to in zip(itertools.product(*chosen.options), itertools.product(*places)):
+            out[to] = self._ranges(list(some))
+        return out.reshape(chosen.shape + inner)
+
+    def read_direct(self, dest: NDArray[Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+        """Reads into an array that is there."""
+        shape = self.shape
+        if shape is None:
+            raise TypeError("Empty datasets have no numpy representation")
+        whole = source_sel is None and dest_sel is None and self._node.direct
+        if whole and dest.dtype == self.dtype and dest.flags.c_contiguous and dest.shape == shape and dest.nbytes:
+            self._node.read_into([(0, n, 1) for n in shape], dest.reshape(-1).view(np.uint8))
+            return
+        found = self[() if source_sel is None else source_sel]
+        dest[... if dest_sel is None else dest_sel] = found
+
+    def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
+        """Slices of whole chunks that cover the dataset, or the part of it that slices select."""
+        if self.chunks is None or self.shape is None:
+            raise TypeError("Chunked dataset required")
+        sel = sel if isinstance(sel, tuple) else (slice(None),) * self.ndim if sel is None else (sel,)
+        sel = sel + (slice(None),) * (self.ndim - len(sel))
+        bounds = []
+        for part, size in zip(sel, self.shape):
+            one = part if isinstance(part, slice) else slice(part, part + 1)
+            start, stop, step = one.indices(size)
+            if step != 1:
+                raise ValueError("Step must be 1")
+            bounds.append((start, max(start, stop)))
+        starts = [range(low // c * c, high, c) for (low, high), c in zip(bounds, self.chunks)]
+        for corner in itertools.product(*starts):
+            yield tuple(
+                slice(max(low, at), min(high, at + c), 1) for at, c, (low, high) in zip(corner, self.chunks, bounds)
+            )
+
+    def astype(self, dtype: DTypeLike) -> AstypeView:
+        """A view that reads elements as another type."""
+        return AstypeView(self, np.dtype(dtype))
+
+    def asstr(self, encoding: str | None = None, errors: str = "strict") -> AsStrView:
+        """A view that reads strings as ``str``."""
+        info = _types.check_string_dtype(self.dtype)
+        if info is None:
+            raise TypeError("dset.asstr() can only be used on datasets with an HDF5 string datatype")
+        return AsStrView(self, encoding or info.encoding, errors)
+
+    def fields(self, names: str | list[str], *, _prior_dtype: Any = None) -> FieldsView:
+        """A view that reads some fields of compounds."""
+        return FieldsView(self, names)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("AstypeView.__array__ received copy=False but must always return a copy")
+        if self.shape is None:
+            raise TypeError("Empty datasets have no numpy representation")
+        array = np.asarray(self[()])
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        if self._file_of.is_closed:
+            return "<Closed HDF5 dataset>"
+        name = f'"{self.name.rsplit("/", 1)[-1]}"' if self.name else "(anonymous)"
+        shape = "shape None" if self.shape is None else f"shape {self.shape}"
+        return f'<HDF5 dataset {name}: {shape}, type "{self.dtype.str}">'
+
+
+class _View:
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The dataset's."""
+        return self._dataset.shape
+
+    @property
+    def ndim(self) -> int:
+        """The dataset's."""
+        return self._dataset.ndim
+
+    @property
+    def size(self) -> int | None:
+        """The dataset's."""
+        return self._dataset.size
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = True) -> NDArray[Any]:
+        array = np.asarray(self[()])
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+
+class AstypeView(_View):
+    """``dataset.astype(t)[…]``."""
+
+    def __init__(self, dataset: Dataset, dtype: np.dtype[Any]) -> None:
+        super().__init__(dataset)
+        self._dtype = dtype
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that is read."""
+        return self._dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._dataset[key]
+        return found.astype(self._dtype) if hasattr(found, "astype") else np.asarray(found).astype(self._dtype)[()]
+
+
+class AsStrView(_View):
+    """``dataset.asstr()[…]``."""
+
+    def __init__(self, dataset: Dataset, encoding: str, errors: str) -> None:
+        super().__init__(dataset)
+        self._encoding, self._errors = encoding, errors
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Objects, which are ``str``."""
+        return np.dtype("O")
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._dataset[key]
+        if isinstance(found, bytes):
+            return found.decode(self._encoding, self._errors)
+        array = np.empty(found.shape, object)
+        for index in np.ndindex(found.shape):
+            array[index] = found[index].decode(self._encoding, self._errors)
+        return array
+
+
+class FieldsView(_View):
+    """``dataset.fields(names)[…]``."""
+
+    def __init__(self, dataset: Dataset, names: str | list[str]) -> None:
+        super().__init__(dataset)
+        self._names = names
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the field, or of the fields."""
+        if isinstance(self._names, str):
+            return self._dataset.dtype[self._names]
+        return np.dtype([(name, self._dataset.dtype[name]) for name in self._names])
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        names = (self._names,) if isinstance(self._names, str) else tuple(self._names)
+        return self._dataset[(*names, *parts)]

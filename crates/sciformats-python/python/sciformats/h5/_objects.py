@@ -1,0 +1,381 @@
+"""Files and groups, as h5py has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sciformats import _sciformats
+from sciformats._open import Address, state_of
+from sciformats.errors import Conflict, Forbidden, MissingFile, NotSupported
+from sciformats.h5 import _types
+from sciformats.h5._attributes import AttributeManager
+from sciformats.h5._links import ExternalLink, HardLink, SoftLink
+
+
+class Opened:
+    """An open file, which all objects of it share."""
+
+    def __init__(self, address: Address, root: Any) -> None:
+        self.address = address
+        self.root: Any = root
+        self.libver = ("earliest", "latest")
+
+    @property
+    def is_closed(self) -> bool:
+        return self.root is None
+
+    def check_open(self) -> None:
+        """Reading from a file that was closed is an error."""
+        if self.root is None:
+            raise ValueError("Invalid location identifier (invalid location identifier): the file is closed")
+
+
+class HLObject:
+    """What files, groups, datasets and committed types have in common."""
+
+    def __init__(self, opened: Opened, node: Any, name: str | None) -> None:
+        self._file_of = opened
+        self._node = node
+        self._name = name
+        self._id: Any = None
+
+    @property
+    def name(self) -> str | None:
+        """The path it was found by."""
+        return self._name
+
+    @property
+    def file(self) -> File:
+        """The file it is in."""
+        return File._of(self._file_of)
+
+    @property
+    def parent(self) -> Group:
+        """The group that its path leads through."""
+        if self._name is None:
+            raise ValueError("Parent of an anonymous object is undefined")
+        found = self.file[os.path.dirname(self._name) or "/"]
+        if not isinstance(found, Group):
+            raise TypeError(f"{found.name} is not a group")
+        return found
+
+    @property
+    def attrs(self) -> AttributeManager:
+        """Its attributes."""
+        return AttributeManager(self)
+
+    @property
+    def ref(self) -> _types.Reference:
+        """A reference to it."""
+        path = self._node.path_of(self._node.address)
+        return _types.Reference(path or self._name or "")
+
+    def _attributes(self) -> dict[str, tuple[Any, ...]]:
+        self._file_of.check_open()
+        found = self._node.attributes()
+        if all(order is not None for *_, order in found):
+            found.sort(key=lambda each: each[-1])
+        else:
+            found.sort(key=lambda each: each[0].encode("utf-8", "surrogatepass"))
+        return {name: tuple(rest) for name, *rest in found}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HLObject):
+            return NotImplemented
+        same = self._file_of.address == other._file_of.address
+        return same and bool(self._node.address == other._node.address)
+
+    def __hash__(self) -> int:
+        return hash((self._file_of.address.path, self._node.address))
+
+    def __bool__(self) -> bool:
+        return not self._file_of.is_closed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._file_of.address, self._name)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return ("sciformats.h5", *self._file_of.address.token(), self._name)
+
+
+class Datatype(HLObject):
+    """A committed type."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type."""
+        return _types.dtype_of(self._node.datatype())
+
+    def __repr__(self) -> str:
+        return f'<HDF5 named type "{(self.name or "").rsplit("/", 1)[-1]}" (dtype {self.dtype.str})>'
+
+
+class Group(HLObject, Mapping[str, Any]):
+    """A group: its members by name or path."""
+
+    def _path(self, name: str) -> str:
+        return name if name.startswith("/") else f"{(self._name or '').rstrip('/')}/{name}"
+
+    def __getitem__(self, name: Any) -> Any:
+        self._file_of.check_open()
+        if isinstance(name, _types.Reference):
+            if not name:
+                raise ValueError("Invalid HDF5 object reference")
+            name = name.path.split("{")[0] if isinstance(name, _types.RegionReference) else name.path
+        if isinstance(name, bytes):
+            name = name.decode()
+        if not isinstance(name, str):
+            raise TypeError(f"Accessing a group is done with bytes or str, not {type(name)}")
+        base = self._file_of.root if name.startswith("/") else self._node
+        try:
+            node = base.object(name.strip("/")) if name.strip("/") else base
+        except KeyError:
+            last = name.rstrip("/").rsplit("/", 1)[-1]
+            raise KeyError(f"Unable to synchronously open object (object '{last}' doesn't exist)") from None
+        return wrap(self._file_of, node, "/" + self._path(name).strip("/"))
+
+    def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
+        """A member, its class, what leads to it, or the class of that."""
+        if not (getclass or getlink):
+            try:
+                return self[name]
+            except KeyError:
+                return default
+        if getclass and not getlink:
+            found = self.get(name)
+            return default if found is None else type(found)
+        try:
+            link = self._link(name)
+        except KeyError:
+            return default
+        return type(link) if getclass else link
+
+    def _link(self, name: str) -> HardLink | SoftLink | ExternalLink:
+        *before, last = name.strip("/").split("/")
+        start = self.file if name.startswith("/") else self
+        group = start["/".join(before)] if before else start
+        if not isinstance(group, Group):
+            raise KeyError(f"Unable to get link info ({'/'.join(before)!r} is not a group)")
+        found = group._node.link(last)
+        if found is None:
+            raise KeyError(f"Unable to get link info (component '{last}' not found)")
+        return _link_of(*found)
+
+    def __iter__(self) -> Iterator[str]:
+        self._file_of.check_open()
+        names = [name for name, _, _ in self._node.links()]
+        return iter(sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass")))
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self))
+
+    def __len__(self) -> int:
+        self._file_of.check_open()
+        return len(self._node.links())
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a link of that name; what it leads to need not be there, as for h5py.
+
+        Where damage keeps that from being known, it is an error.
+        """
+        if isinstance(name, bytes):
+            name = name.decode()
+        if isinstance(name, _types.Reference):
+            return bool(name)
+        if not isinstance(name, str) or not name:
+            return False
+        try:
+            if name.strip("/"):
+                self._link(name)
+        except (KeyError, MissingFile, Forbidden, TypeError, ValueError):
+            return False
+        return True
+
+    def visit(self, func: Callable[[str], Any]) -> Any:
+        """Calls a function with the name of each object beneath, until it gives something."""
+        return self.visititems(lambda name, _: func(name))
+
+    def visititems(self, func: Callable[[str, Any], Any]) -> Any:
+        """Calls a function with the name of each object beneath, and the object, until it gives something.
+
+        An object that several hard links lead to comes once.
+        """
+        return _beneath(self, "", func, {self._node.address})
+
+    def visititems_links(self, func: Callable[[str, Any], Any]) -> Any:
+        """Calls a function with the name of each link beneath, and the link, until it gives something."""
+        return self._visit_links("", func, {self._node.address})
+
+    def visit_links(self, func: Callable[[str], Any]) -> Any:
+        """Calls a function with the name of each link beneath, until it gives something."""
+        return self.visititems_links(lambda name, _: func(name))
+
+    def _visit_links(self, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
+        for name, (kind, target), _ in sorted(self._node.links(), key=lambda link: link[0].encode()):
+            answer = func(before + name, _link_of(kind, target))
+            if answer is None and kind == "hard" and target not in seen:
+                seen.add(target)
+                node = self._node.object_at(target)
+                if node.kind == "group":
+                    inner = Group(self._file_of, node, self._path(name))
+                    answer = inner._visit_links(before + name + "/", func, seen)
+            if answer is not None:
+                return answer
+        return None
+
+    def __repr__(self) -> str:
+        if self._file_of.is_closed:
+            return "<Closed HDF5 group>"
+        return f'<HDF5 group "{self._name}" ({len(self)} members)>'
+
+
+def _beneath(group: Group, before: str, func: Callable[[str, Any], Any], seen: set[int]) -> Any:
+    """Calls a function with what is beneath a group; ``before`` leads to it from the group that was asked."""
+    for name, (kind, target), _ in sorted(group._node.links(), key=lambda link: link[0].encode()):
+        if kind != "hard" or target in seen:
+            continue
+        seen.add(target)
+        member = wrap(group._file_of, group._node.object_at(target), group._path(name))
+        answer = func(before + name, member)
+        if answer is None and isinstance(member, Group):
+            answer = _beneath(member, before + name + "/", func, seen)
+        if answer is not None:
+            return answer
+    return None
+
+
+class File(Group):
+    """An HDF5 file, open for reading.
+
+    Parameters
+    ----------
+    name : str, path, bytes or file object
+        The file.
+    mode : str
+        ``"r"``.
+    threads : int
+        How many threads decode chunks at once; 0 is one for each processor.
+
+    Other keywords of h5py's that concern its caches, locks and drivers are taken and change nothing.
+    """
+
+    def __init__(self, name: Any, mode: str = "r", *, threads: int = 0, external: str = "anywhere", **_: Any) -> None:
+        if mode != "r":
+            raise NotSupported(f"mode is {mode!r}: this version reads HDF5 files and does not write them")
+        fixed = (("external", external), ("threads", threads))
+        if isinstance(name, bytes) and not name.startswith(b"\x89HDF"):
+            name = os.fsdecode(name)
+        if isinstance(name, (str, os.PathLike)):
+            path = os.path.abspath(os.fspath(name))
+            address = Address(path, fixed, state_of(path))
+        else:
+            if hasattr(name, "read"):
+                name.seek(0)
+                name = name.read()
+            address = Address(None, fixed, bytes(name))
+        self._start(address)
+
+    def _start(self, address: Address) -> None:
+        buffer = address.state if address.path is None else None
+        root = _sciformats.open_hdf5(address.path, buffer, dict(address.options))
+        super().__init__(Opened(address, root), root, "/")
+
+    @classmethod
+    def _of(cls, opened: Opened) -> File:
+        file = cls.__new__(cls)
+        HLObject.__init__(file, opened, opened.root, "/")
+        return file
+
+    @property
+    def filename(self) -> str:
+        """The path it was opened by."""
+        return self._file_of.address.path or ""
+
+    @property
+    def mode(self) -> str:
+        """``"r"``."""
+        return "r"
+
+    @property
+    def driver(self) -> str:
+        """``"sec2"`` for a file with a path, ``"fileobj"`` for bytes."""
+        return "sec2" if self._file_of.address.path else "fileobj"
+
+    @property
+    def libver(self) -> tuple[str, str]:
+        """The versions of the library that could have written it."""
+        return self._file_of.libver
+
+    @property
+    def userblock_size(self) -> int:
+        """How many bytes stand before the file begins."""
+        size: int = self._file_of.root.file_facts()[1]
+        return size
+
+    @property
+    def swmr_mode(self) -> bool:
+        """Whether others may write meanwhile."""
+        return False
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file_of.root = None
+
+    def flush(self) -> None:
+        """Does nothing for a file that is read."""
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._file_of.is_closed:
+            return "<Closed HDF5 file>"
+        return f'<HDF5 file "{os.path.basename(self.filename)}" (mode r)>'
+
+
+def wrap(opened: Opened, node: Any, name: str | None) -> Any:
+    """The object for a node."""
+    from sciformats.h5._dataset import Dataset
+
+    kinds: dict[str, type[HLObject]] = {"group": Group, "dataset": Dataset, "datatype": Datatype}
+    if node.kind == "group" and name == "/":
+        return File._of(opened)
+    return kinds[node.kind](opened, node, name)
+
+
+def _link_of(kind: str, target: Any) -> HardLink | SoftLink | ExternalLink:
+    if kind == "soft":
+        return SoftLink(target)
+    if kind == "external":
+        return ExternalLink(*target)
+    if kind == "hard":
+        return HardLink()
+    if kind == "damaged":
+        raise target
+    raise TypeError(f"Unknown link type {target}")
+
+
+def _again(address: Address, name: str | None) -> Any:
+    """The object of a pickle; the file is opened once in a process."""
+    from sciformats import _open
+
+    if address.path is not None and state_of(address.path) != address.state:
+        raise Conflict("the file was changed since the object was pickled; open it again", address.path)
+    with _open._lock:
+        opened = _known.get(address)
+        if opened is None or opened.is_closed:
+            buffer = address.state if address.path is None else None
+            opened = Opened(address, _sciformats.open_hdf5(address.path, buffer, dict(address.options)))
+            _known[address] = opened
+    file = File._of(opened)
+    return file if name in (None, "/") else file[name]
+
+
+_known: dict[Address, Opened] = {}

@@ -1,0 +1,112 @@
+"""Selections as h5py has them: one list or mask, steps of at least one, names of fields."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from sciformats import _index
+
+
+class Chosen:
+    """What to read: the ranges of each dimension, and the shape that comes of it."""
+
+    def __init__(self, options: list[list[_index.Range]], shape: tuple[int, ...]) -> None:
+        self.options = options
+        self.shape = shape
+
+
+def split(key: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Names of fields, and the rest of the key."""
+    parts = key if isinstance(key, tuple) else (key,)
+    names = tuple(part for part in parts if isinstance(part, str))
+    return names, tuple(part for part in parts if not isinstance(part, str))
+
+
+def choose(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Chosen:
+    """The selection for a key without names of fields.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    TypeError
+        If it is none that h5py takes: more than one list, a list that does not increase.
+    ValueError
+        If a step is less than one.
+    """
+    for part in parts:
+        if part is None or isinstance(part, (float, complex, bytes)):
+            raise TypeError(f"Illegal index {part!r} (use an integer, slice, list or mask)")
+    if sum(1 for part in parts if part is Ellipsis) > 1:
+        raise ValueError("Only one ellipsis may be used.")
+    named = sum(1 for part in parts if part is not Ellipsis)
+    if named > len(shape):
+        raise TypeError(f"{named} indexing arguments for {len(shape)} dimensions")
+    options: list[list[_index.Range]] = []
+    result: list[int] = []
+    lists = 0
+    for axis, part in enumerate(_index.expand(parts, len(shape))):
+        size = shape[axis]
+        if isinstance(part, slice):
+            one = _slice(part, size)
+            options.append([one])
+            result.append(one[1])
+        elif _is_scalar(part):
+            options.append([(_integer(part, size), 1, 1)])
+        else:
+            lists += 1
+            if lists > 1:
+                raise TypeError("Only one indexing vector or array is currently allowed for fancy indexing")
+            ranges, count = _list(part, size)
+            options.append(ranges)
+            result.append(count)
+    return Chosen(options, tuple(result))
+
+
+def _is_scalar(part: Any) -> bool:
+    if isinstance(part, (bool, np.bool_)):
+        return False
+    if isinstance(part, np.ndarray) and part.ndim:
+        return False
+    try:
+        operator.index(part)
+    except TypeError:
+        return False
+    return True
+
+
+def _integer(part: Any, size: int) -> int:
+    index = operator.index(part)
+    if not -size <= index < size:
+        if size == 0:
+            raise IndexError(f"Index ({index}) out of range for empty dimension")
+        raise IndexError(f"Index ({index}) out of range for (0-{size - 1})")
+    return index % size
+
+
+def _slice(part: slice, size: int) -> _index.Range:
+    start, stop, step = part.indices(size)
+    if step < 1:
+        raise ValueError(f"Step must be >= 1 (got {step})")
+    count = len(range(start, stop, step))
+    return (start if count else 0, count, step)
+
+
+def _list(part: Any, size: int) -> tuple[list[_index.Range], int]:
+    array = np.asarray(part)
+    if array.dtype == bool:
+        if array.shape != (size,):
+            raise TypeError(f"Boolean indexing array has incompatible shape {array.shape} for a dimension of {size}")
+        array = np.flatnonzero(array)
+    elif array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"Can't process indexing list {part!r}: it must be integers or truth values")
+    array = array.astype(np.int64)
+    for index in array:
+        _integer(index, size)
+    array = np.where(array < 0, array + size, array)
+    if (np.diff(array) <= 0).any():
+        raise TypeError("Indexing elements must be in increasing order")
+    return _index.runs(array) or [(0, 0, 1)], len(array)

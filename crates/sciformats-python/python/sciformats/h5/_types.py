@@ -1,0 +1,277 @@
+"""HDF5's types as NumPy's, marked as h5py marks them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sciformats._dtypes import check_shape
+
+Described = tuple[Any, ...]
+
+
+class Reference:
+    """A reference to an object of the file; false if it leads nowhere."""
+
+    def __init__(self, path: str = "") -> None:
+        #: The path of the object.
+        self.path = path
+
+    def __bool__(self) -> bool:
+        return bool(self.path)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.path == self.path
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.path))
+
+    def __repr__(self) -> str:
+        return f"<HDF5 object reference{'' if self else ' (null)'}>"
+
+
+class RegionReference(Reference):
+    """A reference to elements of a dataset of the file; false if it leads nowhere."""
+
+    def __repr__(self) -> str:
+        return f"<HDF5 region reference{'' if self else ' (null)'}>"
+
+
+class Empty:
+    """What has a type and no elements, not even none: a null dataspace."""
+
+    shape = None
+    size = None
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that elements would have."""
+        return self._dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Empty) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"Empty(dtype={self.dtype!r})"
+
+
+class string_info(NamedTuple):
+    """What :func:`check_string_dtype` tells: the encoding, and the length in bytes (``None`` where it varies)."""
+
+    encoding: str
+    length: int | None
+
+
+def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype[Any]:
+    """A type of strings: of any length, or of so many bytes."""
+    names = {"utf8": "utf-8", "utf-8": "utf-8", "ascii": "ascii"}
+    if encoding not in names:
+        raise ValueError(f"Invalid encoding ({encoding!r}); 'utf-8' or 'ascii' allowed")
+    encoding = names[encoding]
+    if isinstance(length, int):
+        return np.dtype(f"S{length}", metadata={"h5py_encoding": encoding})
+    if length is None:
+        return np.dtype("O", metadata={"vlen": str if encoding == "utf-8" else bytes})
+    raise TypeError("length must be integer or None (got %r)" % length)
+
+
+def vlen_dtype(basetype: DTypeLike) -> np.dtype[Any]:
+    """A type of sequences of any length."""
+    return np.dtype("O", metadata={"vlen": basetype})
+
+
+def enum_dtype(values_dict: dict[str, int], basetype: DTypeLike = np.uint8) -> np.dtype[Any]:
+    """A type of integers with names."""
+    base = np.dtype(basetype)
+    if base.kind not in "iu":
+        raise TypeError("Only integers can be used as enums")
+    return np.dtype(base, metadata={"enum": dict(values_dict)})
+
+
+def opaque_dtype(np_dtype: DTypeLike) -> np.dtype[Any]:
+    """A type of NumPy that HDF5 does not know, kept as bytes with a tag."""
+    dtype = np.dtype(np_dtype)
+    if dtype.hasobject or dtype.names or dtype.subdtype:
+        raise TypeError("Cannot store numpy dtype %s as opaque" % dtype)
+    return np.dtype(dtype, metadata={"h5py_opaque": True})
+
+
+ref_dtype = np.dtype("O", metadata={"ref": Reference})
+regionref_dtype = np.dtype("O", metadata={"ref": RegionReference})
+
+
+def _marked(dtype: Any, key: str) -> Any:
+    return (getattr(dtype, "metadata", None) or {}).get(key)
+
+
+def check_string_dtype(dt: Any) -> string_info | None:
+    """The encoding and length of a type of strings; ``None`` for others."""
+    vlen = _marked(dt, "vlen")
+    if vlen is str:
+        return string_info("utf-8", None)
+    if vlen is bytes:
+        return string_info("ascii", None)
+    if getattr(dt, "kind", None) == "S":
+        return string_info(_marked(dt, "h5py_encoding") or "ascii", dt.itemsize)
+    return None
+
+
+def check_vlen_dtype(dt: Any) -> Any:
+    """The type of the elements of sequences; ``None`` for other types."""
+    return _marked(dt, "vlen")
+
+
+def check_enum_dtype(dt: Any) -> dict[str, int] | None:
+    """The names and values of a type of integers with names; ``None`` for others."""
+    found: dict[str, int] | None = _marked(dt, "enum")
+    return found
+
+
+def check_opaque_dtype(dt: Any) -> bool:
+    """Whether it is kept as bytes with a tag."""
+    return bool(_marked(dt, "h5py_opaque"))
+
+
+def check_ref_dtype(dt: Any) -> type | None:
+    """``Reference`` or ``RegionReference``; ``None`` for other types."""
+    found: type | None = _marked(dt, "ref")
+    return found
+
+
+def special_dtype(**kinds: Any) -> np.dtype[Any]:
+    """The older way to make a type: by one of ``vlen=``, ``enum=`` and ``ref=``."""
+    if len(kinds) != 1:
+        raise TypeError("Exactly one keyword may be provided")
+    ((name, value),) = kinds.items()
+    if name == "vlen":
+        return np.dtype("O", metadata={"vlen": value})
+    if name == "enum":
+        base, members = value
+        return enum_dtype(members, base)
+    if name == "ref":
+        if value not in (Reference, RegionReference):
+            raise ValueError("Ref class must be Reference or RegionReference")
+        return ref_dtype if value is Reference else regionref_dtype
+    raise TypeError(f'Unknown special type "{name}"')
+
+
+def check_dtype(**kinds: Any) -> Any:
+    """The older way to look at a type: by one of ``vlen=``, ``enum=`` and ``ref=``."""
+    if len(kinds) != 1:
+        raise TypeError("Exactly one keyword may be provided")
+    ((name, dt),) = kinds.items()
+    if name not in ("vlen", "enum", "ref"):
+        raise TypeError(f'Unknown special type "{name}"')
+    return _marked(dt, name)
+
+
+def dtype_of(described: Described) -> np.dtype[Any]:
+    """NumPy's type for a type of HDF5, as the Rust part describes it."""
+    word, *rest = described
+    if word == "int":
+        size, signed, order = rest
+        if size in (1, 2, 4, 8):
+            return np.dtype(f"{order}{'i' if signed else 'u'}{size}")
+        return np.dtype((np.void, size))
+    if word == "float":
+        size, order = rest
+        return np.dtype(f"{order}f{size}") if size in (2, 4, 8) else np.dtype("<f8")
+    if word == "bits":
+        size, order = rest
+        return np.dtype(f"{order}u{size}") if size in (1, 2, 4, 8) else np.dtype((np.void, size))
+    if word == "string":
+        return string_dtype("utf-8" if rest[1] else "ascii", rest[0])
+    if word == "text":
+        return string_dtype("utf-8" if rest[0] else "ascii")
+    if word == "reference":
+        return regionref_dtype if rest[0] == "region" else ref_dtype
+    if word == "vlen":
+        return vlen_dtype(dtype_of(rest[0]))
+    if word == "complex":
+        base = dtype_of(rest[0])
+        return np.dtype(f"{base.byteorder.replace('=', '<')}c{2 * base.itemsize}")
+    if word == "array":
+        return np.dtype((dtype_of(rest[0]), tuple(rest[1])))
+    if word == "enum":
+        base, members = dtype_of(rest[0]), dict(rest[1])
+        if base.itemsize == 1 and members == {"FALSE": 0, "TRUE": 1}:
+            return np.dtype("?")
+        return np.dtype(base, metadata={"enum": members})
+    if word == "opaque":
+        return _opaque(*rest)
+    if word == "compound":
+        return _compound(*rest)
+    return np.dtype((np.void, rest[0]))
+
+
+def _opaque(size: int, tag: str) -> np.dtype[Any]:
+    if tag.startswith("NUMPY:"):
+        return np.dtype(np.dtype(tag[6:]), metadata={"h5py_opaque": True})
+    return np.dtype((np.void, size))
+
+
+def _compound(size: int, members: list[tuple[str, int, Described]]) -> np.dtype[Any]:
+    names = [name for name, _, _ in members]
+    types = [dtype_of(member) for _, _, member in members]
+    floats = all(dtype.kind == "f" for dtype in types)
+    if names == ["r", "i"] and floats and types[0] == types[1] and types[0].itemsize in (4, 8):
+        if size == 2 * types[0].itemsize and members[0][1] == 0:
+            return np.dtype(f"{types[0].byteorder.replace('=', '<')}c{size}")
+    if any(dtype.hasobject for dtype in types):
+        # Objects are pointers in memory, of another size than what the file has in their place.
+        return np.dtype(list(zip(names, types)))
+    offsets = [offset for _, offset, _ in members]
+    return np.dtype({"names": names, "formats": types, "offsets": offsets, "itemsize": size})
+
+
+def shaped(data: Any, described: Described, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array of elements, from their bytes or from a list of objects. Bytes are not copied."""
+    dtype = dtype_of(described)
+    check_shape(shape, dtype)
+    if isinstance(data, list):
+        if dtype.subdtype is not None:
+            base, inner = dtype.subdtype
+            flat = np.array([_item(item, described) for item in data], dtype=base)
+            return flat.reshape(shape + inner)
+        array = np.empty(len(data), dtype=dtype)
+        for i, item in enumerate(data):
+            array[i] = _item(item, described)
+        return array.reshape(shape)
+    if dtype.subdtype is not None:
+        base, inner = dtype.subdtype
+        found: NDArray[Any] = data.view(base).reshape(shape + inner)
+        return found
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype)
+    found = data.view(dtype).reshape(shape)
+    return found
+
+
+def _item(item: Any, described: Described) -> Any:
+    """An element as h5py has it: sequences as arrays, references as objects."""
+    word, *rest = described
+    if word == "vlen":
+        inner = rest[0]
+        items = [_item(each, inner) for each in item]
+        dtype = dtype_of(inner)
+        if not dtype.hasobject:
+            return np.array(items, dtype=dtype)
+        array = np.empty(len(items), dtype=dtype)
+        array[:] = items
+        return array
+    if word == "reference":
+        path = item.decode("utf-8", "surrogateescape")
+        return RegionReference(path) if rest[0] == "region" else Reference(path)
+    if word == "compound" and isinstance(item, tuple):
+        return tuple(_item(each, member) for each, (_, _, member) in zip(item, rest[1]))
+    if word == "array":
+        return [_item(each, rest[0]) for each in item]
+    return item

@@ -1,0 +1,335 @@
+"""The engine of xarray: ``xarray.open_dataset(path, engine="sciformats")``.
+
+netCDF-4 and other HDF5 files come as netCDF has them, with dimensions, groups and encodings; ASDF, GSD, Blosc2, RawArray and
+npy files come as variables with names made of paths. Nothing of an array is read before it is indexed, several threads read
+at once without a lock, and what Dask sends to other processes is where an array is and not what it holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from xarray import Dataset, DataTree, Variable
+from xarray.backends import BackendArray, BackendEntrypoint, StoreBackendEntrypoint
+from xarray.backends.common import AbstractDataStore
+from xarray.coding.strings import create_vlen_dtype
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+
+import sciformats
+from sciformats import _netcdf, h5
+
+#: The first bytes of the formats; an HDF5 file may begin later, which only opening it tells.
+_SIGNATURES = (b"\x89HDF\r\n\x1a\n", b"#ASDF", b"\x93NUMPY", b"rawarray", b"\x9e\xa8b2frame", b"\xdfe" * 4)
+
+
+#: The type of texts of any length.
+_TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
+
+
+class SciformatsArray(BackendArray):
+    """An array that is read when it is indexed. It holds no lock and needs none."""
+
+    def __init__(self, source: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        self._source = source
+        self.dtype = dtype
+        self.shape = shape
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """As indexing, in another thread: reading holds Python's lock for no part of it."""
+        import asyncio
+
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _read(self, key: tuple[Any, ...]) -> Any:
+        if isinstance(self._source, h5.Dataset):
+            found = _outer(self._source, key)
+        else:
+            found = np.asarray(self._source.oindex(key))
+        if self.dtype.kind == "O" and found.dtype.kind == "O":
+            return _texts(found)
+        return found.astype(self.dtype, copy=False)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return ("sciformats.xarray", *self._source.__dask_tokenize__())
+
+
+def _outer(dataset: h5.Dataset, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    """Elements of a dataset by integers, slices, and lists of integers in any order for each dimension."""
+    from sciformats import _index
+    from sciformats.h5 import _selection
+
+    shape = dataset.shape or ()
+    options: list[list[_index.Range]] = []
+    result: list[int] = []
+    after: list[np.ndarray[Any, Any] | None] = []
+    for axis, part in enumerate(key):
+        if isinstance(part, slice):
+            selected = _index.basic((part,), shape[axis : axis + 1])
+            options.append(selected.ranges)
+            count = selected.counts[0]
+            result.append(count)
+            backwards = selected.after[0] != slice(None)
+            after.append(np.arange(count)[::-1] if backwards else None)
+        elif isinstance(part, np.ndarray) and part.ndim:
+            unique, back = np.unique(_index.positions(part, shape[axis], axis), return_inverse=True)
+            options.append(_index.runs(unique) or [(0, 0, 1)])
+            result.append(len(unique))
+            after.append(back)
+        else:
+            options.append(_index.basic((part,), shape[axis : axis + 1]).ranges)
+    found = np.asarray(dataset._read(_selection.Chosen(options, tuple(result))))
+    for axis, order in enumerate(after):
+        if order is not None:
+            found = np.take(found, order, axis=axis)
+    return found
+
+
+def _texts(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    out = np.empty(found.shape, object)
+    for index in np.ndindex(found.shape):
+        item = found[index]
+        out[index] = item.decode("utf-8", "replace") if isinstance(item, bytes) else item
+    return out
+
+
+class SciformatsStore(AbstractDataStore):
+    """A group of a file as variables, attributes and dimensions."""
+
+    def __init__(self, file: Any, group: Any) -> None:
+        self._file = file
+        self._group = group
+        self._read: dict[str, Variable] | None = None
+
+    def get_variables(self) -> Mapping[str, Variable]:
+        """The variables, none of them read."""
+        if self._read is None:
+            of = _hdf5_variables if isinstance(self._group, h5.Group) else _plain_variables
+            self._read = of(self._group)
+        return FrozenDict(self._read)
+
+    def get_attrs(self) -> Mapping[str, Any]:
+        """The attributes of the group."""
+        if isinstance(self._group, h5.Group):
+            return FrozenDict(_netcdf.attributes(self._group))
+        if isinstance(self._group, sciformats.Group):
+            return FrozenDict(dict(self._group.attrs))
+        return FrozenDict({})
+
+    def get_dimensions(self) -> Mapping[str, int]:
+        """The dimensions with their lengths."""
+        sizes: dict[str, int] = {}
+        for variable in self.get_variables().values():
+            sizes.update(zip(map(str, variable.dims), variable.shape))
+        return FrozenDict(sizes)
+
+    def get_encoding(self) -> dict[str, Any]:
+        """Which dimensions may grow."""
+        if not isinstance(self._group, h5.Group):
+            return {}
+        growing: set[str] = set()
+        for _, member in _datasets(self._group):
+            if member.maxshape and None in member.maxshape:
+                names = _netcdf.dimensions(member, {})
+                growing.update(name for name, most in zip(names, member.maxshape) if most is None)
+        return {"unlimited_dims": growing}
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def _datasets(group: h5.Group) -> Iterator[tuple[str, h5.Dataset]]:
+    for name in group:
+        try:
+            member = group[name]
+        except KeyError:  # A soft link that leads nowhere is no variable.
+            continue
+        if isinstance(member, h5.Dataset):
+            yield name, member
+
+
+def _hdf5_variables(group: h5.Group) -> dict[str, Variable]:
+    phony: dict[str, int] = {}
+    found = {}
+    for name, member in _datasets(group):
+        if member.shape is None or _netcdf.is_bare_dimension(member):
+            continue
+        shown = name[len("_nc4_non_coord_") :] if name.startswith("_nc4_non_coord_") else name
+        found[shown] = _hdf5_variable(member, phony)
+    return found
+
+
+def _hdf5_variable(dataset: h5.Dataset, phony: dict[str, int]) -> Variable:
+    dims = _netcdf.dimensions(dataset, phony)
+    attributes = _netcdf.attributes(dataset)
+    dtype, shape = dataset.dtype, dataset.shape or ()
+    if dtype.subdtype is not None:
+        base, inner = dtype.subdtype
+        dims += tuple(f"{(dataset.name or '').rsplit('/', 1)[-1]}_{i}" for i in range(len(inner)))
+        dtype, shape = base, shape + inner
+    string = h5.check_string_dtype(dtype)
+    if string is not None and string.length is None:
+        dtype = _TEXT
+    chunks = dataset.chunks
+    encoding: dict[str, Any] = {
+        "dtype": str if string is not None and string.length is None else dtype,
+        "original_shape": shape,
+        "source": dataset.file.filename,
+        "chunksizes": chunks,
+        "contiguous": chunks is None,
+        "zlib": dataset.compression == "gzip",
+        "complevel": dataset.compression_opts if dataset.compression == "gzip" else 0,
+        "shuffle": dataset.shuffle,
+        "fletcher32": dataset.fletcher32,
+    }
+    if chunks is not None:
+        encoding["preferred_chunks"] = dict(zip(dims, chunks))
+    if "_FillValue" in attributes and string is not None and string.length is None:
+        encoding["_FillValue"] = attributes.pop("_FillValue")
+    array = SciformatsArray(dataset, dtype, shape)
+    return Variable(dims, indexing.LazilyIndexedArray(array), attributes, encoding)
+
+
+def _plain_variables(group: Any) -> dict[str, Variable]:
+    if isinstance(group, sciformats.Array):
+        return {"data": _plain_variable(group, "data")}
+    found = {}
+    for name, member in group._listing():
+        if isinstance(member, sciformats.Array) and not member.is_null:
+            # A tree of xarray's has no slashes in its names; those of GSD do.
+            shown = name.replace("/", "_")
+            found[shown] = _plain_variable(member, shown)
+    return found
+
+
+def _plain_variable(array: sciformats.Array, name: str) -> Variable:
+    dtype, shape = array.dtype, array.shape
+    if dtype.subdtype is not None:
+        base, inner = dtype.subdtype
+        dtype, shape = base, shape + inner
+    if dict(dtype.metadata or {}).get("vlen") is str:
+        dtype = _TEXT
+    dims = tuple(f"{name}_dim_{axis}" for axis in range(len(shape)))
+    encoding: dict[str, Any] = {"source": array.file.filename, "dtype": dtype}
+    if array.chunks:
+        encoding["preferred_chunks"] = dict(zip(dims, array.chunks))
+        encoding["chunksizes"] = array.chunks
+    return Variable(dims, indexing.LazilyIndexedArray(SciformatsArray(array, dtype, shape)), dict(array.attrs), encoding)
+
+
+def _open(filename_or_obj: Any) -> Any:
+    """The file: of HDF5's own kind for HDF5, of the common one for others."""
+    file = sciformats.open(filename_or_obj)
+    if file.format != "hdf5":
+        return file
+    file.close()
+    return h5.File(filename_or_obj)
+
+
+def _paths(group: Any, path: str = "/") -> Iterable[str]:
+    yield path
+    if isinstance(group, h5.Group):
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5.HardLink):
+                member = group[name]
+                if isinstance(member, h5.Group):
+                    yield from _paths(member, f"{path.rstrip('/')}/{name}")
+    elif isinstance(group, sciformats.Group):
+        for name, member in group._listing():
+            if isinstance(member, sciformats.Group):
+                yield from _paths(member, f"{path.rstrip('/')}/{name}")
+
+
+class SciformatsBackendEntrypoint(BackendEntrypoint):
+    """The engine ``"sciformats"``."""
+
+    description: ClassVar[str] = "Open netCDF-4, HDF5, ASDF, GSD, Blosc2, RawArray and npy files without a lock"
+    url: ClassVar[str] = "https://github.com/sciformats/sciformats"
+    supports_groups: ClassVar[bool] = True
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Whether a local file, or bytes, begin as a file of one of the formats does."""
+        try:
+            if isinstance(filename_or_obj, (str, os.PathLike)):
+                with open(filename_or_obj, "rb") as file:
+                    return _begins(file.read(64))
+            if isinstance(filename_or_obj, (bytes, memoryview)):
+                return _begins(bytes(filename_or_obj[:64]))
+        except OSError:
+            pass
+        return False
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool = True,
+        decode_times: bool = True,
+        concat_characters: bool = True,
+        decode_coords: bool = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | None = None,
+        decode_timedelta: bool | None = None,
+        group: str | None = None,
+    ) -> Dataset:
+        """One group of a file, the root unless ``group`` names another."""
+        file = _open(filename_or_obj)
+        where = file.root if isinstance(file, sciformats.File) else file
+        store = SciformatsStore(file, file[group] if group not in (None, "", "/") else where)
+        return StoreBackendEntrypoint().open_dataset(
+            store,
+            mask_and_scale=mask_and_scale,
+            decode_times=decode_times,
+            concat_characters=concat_characters,
+            decode_coords=decode_coords,
+            drop_variables=drop_variables,
+            use_cftime=use_cftime,
+            decode_timedelta=decode_timedelta,
+        )
+
+    def open_groups_as_dict(
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool = True,
+        decode_times: bool = True,
+        concat_characters: bool = True,
+        decode_coords: bool = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | None = None,
+        decode_timedelta: bool | None = None,
+        group: str | None = None,
+    ) -> dict[str, Dataset]:
+        """Every group of a file, by path."""
+        file = _open(filename_or_obj)
+        top = (group or "/").strip("/")
+        start = file[top] if top else file
+        return {
+            path: self.open_dataset(
+                filename_or_obj,
+                mask_and_scale=mask_and_scale,
+                decode_times=decode_times,
+                concat_characters=concat_characters,
+                decode_coords=decode_coords,
+                drop_variables=drop_variables,
+                use_cftime=use_cftime,
+                decode_timedelta=decode_timedelta,
+                group=f"{top}/{path.strip('/')}".strip("/") or None,
+            )
+            for path in _paths(start)
+        }
+
+    def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
+        """All groups of a file as a tree."""
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+def _begins(first: bytes) -> bool:
+    return any(first.startswith(signature) for signature in _SIGNATURES)

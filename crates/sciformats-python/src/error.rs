@@ -1,0 +1,61 @@
+//! Errors as exceptions: the classes are those of `sciformats.errors`, so that they are documented and pickled in Python.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use sciformats::Error;
+
+/// The exception for `error`, which happened with the file at `path`.
+pub(crate) fn raise(error: &Error, path: Option<&str>) -> PyErr {
+    Python::attach(|py| exception(py, error, path).unwrap_or_else(|failed| failed))
+}
+
+/// The exception for a file that was closed.
+pub(crate) fn closed() -> PyErr {
+    pyo3::exceptions::PyValueError::new_err("the file is closed: open it again to read from it")
+}
+
+fn exception(py: Python<'_>, error: &Error, path: Option<&str>) -> PyResult<PyErr> {
+    let errno = match error {
+        Error::Io { source, .. } => source.raw_os_error().or(by_kind(source.kind())),
+        _ => None,
+    };
+    let path = match error {
+        Error::Io { path: Some(own), .. } | Error::Conflict { path: Some(own), .. } => own.to_str().or(path),
+        _ => path,
+    };
+    let module = py.import("sciformats.errors")?;
+    let made = module.call_method1("_of", (word(error), error.to_string(), path, error.offset(), errno));
+    Ok(match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(_) => PyRuntimeError::new_err(error.to_string()),
+    })
+}
+
+/// Which class of `sciformats.errors` an error is.
+fn word(error: &Error) -> &'static str {
+    match error {
+        Error::Io { .. } => "io",
+        Error::Malformed { .. } => "damaged",
+        Error::Unsupported { .. } => "unsupported",
+        Error::LimitExceeded { .. } => "limit",
+        Error::Conflict { .. } => "conflict",
+        Error::NotFound { .. } => "absent",
+        Error::Missing { .. } => "missing",
+        Error::Forbidden { .. } => "forbidden",
+        Error::Misfit(_) => "misfit",
+        Error::Usage { .. } => "usage",
+        _ => "internal",
+    }
+}
+
+/// The number that the system has for errors that were made without it.
+fn by_kind(kind: std::io::ErrorKind) -> Option<i32> {
+    Some(match kind {
+        std::io::ErrorKind::NotFound => 2,
+        std::io::ErrorKind::OutOfMemory => 12,
+        std::io::ErrorKind::PermissionDenied => 13,
+        std::io::ErrorKind::AlreadyExists => 17,
+        std::io::ErrorKind::IsADirectory => 21,
+        _ => return None,
+    })
+}

@@ -1,0 +1,332 @@
+//! Files and arrays of any format.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyDict, PyList};
+use sciformats::{
+    Access, ArrayInfo, AttributeValue, Error, External, Object, ObjectId, OpenOptions, Range, Slab, Target,
+};
+
+use crate::element::{self, name};
+use crate::error::{closed, raise};
+use crate::storage::Buffer;
+
+/// An open file, which all objects of it share. Closing it takes it from all of them.
+struct Handle {
+    file: RwLock<Option<Opened>>,
+    path: Option<PathBuf>,
+    shown: Option<String>,
+    options: OpenOptions,
+}
+
+#[derive(Clone)]
+struct Opened {
+    file: Arc<sciformats::File>,
+    /// The process that opened it. Threads that decode chunks do not live on in a process that was forked off.
+    process: u32,
+}
+
+impl Handle {
+    fn raise(&self, error: &Error) -> PyErr {
+        raise(error, self.shown.as_deref())
+    }
+
+    /// The open file. In a process that was forked off it is opened anew, to be read by the calling thread alone.
+    fn file(&self) -> PyResult<Arc<sciformats::File>> {
+        let opened = self.file.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let opened = opened.ok_or_else(closed)?;
+        if opened.process == std::process::id() {
+            return Ok(opened.file);
+        }
+        let Some(path) = &self.path else { return Ok(opened.file) };
+        let options = self.options.clone().with_threads(1);
+        let file = sciformats::open_with(path, &options).map_err(|error| self.raise(&error))?;
+        let file = Arc::new(file);
+        let anew = Opened { file: Arc::clone(&file), process: std::process::id() };
+        *self.file.write().unwrap_or_else(PoisonError::into_inner) = Some(anew);
+        Ok(file)
+    }
+}
+
+/// An open file of any format. Programs use `sciformats.File`, which is made of it.
+#[pyclass(frozen, module = "sciformats._sciformats")]
+pub(crate) struct File(Arc<Handle>);
+
+#[pymethods]
+impl File {
+    /// Opens the file at `path`.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let options = read_options(options)?;
+        let shown = path.to_string_lossy().into_owned();
+        let file = py.detach(|| sciformats::open_with(&path, &options));
+        let file = file.map_err(|error| raise(&error, Some(&shown)))?;
+        Ok(Self::new(file, Some(path), Some(shown), options))
+    }
+
+    /// Opens the file whose bytes are `buffer`. They are not copied.
+    #[staticmethod]
+    fn of_bytes(py: Python<'_>, buffer: PyBackedBytes, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let options = read_options(options)?;
+        let file = py.detach(|| sciformats::File::from_storage(Buffer(buffer), &options));
+        Ok(Self::new(file.map_err(|error| raise(&error, None))?, None, None, options))
+    }
+
+    /// Takes the file from all objects that read it.
+    fn close(&self, py: Python<'_>) {
+        let file = self.0.file.write().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(file));
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.file.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    #[getter]
+    fn format(&self) -> PyResult<&'static str> {
+        Ok(self.0.file()?.format().word())
+    }
+
+    /// What is known of the file as a whole.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let file = self.0.file()?;
+        facts(py, &py.detach(|| file.source().facts()))
+    }
+
+    /// The number of the object at `path`, links being followed.
+    fn resolve(&self, py: Python<'_>, path: &str) -> PyResult<u64> {
+        let file = self.0.file()?;
+        Ok(py.detach(|| file.resolve(path)).map_err(|error| self.0.raise(&error))?.0)
+    }
+
+    /// What the object is: its kind, and an `Array` or a value where it is one.
+    fn object<'py>(&self, py: Python<'py>, id: u64) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
+        let file = self.0.file()?;
+        let object = py.detach(|| file.source().object(ObjectId(id)));
+        let object = object.map_err(|error| self.0.raise(&error))?;
+        let kind = object.kind().word();
+        let content = match object {
+            Object::Group => py.None().into_bound(py),
+            Object::Array(info) => {
+                Bound::new(py, Array { handle: Arc::clone(&self.0), id, info: *info })?.into_any()
+            }
+            Object::Datatype(of) => element::describe(py, &of)?,
+            Object::Value(value) => element::value(py, &value)?,
+            Object::Damaged { error, .. } => return Err(self.0.raise(&error)),
+        };
+        Ok((kind, content))
+    }
+
+    /// The members of a group: their names, what leads to them (`"hard"`, `"soft"`, …), and where that leads.
+    fn members<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyList>> {
+        let file = self.0.file()?;
+        let members: Result<Vec<_>, Error> =
+            py.detach(|| file.source().members(ObjectId(id)).and_then(Iterator::collect));
+        let list = PyList::empty(py);
+        for member in members.map_err(|error| self.0.raise(&error))? {
+            let shown = name(&member.name);
+            match member.target {
+                Target::Object(id) => list.append((shown, "hard", id.0))?,
+                Target::Soft(path) => list.append((shown, "soft", name(&path)))?,
+                Target::External { file, target } => {
+                    list.append((shown, "external", (name(&file), name(&target))))?;
+                }
+                Target::User(class) => list.append((shown, "user", class))?,
+                Target::Damaged(error) => {
+                    list.append((shown, "damaged", self.0.raise(&error).into_value(py)))?;
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// The attributes of an object: name, element type, shape and elements of each. One that cannot be read has an
+    /// exception in the place of its elements.
+    fn attributes<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyList>> {
+        let file = self.0.file()?;
+        let attributes: Result<Vec<_>, Error> =
+            py.detach(|| file.source().attributes(ObjectId(id)).and_then(Iterator::collect));
+        let list = PyList::empty(py);
+        for attribute in attributes.map_err(|error| self.0.raise(&error))? {
+            let shown = name(&attribute.name);
+            match attribute.value {
+                Err(error) => {
+                    list.append((shown, py.None(), py.None(), self.0.raise(&error).into_value(py)))?;
+                }
+                Ok(AttributeValue { element, shape, data }) => {
+                    let data = match data {
+                        Ok(bytes) => elements(py, &element, bytes, &self.0)?,
+                        Err(error) => self.0.raise(&error).into_value(py).into_bound(py).into_any(),
+                    };
+                    list.append((shown, element::describe(py, &element)?, shape, data))?;
+                }
+            }
+        }
+        Ok(list)
+    }
+}
+
+impl File {
+    fn new(
+        file: sciformats::File,
+        path: Option<PathBuf>,
+        shown: Option<String>,
+        options: OpenOptions,
+    ) -> Self {
+        let opened = Opened { file: Arc::new(file), process: std::process::id() };
+        Self(Arc::new(Handle { file: RwLock::new(Some(opened)), path, shown, options }))
+    }
+}
+
+/// An array of a file. Programs use `sciformats.Array`, which is made of it.
+#[pyclass(frozen, module = "sciformats._sciformats")]
+pub(crate) struct Array {
+    handle: Arc<Handle>,
+    id: u64,
+    info: ArrayInfo,
+}
+
+#[pymethods]
+impl Array {
+    /// The element type; see `sciformats._dtypes`.
+    #[getter]
+    fn element<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        element::describe(py, &self.info.element)
+    }
+
+    /// Whether elements are all of one size, and `read` gives their bytes.
+    #[getter]
+    fn fixed(&self) -> bool {
+        element::is_fixed(&self.info.element)
+    }
+
+    #[getter]
+    fn shape(&self) -> Option<Vec<u64>> {
+        self.info.shape.clone()
+    }
+
+    #[getter]
+    fn chunks(&self) -> Option<Vec<u64>> {
+        self.info.chunks.clone()
+    }
+
+    #[getter]
+    fn filters(&self) -> Vec<String> {
+        self.info.filters.clone()
+    }
+
+    /// How many bytes are stored for it, where that is known.
+    #[getter]
+    fn stored(&self) -> Option<u64> {
+        self.info.stored
+    }
+
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        facts(py, &self.info.facts)
+    }
+
+    /// The canonical bytes of the value that elements have which were never written.
+    fn fill<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
+        let file = self.handle.file()?;
+        Ok(file.source().fill(ObjectId(self.id)).map(|bytes| bytes.into_pyarray(py)))
+    }
+
+    /// The selected elements: their bytes as an array of `uint8` where they are all of one size, a list of objects
+    /// otherwise. A range is the first index, how many there are, and the step from one to the next.
+    fn read<'py>(&self, py: Python<'py>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = self.bytes(py, ranges)?;
+        elements(py, &self.info.element, bytes, &self.handle)
+    }
+
+    /// As `read`, into the bytes of an array that is there.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        ranges: Vec<(u64, u64, u64)>,
+        out: &Bound<'_, PyArray1<u8>>,
+    ) -> PyResult<()> {
+        let bytes = self.bytes(py, ranges)?;
+        let mut out = out
+            .try_readwrite()
+            .map_err(|_| PyValueError::new_err("out cannot be written to, or is in use by another thread"))?;
+        let out = out.as_slice_mut()?;
+        if out.len() != bytes.len() {
+            let (needed, found) = (bytes.len(), out.len());
+            return Err(PyValueError::new_err(format!("out has {found} bytes, the selection {needed}")));
+        }
+        py.detach(|| out.copy_from_slice(&bytes));
+        Ok(())
+    }
+}
+
+impl Array {
+    fn bytes(&self, py: Python<'_>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Vec<u8>> {
+        let file = self.handle.file()?;
+        let ranges: Vec<Range> =
+            ranges.into_iter().map(|(start, count, step)| Range::new(start, count).by(step)).collect();
+        let read = || {
+            let slab = Slab::new(self.info.shape.as_deref().unwrap_or_default(), ranges)?;
+            let mut bytes = Vec::new();
+            file.read(ObjectId(self.id), &slab, &mut bytes)?;
+            Ok(bytes)
+        };
+        py.detach(read).map_err(|error: Error| self.handle.raise(&error))
+    }
+}
+
+/// Elements as NumPy takes them: bytes, which become an array without a copy, or objects.
+fn elements<'py>(
+    py: Python<'py>,
+    of: &sciformats::ElementType,
+    bytes: Vec<u8>,
+    handle: &Handle,
+) -> PyResult<Bound<'py, PyAny>> {
+    if element::is_fixed(of) {
+        return Ok(bytes.into_pyarray(py).into_any());
+    }
+    Ok(element::objects(py, of, &bytes, element::Text::Str, &|error| handle.raise(error))?.into_any())
+}
+
+fn facts<'py>(py: Python<'py>, facts: &[(&'static str, sciformats::Value)]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in facts {
+        dict.set_item(key, element::value(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+/// The options of `sciformats.open`, by name.
+pub(crate) fn read_options(given: &Bound<'_, PyDict>) -> PyResult<OpenOptions> {
+    let mut options = OpenOptions::default();
+    for (key, value) in given {
+        let key: String = key.extract()?;
+        options = match key.as_str() {
+            "threads" => options.with_threads(value.extract()?),
+            "memory" => {
+                let limits = options.limits.with_memory(value.extract()?);
+                options.with_limits(limits)
+            }
+            "external" => options.with_external(match value.extract::<String>()?.as_str() {
+                "never" => External::None,
+                "same folder" => External::SameFolder,
+                "anywhere" => External::Anywhere,
+                other => {
+                    let message =
+                        format!("external is {other:?}; it is \"never\", \"same folder\" or \"anywhere\"");
+                    return Err(PyValueError::new_err(message));
+                }
+            }),
+            "cut" => options.with_cut(value.extract()?),
+            "changing" if value.extract()? => options.with_access(Access::direct()),
+            "changing" => options,
+            _ => return Err(PyTypeError::new_err(format!("open() has no option {key:?}"))),
+        };
+    }
+    Ok(options)
+}

@@ -1,0 +1,366 @@
+//! HDF5 as `sciformats.h5` needs it: with the links, types and storage that the common model does not tell.
+
+mod types;
+
+use std::path::PathBuf;
+
+use hdf5_pure::structure::{Fill, Layout, Target};
+use hdf5_pure::{Address, Attribute, Dataset, File, Node as Found, Range, Result, Slab};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::element;
+use crate::error::raise;
+use crate::file::read_options;
+use crate::storage::Buffer;
+
+/// Opens an HDF5 file, by its path or from its bytes, and gives its root group.
+#[pyfunction]
+#[pyo3(signature = (path, buffer, options))]
+pub(crate) fn open_hdf5(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    buffer: Option<PyBackedBytes>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Node> {
+    let general = read_options(options)?;
+    let options = hdf5_pure::OpenOptions::default()
+        .with_limits(general.limits)
+        .with_external(general.external.clone())
+        .with_threads(general.threads())
+        .with_missing(hdf5_pure::MissingSources::Filled)
+        .with_access(general.access);
+    let shown = path.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let root = py.detach(|| {
+        let file = match (path, buffer) {
+            (Some(path), _) => File::open_with(path, &options)?,
+            (None, Some(buffer)) => File::from_storage(Buffer(buffer), &options)?,
+            (None, None) => return Err(hdf5_pure::Error::usage("file", "has neither a path nor bytes")),
+        };
+        file.root().map(Found::Group)
+    });
+    root.map(|found| Node { found, path: shown.clone() }).map_err(|error| raise(&error, shown.as_deref()))
+}
+
+/// A group, a dataset or a committed datatype.
+#[pyclass(frozen, module = "sciformats._sciformats", name = "Hdf5Node")]
+pub(crate) struct Node {
+    found: Found,
+    /// The file's, for messages.
+    path: Option<String>,
+}
+
+#[pymethods]
+impl Node {
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.found {
+            Found::Group(_) => "group",
+            Found::Dataset(_) => "dataset",
+            Found::Datatype(_) => "datatype",
+        }
+    }
+
+    #[getter]
+    fn address(&self) -> u64 {
+        self.place().0
+    }
+
+    /// What is known of the file: version of the superblock, size of the user block.
+    fn file_facts(&self) -> PyResult<(u8, u64)> {
+        let file = self.file()?;
+        Ok((file.superblock().version, file.base()))
+    }
+
+    /// The object that `path` leads to, from this group on.
+    fn object(&self, py: Python<'_>, path: &str) -> PyResult<Self> {
+        let Found::Group(group) = &self.found else { return Err(PyValueError::new_err("it is not a group")) };
+        self.node(py.detach(|| group.object(path)))
+    }
+
+    /// The object at an address of the file.
+    fn object_at(&self, py: Python<'_>, address: u64) -> PyResult<Self> {
+        let file = self.file()?;
+        self.node(py.detach(|| file.object_at(Address(address))))
+    }
+
+    /// The path that hard links lead by to an address.
+    fn path_of(&self, py: Python<'_>, address: u64) -> PyResult<Option<String>> {
+        let file = self.file()?;
+        let found = py.detach(|| file.path_of(Address(address)).map(|path| path.map(<[u8]>::to_vec)));
+        Ok(self.ok(found)?.map(|path| String::from_utf8_lossy(&path).into_owned()))
+    }
+
+    /// The links of a group: name, kind, where it leads, and its number in the order of creation.
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let Found::Group(group) = &self.found else { return Err(PyValueError::new_err("it is not a group")) };
+        let list = PyList::empty(py);
+        for link in self.ok(py.detach(|| group.links()))? {
+            match link {
+                Ok(link) => {
+                    let name = link.name.to_text().into_owned();
+                    list.append((name, target(py, link.target)?, link.creation_order))?;
+                }
+                Err(broken) => {
+                    let name = broken.name.map(|name| name.to_text().into_owned());
+                    let error = raise(&broken.error, self.path.as_deref()).into_value(py);
+                    list.append((name.unwrap_or_default(), ("damaged", error), py.None()))?;
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// One link of a group.
+    fn link<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Found::Group(group) = &self.found else { return Err(PyValueError::new_err("it is not a group")) };
+        let link = self.ok(py.detach(|| group.link(name)))?;
+        link.map(|link| target(py, link.target)).transpose()
+    }
+
+    /// The attributes: name, type, shape, whether elements are bytes of that type, the elements. What is wrong with
+    /// one is an exception in the place of its elements.
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (file, address) = (self.file()?, self.place());
+        let list = PyList::empty(py);
+        for attribute in self.ok(py.detach(|| file.attributes_at(address)))? {
+            let name = attribute.name().map(|name| name.to_text().into_owned()).unwrap_or_default();
+            let order = attribute.creation_order();
+            match self.attribute(py, &attribute) {
+                Ok((datatype, shape, direct, data)) => {
+                    list.append((name, datatype, shape, direct, data, order))?;
+                }
+                Err(error) => {
+                    list.append((name, py.None(), py.None(), false, error.into_value(py), order))?;
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// The number of hard links, and the comment.
+    fn info(&self, py: Python<'_>) -> PyResult<(u32, Option<String>)> {
+        let (file, address) = (self.file()?, self.place());
+        let info = self.ok(py.detach(|| file.object_info(address)))?;
+        Ok((info.references, info.comment.map(|comment| comment.to_text().into_owned())))
+    }
+
+    /// The type of a dataset's elements, or a committed one.
+    fn datatype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
+        match &self.found {
+            Found::Datatype(committed) => types::describe(py, &self.ok(committed.datatype())?, &raise),
+            _ => types::describe(py, self.dataset()?.datatype(), &raise),
+        }
+    }
+
+    /// Whether [`read`](Self::read) gives the bytes of elements as they are stored.
+    #[getter]
+    fn direct(&self) -> PyResult<bool> {
+        Ok(types::is_direct(self.dataset()?.datatype()))
+    }
+
+    /// The shape and the largest shape (`None` being unlimited); `None` is a null dataspace.
+    fn extent(&self) -> PyResult<Option<Extent>> {
+        use hdf5_pure::structure::Dataspace;
+        Ok(match self.dataset()?.dataspace() {
+            Dataspace::Simple { dimensions, maximum } => Some((dimensions.clone(), maximum.clone())),
+            Dataspace::Scalar => Some((Vec::new(), Vec::new())),
+            Dataspace::Null => None,
+        })
+    }
+
+    /// How the elements are stored: a word, and the shape of a chunk or the offset of the first byte in the file.
+    fn layout<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let dataset = self.dataset()?;
+        let place = |address: Address| dataset.file().base().saturating_add(address.0);
+        match self.ok(dataset.layout())? {
+            Layout::Compact(data) => ("compact", data.len()).into_bound_py_any(py),
+            Layout::Contiguous { address } => ("contiguous", address.map(place)).into_bound_py_any(py),
+            Layout::Chunked(chunked) => ("chunked", chunked.dimensions.clone()).into_bound_py_any(py),
+            Layout::Virtual(_) => ("virtual", py.None()).into_bound_py_any(py),
+        }
+    }
+
+    /// Files that hold the elements: name, offset, and bytes (`None` being unlimited).
+    fn external(&self) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+        let files = self.ok(self.dataset()?.external_files())?;
+        Ok(files.into_iter().map(|(name, at, size)| (name.to_text().into_owned(), at, size)).collect())
+    }
+
+    /// The filters in the order of writing: number, name, whether it is optional, parameters.
+    fn filters(&self) -> PyResult<Vec<Filter>> {
+        let filters = &self.ok(self.dataset()?.filters())?.filters;
+        let one = |filter: &hdf5_pure::structure::FilterDescription| {
+            let name = filter.name.as_ref().map(|name| name.to_text().into_owned());
+            (filter.id, name, filter.optional, filter.values.clone())
+        };
+        Ok(filters.iter().map(one).collect())
+    }
+
+    /// The value of elements that were never written, as [`read`](Self::read) gives elements; `None` if it is zero.
+    fn fill<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let dataset = self.dataset()?;
+        let Fill::Value(bytes) = &self.ok(dataset.fill_value())?.value else { return Ok(None) };
+        if types::is_direct(dataset.datatype()) {
+            return Ok(Some(bytes.clone().into_pyarray(py).into_any()));
+        }
+        let canonical = self.ok(dataset.fill_canonical())?;
+        canonical.map(|bytes| self.objects(py, dataset.datatype(), &bytes)).transpose()
+    }
+
+    /// The stored chunks: the indices of the first element, the filters that were left out, the offset in the file, bytes.
+    fn chunks(&self, py: Python<'_>) -> PyResult<Vec<Chunk>> {
+        let dataset = self.dataset()?;
+        let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(Vec::new()) };
+        let chunks =
+            py.detach(|| dataset.chunks().and_then(|chunks| chunks.into_iter().collect::<Result<Vec<_>>>()));
+        let base = dataset.file().base();
+        let one = |chunk: hdf5_pure::StoredChunk| {
+            let corner =
+                chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
+            (corner.collect(), chunk.filter_mask, base.saturating_add(chunk.address.0), chunk.size)
+        };
+        Ok(self.ok(chunks)?.into_iter().map(one).collect())
+    }
+
+    /// The bytes of the chunk that begins at the element `corner`, as they are stored, and the filters that were left out.
+    fn chunk<'py>(&self, py: Python<'py>, corner: Vec<u64>) -> PyResult<Option<(u32, Bound<'py, PyBytes>)>> {
+        let dataset = self.dataset()?;
+        let Layout::Chunked(chunked) = self.ok(dataset.layout())? else { return Ok(None) };
+        let begins = move |chunk: &hdf5_pure::StoredChunk| {
+            let places =
+                chunk.scaled.iter().zip(&chunked.dimensions).map(|(n, size)| n.saturating_mul(*size));
+            places.eq(corner.iter().copied())
+        };
+        let found = py.detach(|| {
+            let Some(chunk) = dataset.chunks()?.into_iter().flatten().find(begins) else { return Ok(None) };
+            let bytes = dataset.chunk_raw(&chunk)?.into_owned();
+            Ok(Some((chunk.filter_mask, bytes)))
+        });
+        Ok(self.ok(found)?.map(|(mask, bytes)| (mask, PyBytes::new(py, &bytes))))
+    }
+
+    /// The selected elements: their bytes where [`direct`](Self::direct), a list of objects otherwise, in which texts are
+    /// `bytes` and references paths.
+    fn read<'py>(&self, py: Python<'py>, ranges: Vec<(u64, u64, u64)>) -> PyResult<Bound<'py, PyAny>> {
+        let dataset = self.dataset()?;
+        let slab = self.ok(selected(dataset, ranges))?;
+        if types::is_direct(dataset.datatype()) {
+            let bytes = self.ok(py.detach(|| dataset.read_raw(&slab)))?;
+            return Ok(bytes.into_pyarray(py).into_any());
+        }
+        let bytes = self.ok(py.detach(|| dataset.read_canonical(&slab)))?;
+        self.objects(py, dataset.datatype(), &bytes)
+    }
+
+    /// As `read`, into the bytes of an array that is there; only where elements are bytes.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        ranges: Vec<(u64, u64, u64)>,
+        out: &Bound<'_, PyArray1<u8>>,
+    ) -> PyResult<()> {
+        let dataset = self.dataset()?;
+        let slab = self.ok(selected(dataset, ranges))?;
+        let mut out = out
+            .try_readwrite()
+            .map_err(|_| PyValueError::new_err("out cannot be written to, or is in use by another thread"))?;
+        let out = out.as_slice_mut()?;
+        self.ok(py.detach(|| dataset.read_raw_into(&slab, out)))
+    }
+}
+
+impl Node {
+    fn place(&self) -> Address {
+        match &self.found {
+            Found::Group(group) => group.address(),
+            Found::Dataset(dataset) => dataset.address(),
+            Found::Datatype(committed) => committed.address(),
+        }
+    }
+
+    fn file(&self) -> PyResult<File> {
+        match &self.found {
+            Found::Group(group) => Ok(group.file().clone()),
+            Found::Dataset(dataset) => Ok(dataset.file().clone()),
+            Found::Datatype(_) => Err(PyValueError::new_err("it is a datatype")),
+        }
+    }
+
+    fn dataset(&self) -> PyResult<&Dataset> {
+        match &self.found {
+            Found::Dataset(dataset) => Ok(dataset),
+            _ => Err(PyValueError::new_err("it is not a dataset")),
+        }
+    }
+
+    fn ok<T>(&self, result: Result<T>) -> PyResult<T> {
+        result.map_err(|error| raise(&error, self.path.as_deref()))
+    }
+
+    fn node(&self, found: Result<Found>) -> PyResult<Self> {
+        Ok(Self { found: self.ok(found)?, path: self.path.clone() })
+    }
+
+    fn attribute<'py>(&self, py: Python<'py>, of: &Attribute) -> PyResult<Parts<'py>> {
+        let datatype = self.ok(of.datatype())?;
+        let shape = self.ok(of.dataspace())?.shape().map(<[u64]>::to_vec);
+        let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
+        let described = types::describe(py, datatype, &raise)?;
+        let direct = types::is_direct(datatype);
+        let data = if shape.is_none() {
+            py.None().into_bound(py)
+        } else if direct {
+            self.ok(of.raw())?.to_vec().into_pyarray(py).into_any()
+        } else {
+            self.objects(py, datatype, &self.ok(of.canonical())?)?
+        };
+        Ok((described, shape, direct, data))
+    }
+
+    fn objects<'py>(
+        &self,
+        py: Python<'py>,
+        datatype: &hdf5_pure::Datatype,
+        bytes: &[u8],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let of = sciformats::formats::hdf5::element(&self.ok(datatype.element_type())?);
+        let raise = |error: &hdf5_pure::Error| raise(error, self.path.as_deref());
+        Ok(element::objects(py, &of, bytes, element::Text::Bytes, &raise)?.into_any())
+    }
+}
+
+/// An attribute's type, shape, whether elements are bytes of that type, and the elements.
+type Parts<'py> = (Bound<'py, PyAny>, Option<Vec<u64>>, bool, Bound<'py, PyAny>);
+
+/// A shape, and the largest it may become; `None` is unlimited.
+type Extent = (Vec<u64>, Vec<Option<u64>>);
+
+/// A filter's number, name, whether it is optional, and its parameters.
+type Filter = (u16, Option<String>, bool, Vec<u32>);
+
+/// A chunk's first element, the filters that were left out, the offset in the file, bytes.
+type Chunk = (Vec<u64>, u32, u64, u64);
+
+fn selected(dataset: &Dataset, ranges: Vec<(u64, u64, u64)>) -> Result<Slab> {
+    let ranges: Vec<Range> =
+        ranges.into_iter().map(|(start, count, step)| Range::new(start, count).by(step)).collect();
+    Slab::new(dataset.shape().unwrap_or_default(), ranges)
+}
+
+/// Where a link leads.
+fn target(py: Python<'_>, of: Target) -> PyResult<Bound<'_, PyAny>> {
+    match of {
+        Target::Hard(address) => ("hard", address.0).into_bound_py_any(py),
+        Target::Soft(path) => ("soft", path.to_text()).into_bound_py_any(py),
+        Target::External { file, path } => {
+            ("external", (file.to_text(), path.to_text())).into_bound_py_any(py)
+        }
+        Target::User { class, .. } => ("user", class).into_bound_py_any(py),
+    }
+}

@@ -1,0 +1,27 @@
+//! Bytes that Python owns, read where they are.
+
+use std::borrow::Cow;
+
+use pyo3::pybacked::PyBackedBytes;
+use sciformats::storage::check_range;
+use sciformats::{ReadAt, Result};
+
+/// A `bytes` object, which stays alive for as long as a file is read from it.
+pub(crate) struct Buffer(pub(crate) PyBackedBytes);
+
+impl ReadAt for Buffer {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        let end = check_range(self.len(), offset, len as u64)?;
+        // Both ends lie within bytes that are in memory, so they fit.
+        let range = usize::try_from(offset).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
+        Ok(Cow::Borrowed(self.0.get(range).unwrap_or_default()))
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        Some(&self.0)
+    }
+}

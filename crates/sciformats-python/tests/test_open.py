@@ -1,0 +1,293 @@
+"""Files, groups, arrays and attributes of all formats, beside what the formats' own programs say of them."""
+
+from __future__ import annotations
+
+import io
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import sciformats
+from sciformats import errors
+
+
+def test_hdf5_as_h5py_has_it(hdf5_path: str, numbers: np.ndarray) -> None:
+    import h5py
+
+    with sciformats.open(hdf5_path) as ours, h5py.File(hdf5_path) as theirs:
+        assert ours.format == "hdf5"
+        assert list(ours) == list(theirs)
+        assert len(ours) == len(theirs)
+        assert isinstance(ours["fields"], sciformats.Group)
+        for name in ["plain", "fields/u", "big", "scalar", "empty", "flags", "complex", "records", "soft"]:
+            expected = theirs[name][()]
+            found = ours[name][...]
+            assert np.array_equal(found, expected), name
+            assert ours[name].shape == theirs[name].shape
+        assert ours["big"].dtype == "<f8"
+        assert list(ours["text"][...]) == ["Vega", "Deneb", "Ågren"]
+        assert list(ours["fixed"][...]) == ["ab", "c"]
+        assert ours["colours"].dtype.metadata == {"enum": {"RED": 0, "GREEN": 1}}
+        assert ours["colours"][...].tolist() == [1, 0]
+        assert [row.tolist() for row in ours["ragged"][...]] == [[1, 2, 3], []]
+        assert ours["null"].is_null and ours["null"].size == 0
+        assert ours["fields/u"].chunks == (16, 16)
+        assert ours["fields/u"].attrs["units"] == "m/s"
+        assert ours.attrs["title"] == "a run"
+        assert ours.attrs["numbers"].tolist() == [0, 1, 2]
+        assert ours.attrs["nothing"] is None
+        assert "fields/u" in ours and "dangling" not in ours and "nope" not in ours
+        with pytest.raises(KeyError):
+            ours["dangling"]
+
+
+KEYS = [
+    (),
+    ...,
+    0,
+    -1,
+    (3, 4),
+    (slice(None, None, 2), slice(3, 20, 5)),
+    (slice(None, None, -3),),
+    (..., -2),
+    (5, ..., slice(None, None, -1)),
+    (None, 3),
+    (slice(2, 99), slice(9, 3)),
+    (slice(30, 2, -7), None, slice(-4, None)),
+    (np.int64(2), slice(np.uint8(1), 5)),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=map(repr, KEYS))
+@pytest.mark.parametrize("name", ["plain", "fields/u", "big"])
+def test_basic_indexing_is_numpys(hdf5_path: str, numbers: np.ndarray, name: str, key: object) -> None:
+    array = sciformats.open(hdf5_path)[name]
+    expected = numbers[key]
+    found = array[key]
+    assert np.shape(found) == np.shape(expected)
+    assert np.array_equal(found, expected)
+    out = np.empty(np.shape(expected), array.dtype)
+    assert array.read(key, out=out) is out
+    assert np.array_equal(out, expected)
+
+
+def test_random_indices_are_numpys(hdf5_path: str, numbers: np.ndarray) -> None:
+    array = sciformats.open(hdf5_path)["fields/u"]
+    random = np.random.default_rng(11)
+
+    def part(size: int) -> object:
+        ends = [None, *map(int, random.integers(-size - 2, size + 2, 2))]
+        step = int(random.choice([-4, -1, 1, 3]))
+        return slice(ends[random.integers(3)], ends[random.integers(3)], step)
+
+    for _ in range(300):
+        key = (part(40), part(30))
+        assert np.array_equal(array[key], numbers[key]), key
+        rows = random.integers(-40, 40, random.integers(0, 9))
+        columns = random.random(30) < 0.3
+        assert np.array_equal(array.oindex((rows, columns)), numbers[rows][:, columns])
+
+
+def test_wrong_indices_are_numpys_errors(hdf5_path: str) -> None:
+    array = sciformats.open(hdf5_path)["plain"]
+    for key in [40, (0, -31), (0, 0, 0), (..., ...), "x", 1.5, [0, 1]]:
+        with pytest.raises((IndexError, TypeError)):
+            array[key]
+    with pytest.raises(ValueError, match="shape"):
+        array.read(out=np.empty((3, 3), "f4"))
+
+
+def test_chunks_cover_an_array_once(hdf5_path: str, numbers: np.ndarray) -> None:
+    file = sciformats.open(hdf5_path)
+    for name in ["plain", "fields/u", "scalar", "empty"]:
+        array = file[name]
+        seen = np.zeros(array.shape, int)
+        for key in array.iter_chunks():
+            seen[key] += 1
+            assert np.array_equal(array[key], file[name][...][key])
+        assert (seen == 1).all()
+    assert len(list(file["fields/u"].iter_chunks())) == 6
+    assert np.array_equal(np.asarray(file["plain"]), numbers)
+    assert np.asarray(file["plain"], dtype="f8").dtype == "f8"
+
+
+def test_other_formats(tmp_path: pathlib.Path) -> None:
+    import asdf
+    import blosc2
+    import gsd.hoomd
+
+    values = np.arange(24, dtype="<i4").reshape(4, 6)
+    asdf.AsdfFile({"meta": {"name": "x"}, "data": values}).write_to(tmp_path / "a.asdf")
+    blosc2.asarray(values, chunks=(2, 6), urlpath=str(tmp_path / "b.b2nd"))
+    np.save(tmp_path / "c.npy", values)
+    with gsd.hoomd.open(str(tmp_path / "d.gsd"), "w") as trajectory:
+        frame = gsd.hoomd.Frame()
+        frame.particles.N = 2
+        frame.particles.position = [[0, 1, 2], [3, 4, 5]]
+        trajectory.append(frame)
+    found = sciformats.open(tmp_path / "a.asdf")
+    assert found.format == "asdf"
+    assert np.array_equal(found["data"][...], values)
+    assert found["meta/name"] == "x"
+    single = sciformats.open(tmp_path / "b.b2nd").root
+    assert np.array_equal(single[1:3, ::-1], values[1:3, ::-1]) and single.chunks == (2, 6)
+    assert np.array_equal(sciformats.open(tmp_path / "c.npy").root[...], values)
+    position = sciformats.open(tmp_path / "d.gsd")["frames/0/particles/position"]
+    assert position[1].tolist() == [3, 4, 5]
+
+
+def test_every_fixture_opens_and_reads_or_says_why(fixtures: pathlib.Path) -> None:
+    opened = 0
+    for path in sorted(fixtures.rglob("*")):
+        if not path.is_file() or path.suffix in (".toml", ".md", ".json", ".txt"):
+            continue
+        try:
+            with sciformats.open(path) as file:
+                repr(file), file._repr_html_()
+                root = file.root
+                members = [root] if isinstance(root, sciformats.Array) else [m for _, m in file.walk()]
+                for member in members:
+                    if isinstance(member, sciformats.Array) and member.size < 1 << 20:
+                        member[...]
+                opened += 1
+        except (errors.Error, KeyError, OSError):
+            pass
+    assert opened > 100
+
+
+def test_bytes_buffers_and_files(hdf5_path: str, numbers: np.ndarray) -> None:
+    contents = pathlib.Path(hdf5_path).read_bytes()
+    for source in [contents, bytearray(contents), memoryview(contents), io.BytesIO(contents), open(hdf5_path, "rb")]:
+        file = sciformats.open(source)
+        assert file.filename is None
+        assert np.array_equal(file["fields/u"][...], numbers)
+
+
+def test_pickles_hold_the_address(hdf5_path: str, numbers: np.ndarray, tmp_path: pathlib.Path) -> None:
+    copy = tmp_path / "copy.h5"
+    copy.write_bytes(pathlib.Path(hdf5_path).read_bytes())
+    file = sciformats.open(copy, threads=1)
+    pickled = pickle.dumps((file, file["fields"], file["fields/u"]))
+    assert len(pickled) < 2_000
+    again, group, array = pickle.loads(pickled)
+    assert np.array_equal(array[...], numbers)
+    assert group.file is again and array.file is again, "one open file in a process"
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer)[2][3, 4])"
+    shown = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, check=True)
+    assert float(shown.stdout) == pytest.approx(float(numbers[3, 4]))
+    copy.write_bytes(copy.read_bytes() + b"\0")
+    with pytest.raises(errors.Conflict):
+        pickle.loads(pickled)
+    buffer = sciformats.open(pathlib.Path(hdf5_path).read_bytes())
+    assert np.array_equal(pickle.loads(pickle.dumps(buffer["plain"]))[...], numbers)
+
+
+def test_a_forked_process_reads_on(hdf5_path: str, numbers: np.ndarray) -> None:
+    code = (
+        "import os, sys, numpy, sciformats\n"
+        f"array = sciformats.open({hdf5_path!r})['fields/u']\n"
+        "whole = array[...]\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if numpy.array_equal(array[...], whole) else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_errors_have_names_paths_and_offsets(hdf5_path: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError) as absent:
+        sciformats.open(tmp_path / "nope.h5")
+    assert absent.value.filename.endswith("nope.h5")
+    (tmp_path / "other").write_bytes(b"neither of them")
+    with pytest.raises(errors.NotSupported, match="other: a file that is none of"):
+        sciformats.open(tmp_path / "other")
+    contents = bytearray(pathlib.Path(hdf5_path).read_bytes())
+    contents[8] = 77
+    (tmp_path / "bad.h5").write_bytes(contents)
+    with pytest.raises(errors.Error) as damaged:
+        sciformats.open(tmp_path / "bad.h5")
+    assert damaged.value.path.endswith("bad.h5") and damaged.value.offset is not None
+    (tmp_path / "cut.h5").write_bytes(pathlib.Path(hdf5_path).read_bytes()[:700])
+    # What is cut off is damaged, and not absent.
+    with pytest.raises(errors.FileDamaged):
+        sciformats.open(tmp_path / "cut.h5")["fields/u"][...]
+    file = sciformats.open(hdf5_path)
+    with pytest.raises(KeyError, match="no object named"):
+        file["nope"]
+    array = file["plain"]
+    file.close()
+    with pytest.raises(ValueError, match="closed"):
+        array[0]
+    with pytest.raises(errors.NotSupported):
+        sciformats.open(hdf5_path, "w")
+    with pytest.raises(errors.LimitExceeded):
+        sciformats.open(hdf5_path, memory=100)["plain"][...]
+    for error in [errors.FileDamaged("bad", "a.h5", 12), errors.Conflict("held")]:
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), again.path, again.offset) == (str(error), error.path, error.offset)
+
+
+def test_threads_read_one_array(hdf5_path: str, numbers: np.ndarray) -> None:
+    file = sciformats.open(hdf5_path)
+    wrong: list[object] = []
+
+    def work(seed: int) -> None:
+        random = np.random.default_rng(seed)
+        for _ in range(200):
+            row = int(random.integers(40))
+            name = ["plain", "fields/u", "big"][row % 3]
+            if not np.array_equal(file[name][row], numbers[row]):
+                wrong.append((seed, row))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_lock_of_python_is_free_while_reading(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    path = tmp_path / "large.h5"
+    with h5py.File(path, "w") as file:
+        data = np.random.default_rng(1).integers(0, 50, (64, 1 << 16), dtype="<i4")
+        file.create_dataset("x", data=data, chunks=(1, 1 << 16), compression="gzip")
+    array = sciformats.open(path, threads=1)["x"]
+    counted, done = 0, threading.Event()
+
+    def read() -> None:
+        array[...]
+        done.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    while not done.is_set():
+        counted += 1
+    thread.join()
+    assert counted > 1_000, "another thread of Python runs while elements are decoded"
+
+
+def test_what_is_shown(hdf5_path: str) -> None:
+    file = sciformats.open(hdf5_path)
+    assert "hdf5" in repr(file) and "members" in repr(file)
+    assert repr(file["fields/u"]) == "<Array '/fields/u': (40, 30) float32>"
+    page = file._repr_html_()
+    assert "<details" in page and "fields" in page and "m/s" in page
+    assert "<script" not in page
+
+
+def test_the_program_comes_with_the_package(hdf5_path: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "sciformats._program", "ls", hdf5_path], capture_output=True, text=True
+    )
+    assert shown.returncode == 0 and "fields" in shown.stdout, shown.stderr
+    absent = subprocess.run([sys.executable, "-m", "sciformats._program", "info", "/nope"], capture_output=True)
+    assert absent.returncode == 3

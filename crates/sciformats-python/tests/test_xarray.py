@@ -1,0 +1,191 @@
+"""The engine of xarray beside netCDF4's, and under Dask."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    where = str(tmp_path_factory.mktemp("nc") / "weather.nc")
+    random = np.random.default_rng(5)
+    temperature = random.normal(280, 8, (48, 10, 12))
+    temperature[3, 4, 5] = np.nan
+    data = xr.Dataset(
+        {
+            "t2m": (("time", "lat", "lon"), temperature, {"units": "K", "long_name": "temperature"}),
+            "station": (("lat",), np.array([f"s{i}" for i in range(10)], object)),
+            "code": (("lat",), np.array([b"ab", b"cd"] * 5)),
+            "count": ((), np.int32(7)),
+            "step": (("time",), np.arange(48).astype("timedelta64[h]").astype("timedelta64[ns]")),
+            "plain": (("only",), np.arange(5)),
+        },
+        {"time": np.datetime64("2026-01-01", "ns") + np.arange(48) * np.timedelta64(1, "h"), "lat": np.linspace(-45, 45, 10), "lon": np.arange(12.0)},
+        {"title": "a week", "numbers": np.arange(3), "Conventions": "CF-1.8"},
+    )
+    encoding = {"t2m": {"dtype": "i2", "scale_factor": 0.01, "add_offset": 280.0, "_FillValue": -9999, "zlib": True, "complevel": 4, "chunksizes": (12, 5, 12)}}
+    data.to_netcdf(where, engine="netcdf4", encoding=encoding, unlimited_dims=["time"])
+    inner = xr.Dataset({"u": (("time", "z"), random.normal(size=(48, 3)))})
+    inner.to_netcdf(where, mode="a", group="model/run", engine="netcdf4")
+    return where
+
+
+def test_a_dataset_is_what_netcdf4_says(path: str) -> None:
+    with xr.open_dataset(path, engine="sciformats") as ours, xr.open_dataset(path, engine="netcdf4") as theirs:
+        xr.testing.assert_identical(ours.load(), theirs.load())
+        assert set(ours.variables) == set(theirs.variables)
+        for name in theirs.variables:
+            assert ours[name].dtype == theirs[name].dtype, name
+        found, expected = ours["t2m"].encoding, theirs["t2m"].encoding
+        for word in ["chunksizes", "preferred_chunks", "original_shape", "zlib", "complevel", "scale_factor", "_FillValue", "dtype", "source", "shuffle", "fletcher32", "contiguous"]:
+            assert found[word] == expected[word], word
+        assert ours.encoding["unlimited_dims"] == theirs.encoding["unlimited_dims"]
+
+
+def test_without_decoding_too(path: str) -> None:
+    options = {"mask_and_scale": False, "decode_times": False, "decode_coords": False}
+    with xr.open_dataset(path, engine="sciformats", **options) as ours:
+        with xr.open_dataset(path, engine="netcdf4", **options) as theirs:
+            xr.testing.assert_identical(ours.load(), theirs.load())
+    with xr.open_dataset(path, engine="sciformats", drop_variables=["t2m"]) as ours:
+        assert "t2m" not in ours
+
+
+def test_groups_and_trees(path: str) -> None:
+    with xr.open_dataset(path, engine="sciformats", group="model/run") as ours:
+        with xr.open_dataset(path, engine="netcdf4", group="model/run") as theirs:
+            assert set(ours.variables) == set(theirs.variables)
+            np.testing.assert_array_equal(ours["u"].values, theirs["u"].values)
+    ours_tree = xr.open_datatree(path, engine="sciformats")
+    theirs_tree = xr.open_datatree(path, engine="netcdf4")
+    assert list(ours_tree.groups) == list(theirs_tree.groups) == ["/", "/model", "/model/run"]
+    np.testing.assert_array_equal(ours_tree["model/run/u"].values, theirs_tree["model/run/u"].values)
+
+
+KEYS = [
+    {"time": 3}, {"time": slice(40, 2, -3)}, {"lat": [3, 1, 1], "lon": [0, 11]}, {"time": [5], "lat": slice(None, None, -1)},
+    {"lat": xr.DataArray([1, 2, 9], dims="p"), "lon": xr.DataArray([0, 5, 3], dims="p")}, {"time": slice(0, 0)},
+    {"time": -1, "lat": -1, "lon": -1}, {"lon": np.arange(12) % 2 == 0},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: repr(key)[:40].replace("\n", ""))
+def test_lazy_indexing_of_every_kind(path: str, key: Any) -> None:
+    with xr.open_dataset(path, engine="sciformats") as ours, xr.open_dataset(path, engine="netcdf4") as theirs:
+        xr.testing.assert_identical(ours["t2m"].isel(key).load(), theirs["t2m"].isel(key).load())
+
+
+def test_opening_reads_no_elements(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sciformats.xarray import SciformatsArray
+
+    read: list[tuple[int, ...]] = []
+    before = SciformatsArray._read
+    monkeypatch.setattr(SciformatsArray, "_read", lambda self, key: (read.append(self.shape), before(self, key))[1])
+    data = xr.open_dataset(path, engine="sciformats")
+    assert (48, 10, 12) not in read, "only coordinates that become indexes are read"
+    data["t2m"][0].load()
+    assert (48, 10, 12) in read
+
+
+def test_chunks_threads_and_pickles(path: str) -> None:
+    import dask
+
+    data = xr.open_dataset(path, engine="sciformats", chunks={})
+    assert data["t2m"].chunks == ((12,) * 4, (5, 5), (12,))
+    with xr.open_dataset(path, engine="netcdf4") as theirs:
+        expected = theirs["t2m"].mean("time").load()
+    with dask.config.set(scheduler="threads", num_workers=4):
+        xr.testing.assert_allclose(data["t2m"].mean("time").compute(), expected)
+    again = pickle.loads(pickle.dumps(data))
+    xr.testing.assert_allclose(again["t2m"].mean("time").compute(), expected)
+    lazy = pickle.loads(pickle.dumps(xr.open_dataset(path, engine="sciformats")))
+    xr.testing.assert_allclose(lazy["t2m"].mean("time"), expected)
+
+
+def test_tokens_are_stable(path: str) -> None:
+    import dask.base
+
+    from sciformats import h5, open
+
+    with dask.config.set({"tokenize.ensure-deterministic": True}):
+        tokens = [dask.base.tokenize(open(path)["t2m"]) for _ in range(2)]
+        assert tokens[0] == tokens[1] != dask.base.tokenize(open(path)["lat"])
+        assert len({dask.base.tokenize(h5.File(path)["t2m"]) for _ in range(2)}) == 1
+    keys = [xr.open_dataset(path, engine="sciformats", chunks={})["t2m"].data.name for _ in range(2)]
+    assert keys[0] == keys[1]
+
+
+def test_processes_of_dask(path: str) -> None:
+    from distributed import Client, LocalCluster
+
+    with xr.open_dataset(path, engine="netcdf4") as theirs:
+        expected = theirs["t2m"].groupby("time.hour").mean().load()
+    options = {"n_workers": 2, "threads_per_worker": 2, "processes": True, "host": "127.0.0.1", "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster):
+        data = xr.open_dataset(path, engine="sciformats", chunks={})
+        xr.testing.assert_allclose(data["t2m"].groupby("time.hour").mean().compute(), expected)
+
+
+def test_loading_without_waiting(path: str) -> None:
+    import asyncio
+
+    # xarray itself joins characters to texts in one way only, with waiting.
+    data = xr.open_dataset(path, engine="sciformats", drop_variables="code")
+    loaded = asyncio.run(data.load_async())
+    with xr.open_dataset(path, engine="netcdf4", drop_variables="code") as theirs:
+        xr.testing.assert_identical(loaded, theirs.load())
+
+
+def test_files_without_scales(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    where = tmp_path / "bare.h5"
+    with h5py.File(where, "w") as file:
+        file["a"] = np.arange(12).reshape(3, 4)
+        file["b"] = np.arange(4)
+        file["text"] = ["x", "y", "z"]
+    with xr.open_dataset(where, engine="sciformats") as ours, xr.open_dataset(where, engine="h5netcdf", phony_dims="access") as theirs:
+        assert ours["a"].dims == theirs["a"].dims == ("phony_dim_0", "phony_dim_1")
+        np.testing.assert_array_equal(ours["a"], theirs["a"])
+        assert list(ours["text"].values) == ["x", "y", "z"]
+    with h5py.File(where, "a") as file:
+        file["soft"] = h5py.SoftLink("nowhere")
+    assert set(xr.open_dataset(where, engine="sciformats")) == {"a", "b", "text"}
+
+
+def test_other_formats(tmp_path: pathlib.Path) -> None:
+    import asdf
+    import blosc2
+    import gsd.hoomd
+
+    values = np.arange(24, dtype="<i4").reshape(4, 6)
+    asdf.AsdfFile({"data": values, "inner": {"more": values[0]}}).write_to(tmp_path / "a.asdf")
+    blosc2.asarray(values, chunks=(2, 6), urlpath=str(tmp_path / "b.b2nd"))
+    np.save(tmp_path / "c.npy", values)
+    with gsd.hoomd.open(str(tmp_path / "d.gsd"), "w") as trajectory:
+        frame = gsd.hoomd.Frame()
+        frame.particles.N = 2
+        frame.particles.position = [[0, 1, 2], [3, 4, 5]]
+        trajectory.append(frame)
+    # No engine is named: their first bytes say that this one reads them.
+    np.testing.assert_array_equal(xr.open_dataset(tmp_path / "a.asdf")["data"], values)
+    np.testing.assert_array_equal(xr.open_datatree(tmp_path / "a.asdf", engine="sciformats")["inner/more"], values[0])
+    single = xr.open_dataset(tmp_path / "b.b2nd", engine="sciformats", chunks={})
+    assert single["data"].chunks == ((2, 2), (6,))
+    np.testing.assert_array_equal(single["data"], values)
+    np.testing.assert_array_equal(xr.open_dataset(tmp_path / "c.npy", engine="sciformats")["data"], values)
+    found = xr.open_dataset(tmp_path / "d.gsd", engine="sciformats", group="frames/0")
+    np.testing.assert_array_equal(found["particles_position"], [[0, 1, 2], [3, 4, 5]])
+    tree = xr.open_datatree(tmp_path / "d.gsd", engine="sciformats")
+    np.testing.assert_array_equal(tree["frames/0/particles_position"], [[0, 1, 2], [3, 4, 5]])
+
+
+def test_a_file_that_is_not_there(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        xr.open_dataset(tmp_path / "none.nc", engine="sciformats")

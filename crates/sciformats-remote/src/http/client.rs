@@ -1,0 +1,458 @@
+//! One request at a time: redirects, retries, and the checks of every answer.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use sciformats_core::storage::length;
+use sciformats_core::{Error, Result, arith, bound};
+use ureq::config::ConfigBuilder;
+use ureq::http::{Response, StatusCode, header};
+use ureq::typestate::AgentScope;
+use ureq::{Agent, Body};
+
+use super::answer::{ContentRange, Version, Wanted, is_identity, retry_after, text};
+use crate::credentials::Credentials;
+use crate::options::RemoteOptions;
+use crate::tls;
+use crate::url::Url;
+
+/// Redirects that are followed one after another.
+const REDIRECTS: usize = 12;
+
+/// A body may take a second longer for each so many bytes.
+const SLOWEST: u64 = 16 << 10;
+
+/// A request is begun again so often at most, even if each time some bytes came.
+const RESUMES: u32 = 64;
+
+/// A try that brought so many bytes is not counted as a failure.
+const ENOUGH: u64 = 64 << 10;
+
+/// Waits are not longer than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// What makes requests, for one file.
+pub(crate) struct Client {
+    agent: Agent,
+    url: Url,
+    /// Where the last redirects led.
+    place: RwLock<Option<Url>>,
+    credentials: Credentials,
+    options: RemoteOptions,
+    /// Requests under way.
+    busy: Mutex<usize>,
+    free: Condvar,
+    repeated: AtomicU64,
+}
+
+/// What is known of the file before a request.
+#[derive(Clone, Debug)]
+pub(super) struct Pinned {
+    pub(super) version: Version,
+    pub(super) size: u64,
+}
+
+/// What came.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) bytes: Vec<u8>,
+    /// Where they begin, and the size of the file, if the server told.
+    pub(super) start: u64,
+    pub(super) size: Option<u64>,
+    pub(super) version: Version,
+}
+
+/// Why a try brought nothing, or not everything.
+enum Failure {
+    /// Another one may: after so long, if the server says so.
+    Passing(Error, Option<Duration>),
+    Final(Error),
+}
+
+/// The part of a file that has come so far.
+struct Coming {
+    bytes: Vec<u8>,
+    start: Option<u64>,
+    /// How many there will be, once that is known.
+    expected: Option<u64>,
+    size: Option<u64>,
+    version: Version,
+}
+
+impl Client {
+    pub(super) fn new(url: Url, options: &RemoteOptions) -> Result<Self> {
+        let encrypted = tls::configure(settings(options), options.certificates.as_deref());
+        let config = match encrypted {
+            Ok(config) => config,
+            Err(error) if url.is_encrypted() => return Err(error),
+            Err(_) => settings(options),
+        };
+        Ok(Self {
+            agent: config.build().new_agent(),
+            credentials: Credentials::new(&url, options)?,
+            place: RwLock::new(None),
+            url,
+            options: options.clone(),
+            busy: Mutex::new(0),
+            free: Condvar::new(),
+            repeated: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(super) fn options(&self) -> &RemoteOptions {
+        &self.options
+    }
+
+    /// Requests that were made again.
+    pub(super) fn repeated(&self) -> u64 {
+        self.repeated.load(Ordering::Relaxed)
+    }
+
+    /// The bytes that are wanted, of the version that is pinned. Without one, fewer may come: the file may be short.
+    pub(super) fn fetch(&self, wanted: &Wanted, pinned: Option<&Pinned>) -> Result<Answer> {
+        let (mut failures, mut resumes) = (0, 0);
+        let mut coming = Coming {
+            bytes: Vec::new(),
+            start: None,
+            expected: None,
+            size: None,
+            version: Version::default(),
+        };
+        loop {
+            let before = coming.bytes.len();
+            let failure = match self.try_once(wanted, pinned, &mut coming) {
+                Ok(()) => {
+                    let Coming { bytes, start, size, version, .. } = coming;
+                    let start = arith::present(start, "place of the bytes that came")?;
+                    return Ok(Answer { bytes, start, size, version });
+                }
+                Err(failure) => failure,
+            };
+            let (error, wait) = match failure {
+                Failure::Final(error) => return Err(self.url.place(error, wanted.offset())),
+                Failure::Passing(error, wait) => (error, wait),
+            };
+            resumes += 1;
+            // What brought a good part has not failed for nothing.
+            // Of a file that must come as a whole nothing is kept when it is cut.
+            let came = bound::left(coming.bytes.len(), before) as u64;
+            let good = came >= ENOUGH.min(wanted.most() / 4 + 1);
+            failures = if good { 0 } else { failures + 1 };
+            let patience = self.options.timeout.max(LONGEST_WAIT);
+            if failures > self.options.retries
+                || resumes > RESUMES
+                || wait.is_some_and(|wait| wait > patience)
+            {
+                return Err(self.url.place(error, wanted.offset()));
+            }
+            self.repeated.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(wait.unwrap_or_else(|| self.wait(failures)));
+        }
+    }
+
+    /// How long to wait after so many failures in a row: somewhere in the upper half of a time that doubles, so that those
+    /// who were turned away together do not come back together.
+    fn wait(&self, failures: u32) -> Duration {
+        let factor = 1u32.checked_shl(bound::left(failures, 1)).unwrap_or(u32::MAX); // a bound
+        let longest = self.options.backoff.saturating_mul(factor).min(LONGEST_WAIT); // a bound
+        let half = longest / 2;
+        let chance = RandomState::new().build_hasher().finish();
+        let micros = bound::sum(u64::try_from(half.as_micros()).unwrap_or(u64::MAX), 1); // a bound
+        half + Duration::from_micros(chance % micros)
+    }
+
+    fn try_once(&self, wanted: &Wanted, pinned: Option<&Pinned>, coming: &mut Coming) -> Result<(), Failure> {
+        let _turn = Turn::take(self);
+        let response = self.follow(wanted, pinned, coming)?;
+        let version = Version::of(response.headers());
+        let known = pinned.map(|pinned| &pinned.version).or(coming.start.map(|_| &coming.version));
+        let changed = || Failure::Final(replaced());
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT if known.is_some_and(|known| !known.agrees(&version)) => {
+                Err(changed())
+            }
+            StatusCode::PARTIAL_CONTENT => self.part(wanted, pinned, response, coming),
+            StatusCode::OK => self.all(wanted, pinned, response, coming),
+            StatusCode::PRECONDITION_FAILED => Err(changed()),
+            StatusCode::RANGE_NOT_SATISFIABLE => {
+                let size = ContentRange::of(response.headers()).and_then(|found| found.size);
+                match (pinned, size) {
+                    (None, Some(0)) => {
+                        (coming.start, coming.size) = (Some(0), Some(0));
+                        coming.version = version;
+                        Ok(())
+                    }
+                    (Some(pinned), Some(size)) if size != pinned.size => Err(changed()),
+                    _ => Err(fatal("the server says that the range lies outside of the file")),
+                }
+            }
+            status => Err(refusal(status, retry_after(response.headers()))),
+        }
+    }
+
+    /// Makes a request, and follows where it is sent.
+    fn follow(
+        &self,
+        wanted: &Wanted,
+        pinned: Option<&Pinned>,
+        coming: &Coming,
+    ) -> Result<Response<Body>, Failure> {
+        let kept = self.place.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (mut url, mut shortcut) = (kept.clone().unwrap_or_else(|| self.url.clone()), kept.is_some());
+        let etag = pinned.map(|pinned| &pinned.version).or(coming.start.map(|_| &coming.version));
+        let etag = etag.and_then(Version::strong);
+        // What goes on is asked for by its place, also where its beginning was asked for from the end of the file.
+        let rest = coming.start.zip(coming.expected).map(|(start, expected)| start..start + expected);
+        let range = rest.map_or_else(|| wanted.clone(), Wanted::Bytes).header(coming.bytes.len() as u64);
+        for _ in 0..REDIRECTS {
+            let body = Duration::from_secs(wanted.most() / SLOWEST);
+            let body = body.saturating_add(self.options.timeout); // a bound
+            let mut request = self.agent.get(url.request()).config().timeout_recv_body(Some(body)).build();
+            request = request.header(header::RANGE, &range);
+            if let Some(etag) = etag {
+                request = request.header(header::IF_MATCH, etag);
+            }
+            for (name, value) in self.credentials.headers(&url) {
+                request = request.header(name, value);
+            }
+            let response = request.call().map_err(failure)?;
+            for cookie in response.headers().get_all(header::SET_COOKIE) {
+                if let Ok(cookie) = cookie.to_str() {
+                    self.credentials.set_cookie(&url, cookie);
+                }
+            }
+            match response.status().as_u16() {
+                301 | 302 | 303 | 307 | 308 => {
+                    let location = text(response.headers(), header::LOCATION)
+                        .ok_or_else(|| fatal("the server redirects, and does not say where"))?;
+                    let next =
+                        url.join(&location).map_err(|_| fatal("the server redirects to what is no URL"))?;
+                    if url.is_encrypted() && !next.is_encrypted() {
+                        return Err(fatal("the server redirects from https to http"));
+                    }
+                    url = next;
+                }
+                // What redirects led to may have expired.
+                401 | 403 | 404 | 410 if shortcut => {
+                    *self.place.write().unwrap_or_else(PoisonError::into_inner) = None;
+                    (url, shortcut) = (self.url.clone(), false);
+                }
+                status => {
+                    if status == 206 && Some(&url) != kept.as_ref() && url != self.url {
+                        *self.place.write().unwrap_or_else(PoisonError::into_inner) = Some(url);
+                    }
+                    return Ok(response);
+                }
+            }
+        }
+        Err(fatal("the server redirects in a circle"))
+    }
+
+    /// Takes a part of the file.
+    fn part(
+        &self,
+        wanted: &Wanted,
+        pinned: Option<&Pinned>,
+        response: Response<Body>,
+        coming: &mut Coming,
+    ) -> Result<(), Failure> {
+        let headers = response.headers();
+        if !is_identity(headers) {
+            return Err(fatal("the server answers with a range of compressed bytes"));
+        }
+        let told = ContentRange::of(headers);
+        let (Some(range), size) = told.map_or((None, None), |told| (told.range, told.size)) else {
+            return Err(fatal("the server answers with a part of the file and does not say with which"));
+        };
+        if pinned.is_some_and(|pinned| size.is_some_and(|size| size != pinned.size)) {
+            return Err(Failure::Final(replaced()));
+        }
+        let have = coming.bytes.len() as u64;
+        let right = match (wanted, coming.start) {
+            (_, Some(start)) => {
+                let end = coming.expected.map(|expected| start + expected);
+                range.start == start + have && Some(range.end) == end
+            }
+            (Wanted::Bytes(wanted), None) => {
+                // Without knowing the size one may ask for more than there is.
+                let short =
+                    pinned.is_none() && size.is_none_or(|size| size == range.end) && range.end < wanted.end;
+                range.start == wanted.start && (range.end == wanted.end || short)
+            }
+            (Wanted::Last(count), None) => {
+                length(&range) <= *count && size.is_none_or(|size| size == range.end)
+            }
+        };
+        if !right {
+            return Err(fatal("the server answers with another range than it was asked for"));
+        }
+        if coming.start.is_none() {
+            let told = if matches!(wanted, Wanted::Last(_)) { size.or(Some(range.end)) } else { size };
+            (coming.start, coming.size) = (Some(range.start), told);
+            coming.expected = Some(length(&range));
+            coming.version = Version::of(headers);
+        }
+        self.body(response, length(&range), coming)
+    }
+
+    /// Takes the whole file, from a server that knows no ranges.
+    fn all(
+        &self,
+        wanted: &Wanted,
+        pinned: Option<&Pinned>,
+        response: Response<Body>,
+        coming: &mut Coming,
+    ) -> Result<(), Failure> {
+        let front = matches!(wanted, Wanted::Bytes(range) if range.start == 0);
+        let length = response.body().content_length();
+        if pinned.is_some() || !front || !is_identity(response.headers()) {
+            return Err(fatal("the server does not answer ranges, but with the whole file"));
+        }
+        let Some(length) = length.filter(|&length| length <= self.options.whole) else {
+            let what = match length {
+                Some(length) => format!(
+                    "the server knows no ranges, and the file of {length} bytes is too large to be fetched as a whole"
+                ),
+                None => "the server knows no ranges, and does not tell how large the file is".into(),
+            };
+            return Err(Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::Unsupported, what))));
+        };
+        coming.version = Version::of(response.headers());
+        // It cannot be resumed: what came before is of no use.
+        coming.bytes.clear();
+        let outcome = self.body(response, length, coming);
+        match outcome {
+            Ok(()) => (coming.start, coming.size) = (Some(0), Some(length)),
+            Err(_) => coming.bytes.clear(),
+        }
+        outcome
+    }
+
+    /// Appends `left` bytes of a body.
+    fn body(&self, response: Response<Body>, left: u64, coming: &mut Coming) -> Result<(), Failure> {
+        let expected = usize::try_from(left).map_err(|_| fatal("a range is longer than the memory"))?;
+        let mut reader = response.into_body().into_with_config().limit(u64::MAX).reader();
+        let before = coming.bytes.len();
+        coming.bytes.reserve(expected.min(8 << 20));
+        let read = reader.by_ref().take(left).read_to_end(&mut coming.bytes);
+        let came = coming.bytes.len() - before;
+        match read {
+            Ok(_) if came == expected => {
+                // The connection can be used again once its end was seen; a body that goes on loses it.
+                let _ = reader.read(&mut [0; 1]);
+                Ok(())
+            }
+            Ok(_) => {
+                let text = format!("the answer ended {} bytes too early", expected - came);
+                Err(Failure::Passing(
+                    Error::io("read", io::Error::new(io::ErrorKind::UnexpectedEof, text)),
+                    None,
+                ))
+            }
+            Err(error) => Err(Failure::Passing(Error::io("read", told(&error)), None)),
+        }
+    }
+}
+
+/// What holds for every request.
+fn settings(options: &RemoteOptions) -> ConfigBuilder<AgentScope> {
+    let silence = Some(options.timeout);
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_connect(silence)
+        .timeout_send_request(silence)
+        .timeout_recv_response(silence)
+        .timeout_per_read(silence)
+        .max_idle_connections(options.connections)
+        .max_idle_connections_per_host(options.connections)
+        .accept_encoding("identity")
+        .user_agent(concat!("sciformats/", env!("CARGO_PKG_VERSION")))
+}
+
+/// A place among the requests that are under way at once.
+struct Turn<'a>(&'a Client);
+
+impl<'a> Turn<'a> {
+    fn take(client: &'a Client) -> Self {
+        let mut busy = client.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        while *busy >= client.options.connections.max(1) {
+            busy = client.free.wait(busy).unwrap_or_else(PoisonError::into_inner);
+        }
+        *busy += 1;
+        Self(client)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut busy = self.0.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        *busy -= 1;
+        drop(busy);
+        self.0.free.notify_one();
+    }
+}
+
+fn fatal(text: &'static str) -> Failure {
+    Failure::Final(Error::io("read", io::Error::new(io::ErrorKind::InvalidData, text)))
+}
+
+/// The file is not the one that was opened.
+pub(super) fn replaced() -> Error {
+    let text = "the file was replaced on the server since it was opened; open it again";
+    Error::io("read", io::Error::new(io::ErrorKind::StaleNetworkFileHandle, text))
+}
+
+/// A status that brings no bytes.
+fn refusal(status: StatusCode, wait: Option<Duration>) -> Failure {
+    let (kind, why) = match status.as_u16() {
+        401 => (io::ErrorKind::PermissionDenied, "the server wants to know who asks"),
+        403 => (io::ErrorKind::PermissionDenied, "the server refuses, or the URL has expired"),
+        404 | 410 => (io::ErrorKind::NotFound, "the server has no such file"),
+        408 | 504 => (io::ErrorKind::TimedOut, "the server took too long"),
+        425 | 429 | 503 => (io::ErrorKind::ResourceBusy, "the server is busy"),
+        _ => (io::ErrorKind::Other, "the server does not answer the request"),
+    };
+    let error = Error::io("read", io::Error::new(kind, format!("{why} (status {})", status.as_u16())));
+    match status.as_u16() {
+        408 | 425 | 429 | 500 | 502 | 503 | 504 => Failure::Passing(error, wait),
+        _ => Failure::Final(error),
+    }
+}
+
+/// A request that brought no answer.
+fn failure(error: ureq::Error) -> Failure {
+    let passing = |kind, text: String| Failure::Passing(Error::io("read", io::Error::new(kind, text)), None);
+    match error {
+        ureq::Error::Io(error) => Failure::Passing(Error::io("read", told(&error)), None),
+        ureq::Error::Timeout(_) => {
+            passing(io::ErrorKind::TimedOut, "the server does not answer in time".into())
+        }
+        ureq::Error::HostNotFound => passing(io::ErrorKind::HostUnreachable, "no such host was found".into()),
+        ureq::Error::ConnectionFailed => {
+            passing(io::ErrorKind::ConnectionRefused, "no connection could be made".into())
+        }
+        ureq::Error::Protocol(error) => {
+            passing(io::ErrorKind::InvalidData, format!("the answer is no HTTP: {error}"))
+        }
+        other => Failure::Final(Error::io("read", io::Error::other(other.to_string()))),
+    }
+}
+
+/// The error of a connection, in words that name what it means here.
+fn told(error: &io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
+    if let Some(ureq::Error::Timeout(_)) = inner {
+        return io::Error::new(io::ErrorKind::TimedOut, "the server stopped in the middle of its answer");
+    }
+    io::Error::new(error.kind(), error.to_string())
+}

@@ -1,0 +1,192 @@
+//! A remote file, whatever store it is in.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use sciformats_core::storage::{Planned, Purpose, Ranges, Statistics};
+use sciformats_core::{ReadAt, Result};
+
+use crate::http::{Http, Version};
+use crate::index::Index;
+use crate::options::RemoteOptions;
+use crate::url::Url;
+
+/// What a store tells of a file beside its bytes.
+pub(crate) trait Store: Ranges {
+    /// The version that was opened.
+    fn version(&self) -> Version;
+
+    /// The URL without what is secret in it.
+    fn name(&self) -> String;
+
+    /// Requests that were made again.
+    fn repeated(&self) -> u64;
+}
+
+/// What came as a file was opened.
+pub(crate) struct Opening {
+    pub(crate) store: Box<dyn Store>,
+    /// The front of the file.
+    pub(crate) front: Vec<u8>,
+    /// Its end, and where that begins.
+    pub(crate) back: Option<(u64, Vec<u8>)>,
+}
+
+/// A remote file, which any format crate reads: a [`ReadAt`] that plans. Clones share connections and what was fetched;
+/// any number of threads may read at once.
+///
+/// ```no_run
+/// use sciformats_core::ReadAt;
+///
+/// let file = sciformats_remote::open("https://data.example/run.gsd", &Default::default())?;
+/// println!("{} bytes, {:?}", file.len(), file.statistics());
+/// # Ok::<(), sciformats_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Remote(Planned<Box<dyn Store>>);
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote")
+            .field("name", &self.name())
+            .field("size", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a text is a URL that [`open`] takes, as this crate was built.
+///
+/// ```
+/// assert!(sciformats_remote::is_url("https://data.example/run.gsd"));
+/// assert!(!sciformats_remote::is_url("run.gsd"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https"))
+}
+
+/// What of a URL may be shown: neither its password nor its query, which signs it where it is presigned.
+///
+/// ```
+/// let url = "https://me:password@data.example/run.gsd?signature=1234";
+/// assert_eq!(sciformats_remote::shown(url), "https://data.example/run.gsd");
+/// ```
+pub fn shown(url: &str) -> String {
+    Url::parse(url).map_or_else(|_| "a URL that is none".into(), |url| url.to_string())
+}
+
+/// Opens the file at a URL: its front and its end come at the same time.
+///
+/// # Errors
+/// `Io`, with the URL but for its query and password; [`Usage`](sciformats_core::Error::Usage) if it is no URL.
+pub fn open(url: &str, options: &RemoteOptions) -> Result<Remote> {
+    Ok(Remote::new(Http::open(url, options)?, options))
+}
+
+impl Remote {
+    fn new(opening: Opening, options: &RemoteOptions) -> Self {
+        let Opening { store, front, back } = opening;
+        let size = store.size();
+        let planned = Planned::with_options(store, options.plan.clone());
+        let bytes = back.as_ref().map_or(0, |(_, bytes)| bytes.len() as u64) + front.len() as u64;
+        planned.count(if back.is_some() { 2 } else { 1 }, bytes);
+        if front.len() as u64 == size {
+            // All of it is here, and stays: the server may know no ranges.
+            planned.supply_known(0, front);
+        } else {
+            planned.supply(0, &front, Purpose::Structure);
+            if let Some((start, bytes)) = back {
+                planned.supply_known(start, bytes);
+            }
+        }
+        Self(planned)
+    }
+
+    /// Opens a file by an index that was made of it. No request is made until something is read that the index does not
+    /// hold; if the file was replaced meanwhile, that read is an error.
+    ///
+    /// ```no_run
+    /// use sciformats_remote::index::Index;
+    /// use sciformats_remote::{Remote, RemoteOptions};
+    ///
+    /// let index = Index::read("run.h5.sfi")?;
+    /// let file = Remote::with_index("https://data.example/run.h5", index, &RemoteOptions::default())?;
+    /// # Ok::<(), sciformats_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Usage`](sciformats_core::Error::Usage) if `url` is none.
+    pub fn with_index(url: &str, index: Index, options: &RemoteOptions) -> Result<Self> {
+        let store: Box<dyn Store> = Box::new(Http::known(url, index.size, index.version, options)?);
+        let planned = Planned::with_options(store, options.plan.clone());
+        for (start, bytes) in index.extents {
+            planned.supply_known(start, bytes);
+        }
+        Ok(Self(planned))
+    }
+
+    /// The URL without what is secret in it.
+    pub fn name(&self) -> String {
+        self.0.ranges().name()
+    }
+
+    /// The number of bytes that the file has.
+    pub fn size(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The version that was opened, which every request asks for.
+    pub fn version(&self) -> Version {
+        self.0.ranges().version()
+    }
+
+    /// What the reads have cost so far.
+    pub fn statistics(&self) -> Statistics {
+        self.0.statistics()
+    }
+
+    /// Requests that were made again, since the first try failed for a passing reason.
+    pub fn repeated(&self) -> u64 {
+        self.0.ranges().repeated()
+    }
+
+    /// Notes from now on which ranges are structures, for an [`index`](Self::index): whatever is opened, listed and
+    /// described after this call is in it.
+    pub fn record(&self) {
+        self.0.record();
+    }
+
+    /// The index of what was read since [`record`](Self::record).
+    ///
+    /// # Errors
+    /// `Io`, where something of it has to be fetched again.
+    pub fn index(&self) -> Result<Index> {
+        Index::of(&self.0, &self.0.recorded(), self.version())
+    }
+}
+
+impl ReadAt for Remote {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        self.0.read_at(offset, len)
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.0.read_into(offset, out)
+    }
+
+    fn read_with<'a>(&'a self, offset: u64, len: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        self.0.read_with(offset, len, buffer)
+    }
+
+    fn read_ahead(&self) -> u64 {
+        self.0.read_ahead()
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>], purpose: Purpose) -> Result<()> {
+        self.0.prefetch(ranges, purpose)
+    }
+}

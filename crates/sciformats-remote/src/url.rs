@@ -1,0 +1,185 @@
+//! URLs: what a request goes to, and what of it may be shown.
+
+use std::path::Path;
+
+use base64::Engine;
+use sciformats_core::{Error, Result};
+
+/// An absolute URL of `http` or `https`.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Url {
+    scheme: String,
+    /// Host, and port if one is named.
+    authority: String,
+    /// Path and query, from the first slash on.
+    rest: String,
+    /// `user:password`, which is sent and never shown.
+    user: Option<String>,
+}
+
+/// What may be shown of it: neither a password nor the query, which signs the URL where it is presigned.
+impl std::fmt::Display for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.rest.split('?').next().unwrap_or_default();
+        write!(f, "{}://{}{path}", self.scheme, self.authority)
+    }
+}
+
+impl std::fmt::Debug for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl Url {
+    /// Parses a URL; a fragment is left out.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let wrong = |problem: &'static str| Error::usage("URL", problem);
+        let text = text.split('#').next().unwrap_or_default();
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("has no scheme such as https://"))?;
+        let scheme = scheme.to_ascii_lowercase();
+        if scheme != "http" && scheme != "https" {
+            return Err(wrong("is neither of http nor of https"));
+        }
+        if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(wrong("has a space or control character in it; write it as %20"));
+        }
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let (user, authority) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(unescaped(user)), host),
+            None => (None, authority),
+        };
+        if authority.is_empty() {
+            return Err(wrong("names no host"));
+        }
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let rest = format!("{slash}{path}");
+        Ok(Self { scheme, authority: authority.to_ascii_lowercase(), rest, user })
+    }
+
+    /// Where a redirect from here leads.
+    pub(crate) fn join(&self, location: &str) -> Result<Self> {
+        let base = Self { user: None, ..self.clone() };
+        if let Some(authority) = location.strip_prefix("//") {
+            return Self::parse(&format!("{}://{authority}", self.scheme));
+        }
+        let scheme = location.split_once(':').map(|(scheme, _)| scheme);
+        if scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+            return Self::parse(location);
+        }
+        let path = self.rest.split('?').next().unwrap_or_default();
+        let rest = match location.as_bytes().first() {
+            Some(b'/') => location.to_owned(),
+            Some(b'?') => format!("{path}{location}"),
+            _ => {
+                let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                format!("{folder}/{location}")
+            }
+        };
+        Self::parse(&Self { rest, ..base }.request())
+    }
+
+    /// The whole of it, for a request: without user and password, which go into a header.
+    pub(crate) fn request(&self) -> String {
+        format!("{}://{}{}", self.scheme, self.authority, self.rest)
+    }
+
+    /// Scheme, host and port: what credentials are for.
+    pub(crate) fn origin(&self) -> (&str, &str) {
+        (&self.scheme, &self.authority)
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.scheme == "https"
+    }
+
+    /// The host without its port.
+    pub(crate) fn host(&self) -> &str {
+        let end = match self.authority.rfind(']') {
+            Some(end) => end + 1,
+            None => self.authority.find(':').unwrap_or(self.authority.len()),
+        };
+        self.authority.get(..end).unwrap_or_default()
+    }
+
+    /// The header that says who asks, if the URL does.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        self.user.as_deref().map(basic)
+    }
+
+    /// Names the file in an error.
+    pub(crate) fn place(&self, error: Error, offset: Option<u64>) -> Error {
+        error.in_file(Path::new(&self.to_string()), offset)
+    }
+}
+
+/// `user:password` as the header `Authorization` has it.
+pub(crate) fn basic(user: &str) -> String {
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
+}
+
+/// Text whose `%20` and the like are what they stand for.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(|_| byte == b'%') {
+            Some(code) => {
+                bytes.push(code);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_secret_is_sent_and_not_shown() {
+        let url =
+            Url::parse("HTTPS://me:p%40ss@Data.example:8443/a%20b/f.h5?X-Amz-Signature=secret#part").unwrap();
+        assert_eq!(url.to_string(), "https://data.example:8443/a%20b/f.h5");
+        assert_eq!(format!("{url:?}"), url.to_string());
+        assert_eq!(url.request(), "https://data.example:8443/a%20b/f.h5?X-Amz-Signature=secret");
+        assert_eq!(url.authorization().unwrap(), basic("me:p@ss"));
+        assert_eq!(url.origin(), ("https", "data.example:8443"));
+        assert_eq!(url.host(), "data.example");
+        assert_eq!(Url::parse("http://[::1]:80/").unwrap().host(), "[::1]");
+        let error = url.place(Error::io("read", std::io::ErrorKind::TimedOut.into()), Some(4));
+        assert!(!error.to_string().contains("secret") && !error.to_string().contains("p@ss"));
+    }
+
+    #[test]
+    fn redirects_lead_where_they_say() {
+        let url = Url::parse("https://me:p@a.example/x/y?q=1").unwrap();
+        for (location, expected) in [
+            ("/z?r", "https://a.example/z?r"),
+            ("z", "https://a.example/x/z"),
+            ("?r=2", "https://a.example/x/y?r=2"),
+            ("//b.example/z", "https://b.example/z"),
+            ("http://b.example", "http://b.example/"),
+        ] {
+            let to = url.join(location).unwrap();
+            assert_eq!(to.request(), expected);
+            assert_eq!(to.authorization(), None);
+        }
+        assert!(url.join("ftp://b.example/").is_err());
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused() {
+        for text in ["a.h5", "file:///a", "https://", "https://a b/", "http:///x", "https://a/\n"] {
+            assert!(matches!(Url::parse(text), Err(Error::Usage { .. })), "{text}");
+        }
+    }
+}

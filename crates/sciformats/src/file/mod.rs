@@ -1,0 +1,177 @@
+//! An open file of any format.
+
+mod members;
+mod open;
+mod read;
+mod resolve;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use sciformats_core::{Error, Limits, ReadAt};
+
+pub use self::read::VisitPiece;
+
+use crate::Format;
+use crate::options::OpenOptions;
+use crate::source::Source;
+
+/// The bytes of a file, shared by those who read it.
+pub(crate) type Storage = Arc<dyn ReadAt>;
+
+/// An open file: one tree of groups, arrays and attributes, whatever its format. Clones share it; any number of threads may
+/// read at once.
+///
+/// ```no_run
+/// let file = sciformats::open("run.h5")?;
+/// let u = file.array("/fields/u")?;
+/// println!("{} {:?}", u.element(), u.shape());
+/// let values: Vec<f64> = u.read()?;
+/// # Ok::<(), sciformats::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct File {
+    source: Arc<dyn Source>,
+    path: Option<PathBuf>,
+    size: u64,
+    cut: Option<u64>,
+    damage: Option<open::Damage>,
+    options: OpenOptions,
+    read: Arc<AtomicU64>,
+    /// Reading costs round trips, which [`gather`](Self::gather) saves.
+    far: bool,
+    #[cfg(feature = "remote")]
+    pub(crate) remote: Option<sciformats_remote::Remote>,
+}
+
+impl File {
+    /// The bytes that the file has by its own account, if it was cut short.
+    ///
+    /// ```
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let mut bytes = sciformats::npy::to_bytes(&[4], &[1u16, 2, 3, 4])?;
+    /// bytes.truncate(128 + 5); // of 8
+    /// assert!(File::from_bytes(bytes.clone()).unwrap_err().to_string().ends_with("cut short: 133 of 136 bytes"));
+    /// let file = File::from_storage(bytes, &OpenOptions::default().with_cut(true))?;
+    /// assert_eq!(file.cut_short(), Some(136));
+    /// assert!(file.array("/")?.read::<u16>().is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn cut_short(&self) -> Option<u64> {
+        self.cut.or_else(|| self.source.cut_short())
+    }
+
+    /// What is wrong with a file that could only be opened because the options allow files of which something is
+    /// [missing](OpenOptions::with_cut), and that was not cut short: the damaged end of a Blosc2 frame.
+    ///
+    /// ```
+    /// # #[cfg(feature = "blosc2")] {
+    /// use sciformats::{File, OpenOptions};
+    ///
+    /// let mut frame = cframe::SChunk::new(cframe::Params::new(1));
+    /// frame.append(&[21; 4000])?;
+    /// let mut bytes = frame.to_bytes()?;
+    /// bytes.last_mut().map(|byte| *byte = 0);
+    /// let trailer = bytes.len() - 23;
+    /// bytes[trailer] = 0; // where its length stands
+    /// assert!(File::from_bytes(bytes.clone()).is_err());
+    /// let file = File::from_storage(bytes, &OpenOptions::default().with_cut(true))?;
+    /// assert!(file.damage().is_some_and(|error| error.to_string().contains("frame trailer")));
+    /// # }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn damage(&self) -> Option<Error> {
+        self.damage.map(open::Damage::error)
+    }
+
+    /// The same file with other options. Limits of the format's own reader stay those it was opened with.
+    ///
+    /// ```
+    /// use sciformats::{Limits, OpenOptions};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let small = OpenOptions::default().with_limits(Limits::default().with_memory(10));
+    /// assert!(file.with_options(small).array("/fields/u")?.read::<f64>().is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_options(self, options: OpenOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The tree behind it, for what the methods here do not do.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let source = file.source();
+    /// for member in source.members(source.root())? {
+    ///     assert_eq!(member?.name.to_string(), "fields");
+    /// }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
+    /// The format.
+    pub fn format(&self) -> Format {
+        self.source.format()
+    }
+
+    /// The path that it was opened by, if by one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The number of bytes it has.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("u.npy");
+    /// # sciformats::npy::write(&path, &[2], &[1.0f64, 2.0])?;
+    /// let file = sciformats::open(&path)?;
+    /// assert_eq!((file.format().word(), file.size()), ("npy", 128 + 16));
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What it may ask of the machine.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// The options it was opened with.
+    pub fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
+    /// The same tree as of a file of so many bytes: for a [`Source`] that shows another file in its own way, since what may be
+    /// gone through depends on the size of that.
+    #[must_use]
+    pub fn with_size(self, size: u64) -> Self {
+        Self { size, ..self }
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File")
+            .field("format", &self.format())
+            .field("path", &self.path)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}

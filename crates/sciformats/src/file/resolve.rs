@@ -1,0 +1,195 @@
+//! Finding objects by their paths.
+
+use sciformats_core::Error;
+
+use super::File;
+use crate::array::Array;
+use crate::model::{Name, Object, ObjectId, Target};
+use crate::{Result, walk};
+
+/// Soft links that are followed one after another before they are taken for a loop; HDF5's own library follows 16.
+const LINKS: usize = 16;
+
+impl File {
+    /// The object at `path`; soft links are followed, links into other files as [`OpenOptions::external`](crate::OpenOptions::external) allows.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// let id = file.resolve("/fields/u")?;
+    /// assert_eq!(file.resolve("fields/u")?, id);
+    /// assert!(file.resolve("/fields/v").is_err());
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], which says that the name is not there; whatever makes the way there unreadable; [`Error::Missing`] and [`Error::Forbidden`] of a link into
+    /// another file.
+    pub fn resolve(&self, path: &str) -> Result<ObjectId> {
+        let mut links = LINKS;
+        self.follow(path, &mut links)?.ok_or_else(|| Error::not_found("object", path))
+    }
+
+    fn follow(&self, path: &str, links: &mut usize) -> Result<Option<ObjectId>> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        self.descend(self.source.root(), "/", &parts, links)
+    }
+
+    /// The object that `parts` lead to from the group at `base`.
+    fn descend(
+        &self,
+        group: ObjectId,
+        base: &str,
+        parts: &[&str],
+        links: &mut usize,
+    ) -> Result<Option<ObjectId>> {
+        let longest = if self.source.slashes_in_names() { parts.len() } else { 1 };
+        if parts.is_empty() {
+            return Ok(Some(group));
+        }
+        match self.source.object(group)? {
+            Object::Group => {}
+            // Whether it has such a member cannot be known.
+            Object::Damaged { error, .. } => return Err(error),
+            Object::Array(_) | Object::Datatype(_) | Object::Value(_) => return Ok(None),
+        }
+        for count in 1..=longest {
+            let (Some(first), Some(rest)) = (parts.get(..count), parts.get(count..)) else { break };
+            let name = Name::from_shown(&first.join("/"));
+            let Some(target) = self.source.member(group, &name)? else { continue };
+            let at = walk::join(base, &name);
+            let Some(object) = self.target(group, target, (base, links))? else { continue };
+            if let Some(found) = self.descend(object, &at, rest, links)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The object that a link in the group at `base` leads to.
+    fn target(
+        &self,
+        group: ObjectId,
+        target: Target,
+        (base, links): (&str, &mut usize),
+    ) -> Result<Option<ObjectId>> {
+        match target {
+            Target::Object(id) => Ok(Some(id)),
+            Target::Soft(path) => {
+                *links = links.checked_sub(1).ok_or_else(|| {
+                    Error::usage("path", format!("leads through more than {LINKS} soft links"))
+                })?;
+                let path = path.shown();
+                let absolute =
+                    if path.starts_with('/') { path.into_owned() } else { format!("{base}/{path}") };
+                self.follow(&absolute, links)
+            }
+            Target::External { file, target } => self.source.follow(group, &file, &target).map(Some),
+            Target::User(class) => {
+                Err(Error::unsupported(format!("a link of the user-defined class {class}")))
+            }
+            Target::Damaged(error) => Err(error),
+        }
+    }
+
+    /// The object at `path`.
+    ///
+    /// ```
+    /// use sciformats::{Kind, Object};
+    ///
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// assert_eq!(file.object("/fields")?.kind(), Kind::Group);
+    /// if let Object::Array(info) = file.object("/fields/u")? {
+    ///     assert_eq!(info.elements(), Some(6));
+    /// }
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve), and if the object cannot be read at all.
+    pub fn object(&self, path: &str) -> Result<Object> {
+        self.source.object(self.resolve(path)?)
+    }
+
+    /// The array at `path`.
+    ///
+    /// ```
+    /// # let mut tree = sciformats::memory::Memory::new(sciformats::Format::Hdf5);
+    /// # let fields = tree.group(tree.root(), "fields");
+    /// # let u = tree.array(fields, "u", sciformats::memory::array::<f64>(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    /// # tree.attribute(u, "unit", sciformats::memory::texts(&[], &["m/s"]));
+    /// # let file = sciformats::File::from(tree);
+    /// assert_eq!(file.array("/fields/u")?.shape(), Some(&[2, 3][..]));
+    /// assert_eq!(file.array("/fields").unwrap_err().to_string(), "path /fields is a group, not an array");
+    /// # Ok::<(), sciformats::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`object`](Self::object); [`Error::Usage`] if it is no array.
+    pub fn array(&self, path: &str) -> Result<Array<'_>> {
+        let id = self.resolve(path)?;
+        match self.source.object(id)? {
+            Object::Array(info) => Ok(Array::new(self, id, (path.to_owned(), *info))),
+            Object::Damaged { error, .. } => Err(error),
+            other => Err(Error::usage("path", format!("{path} is a {}, not an array", other.kind()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::memory::{Memory, array};
+
+    #[test]
+    fn paths_names_with_slashes_and_links() {
+        let mut memory = Memory::new(Format::Gsd);
+        let root = memory.root();
+        let a = memory.group(root, "a");
+        let x = memory.array(a, "x", array::<u8>(&[1], &[1]));
+        memory.soft_link(root, "abs", "/a/x");
+        memory.soft_link(a, "rel", "./x");
+        memory.soft_link(root, "group", "a");
+        memory.soft_link(root, "loop", "/loop");
+        memory.soft_link(root, "dangling", "nowhere");
+        memory.external_link(root, "ext", "f.h5", "/q");
+        let file = File::from(memory);
+        for path in ["/a/x", "a/x", "//a/./x/", "/abs", "/a/rel", "/group/x", "/group/rel"] {
+            assert_eq!(file.resolve(path).unwrap(), x, "{path}");
+        }
+        assert_eq!(file.resolve("/").unwrap(), root);
+        for (path, message) in [
+            ("/b", "no object named \"/b\""),
+            ("/a/x/y", "no object named \"/a/x/y\""),
+            ("/dangling", "no object named \"/dangling\""),
+            ("/loop", "path leads through more than 16 soft links"),
+            ("/ext", "following a link into another file (open f.h5 and look for /q there) is not supported"),
+        ] {
+            assert_eq!(file.resolve(path).unwrap_err().to_string(), message);
+        }
+        assert_eq!(file.array("/a").unwrap_err().to_string(), "path /a is a group, not an array");
+    }
+
+    #[test]
+    fn what_leads_through_damage_is_not_absent() {
+        let mut memory = Memory::new(Format::Hdf5);
+        let root = memory.root();
+        memory.damage(root, "bad");
+        memory.soft_link(root, "link", "/bad/x");
+        let file = File::from(memory);
+        assert!(file.resolve("/bad").is_ok());
+        for path in ["/bad/x", "/bad/x/y", "/link"] {
+            let error = file.resolve(path).unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{path}: {error}");
+        }
+        assert!(matches!(file.resolve("/good/x"), Err(Error::NotFound { .. })));
+    }
+}

@@ -1,0 +1,87 @@
+//! HDF5: attributes by name, orders of creation, widths of texts, references as objects, committed datatypes.
+
+use hdf5_pure::structure::Link;
+use hdf5_pure::{Address, Class, Datatype, Node};
+use sciformats_core::Error;
+
+use super::{Adapter, attribute, name};
+use crate::Result;
+use crate::details::Details;
+use crate::model::{Attribute, Name, ObjectId};
+
+/// The bytes of texts of one width.
+fn width(datatype: &Datatype) -> Option<u64> {
+    matches!(datatype.class, Class::String { .. }).then(|| datatype.size.into())
+}
+
+impl Adapter {
+    /// An attribute by its name, as the file has it.
+    fn stored_attribute(&self, id: ObjectId, name: &Name) -> Result<Option<hdf5_pure::Attribute>> {
+        let (file, address) = self.place(id)?;
+        let Ok(text) = std::str::from_utf8(name.as_bytes()) else {
+            let same = |found: &hdf5_pure::Attribute| found.name().map(self::name).as_ref() == Some(name);
+            return Ok(file.attributes_at(address)?.into_iter().find(same));
+        };
+        match file.attribute_at(address, text) {
+            Ok(found) => Ok(Some(found)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Details for Adapter {
+    fn attribute(&self, id: ObjectId, name: &Name) -> Result<Option<Attribute>> {
+        self.stored_attribute(id, name)?.map(|found| attribute(&found)).transpose()
+    }
+
+    fn attribute_names(&self, id: ObjectId) -> Result<Vec<Name>> {
+        let (file, address) = self.place(id)?;
+        let mut attributes = file.attributes_at(address)?;
+        attributes.sort_by_key(hdf5_pure::Attribute::creation_order);
+        Ok(attributes.iter().filter_map(|attribute| attribute.name().map(name)).collect())
+    }
+
+    fn created(&self, group: ObjectId) -> Result<Option<Vec<Name>>> {
+        let links = self.group(group)?.links()?;
+        let mut links: Vec<Link> = links.into_iter().flatten().collect();
+        if links.iter().any(|link| link.creation_order.is_none()) {
+            return Ok(None);
+        }
+        links.sort_by_key(|link| link.creation_order);
+        Ok(Some(links.iter().map(|link| name(&link.name)).collect()))
+    }
+
+    fn text_width(&self, id: ObjectId, attribute: Option<&Name>) -> Result<Option<u64>> {
+        match attribute {
+            None => Ok(width(self.dataset(id)?.datatype())),
+            Some(name) => match self.stored_attribute(id, name)? {
+                Some(found) => found.datatype().map(width),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn references(&self, id: ObjectId, attribute: &Name) -> Result<Vec<Vec<ObjectId>>> {
+        let Some(found) = self.stored_attribute(id, attribute)? else { return Ok(Vec::new()) };
+        let inside = |addresses: Vec<Option<Address>>| {
+            let ids = addresses.into_iter().flatten().map(|address| self.elsewhere.beside(id, address));
+            ids.collect::<Vec<_>>()
+        };
+        match found.datatype()?.class {
+            Class::VariableLength(_) => {
+                Ok(found.read::<Vec<Option<Address>>>()?.into_iter().map(inside).collect())
+            }
+            _ => {
+                let each = found.read::<Option<Address>>()?.into_iter();
+                Ok(each.map(|address| inside(vec![address])).collect())
+            }
+        }
+    }
+
+    fn committed(&self, id: ObjectId) -> Result<Option<ObjectId>> {
+        let (file, address) = self.place(id)?;
+        let Node::Dataset(dataset) = file.object_at(address)? else { return Ok(None) };
+        Ok(dataset.committed()?.map(|address| self.elsewhere.beside(id, address)))
+    }
+}

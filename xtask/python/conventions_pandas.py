@@ -1,0 +1,109 @@
+"""pandas and PyTables: frames and series in every format, and tables by PyTables itself."""
+
+import warnings
+
+import numpy
+import pandas
+import tables
+
+from conventions_peer import Expected
+from conventions_tables import column
+
+warnings.simplefilter("ignore")
+
+
+def cells(frame, index):
+    """Columns by name, moments as texts."""
+    found = {str(name): moments(frame[name]) for name in frame.columns}
+    if index:
+        found[index] = moments(frame.index.to_series())
+    return found
+
+
+def moments(series):
+    """Moments as ISO 8601 has them."""
+    if series.dtype.kind == "M":
+        return ["" if pandas.isna(value) else value.isoformat() for value in series]
+    return column(series)
+
+
+def frame():
+    """Columns of every type."""
+    return pandas.DataFrame(
+        {
+            "count": numpy.arange(4),
+            "other": numpy.arange(4) * 3,
+            "share": [0.5, numpy.nan, 1.5, -2.0],
+            "name": ["x", "größer", "", None],
+            "when": pandas.to_datetime(["2020-01-01", None, "2021-02-03T04:05:06", "1969-12-31T23:59:59.5"], format="ISO8601"),
+            "good": [True, False, True, True],
+        },
+        index=pandas.date_range("2001-01-01", periods=4, name="day"),
+    )
+
+
+def fixed(folder):
+    """The format `fixed`, and a series."""
+    expected = Expected(folder, "pandas", "fixed.h5", "pandas 0.15.2")
+    data = frame()
+    data.to_hdf(expected.path, key="runs/first")
+    data["share"].to_hdf(expected.path, key="share")
+    several = data.drop(columns="name").set_index(["count", "good"])
+    several.to_hdf(expected.path, key="several")
+    read = pandas.read_hdf(expected.path, "runs/first")
+    expected.table("/runs/first", read, cells(read, "day"))
+    expected.table("/share", read[["share"]], cells(read[["share"]], "day"))
+    told = {str(level): numpy.array([str(value).replace("True", "true").replace("False", "false") for value in several.index.get_level_values(level)], object) for level in several.index.names}
+    expected.table("/several", several, cells(several, None) | told)
+    expected.done()
+
+
+def of_table(folder):
+    """The format `table`, with columns that can be searched, categories, and an index of several levels."""
+    expected = Expected(folder, "pandas", "table.h5", "pandas 0.15.2")
+    data = frame()
+    data["kind"] = pandas.Categorical(["u", "v", None, "u"])
+    data.to_hdf(expected.path, key="frame", format="table", data_columns=["count"])
+    data["share"].to_hdf(expected.path, key="share", format="table")
+    several = data.drop(columns=["kind", "name"]).set_index(["count", "other"])
+    several.to_hdf(expected.path, key="several", format="table")
+    read = pandas.read_hdf(expected.path, "frame")
+    expected.table("/frame", read, cells(read, None))
+    expected.table("/share", read[["share"]], cells(read[["share"]], None))
+    told = {str(level): several.index.get_level_values(level).to_numpy() for level in several.index.names}
+    expected.table("/several", several, cells(several, None) | told)
+    expected.told["highlights"] = ["/frame", "/several", "/share"]
+    expected.done()
+
+
+def of_pytables(folder):
+    """What PyTables writes without pandas."""
+    expected = Expected(folder, "PyTables", "pytables.h5", "PyTables 2.1")
+
+    class Particle(tables.IsDescription):
+        """A row."""
+
+        name = tables.StringCol(8, pos=0)
+        energy = tables.Float32Col(pos=1)
+        hit = tables.BoolCol(pos=2)
+
+    with tables.open_file(expected.path, "w", "a run") as file:
+        table = file.create_table("/", "particles", Particle, "particles of a run")
+        for at in range(3):
+            table.row["name"], table.row["energy"], table.row["hit"] = f"p{at}", at / 2, at == 1
+            table.row.append()
+        table.flush()
+        file.create_array("/", "values", numpy.arange(6).reshape(2, 3))
+        file.create_carray("/", "truth", obj=numpy.array([[True, False]]))
+        read = pandas.DataFrame.from_records(table[:])
+    read["name"] = [name.decode() for name in read["name"]]
+    expected.table("/particles", read, cells(read, None))
+    expected.object("/values", numpy.arange(6).reshape(2, 3))
+    expected.object("/truth", numpy.array([[True, False]]))
+    expected.done()
+
+
+def write(folder):
+    """All of them."""
+    for make in [fixed, of_table, of_pytables]:
+        make(folder)

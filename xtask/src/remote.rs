@@ -1,0 +1,154 @@
+//! What reads of files far away cost: the program, and h5py over fsspec beside it, read from a server on the loopback that
+//! waits before each answer and counts. Each row has bounds on requests, on requests that wait for each other, and on bytes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::args::Args;
+use crate::counts::Counts;
+use crate::python::Python;
+use crate::sh::{About, Failure, Result, cargo, root, run, shown, target_folder};
+
+const DOCUMENT: &str = "docs/remote.md";
+const HEADING: &str = "## Measured";
+
+/// Milliseconds before each answer: what S3 takes.
+const DELAY: u64 = 60;
+
+/// The verb. The last line is `N passed, N failed, N skipped`: a check a row of the program's.
+pub(crate) fn task(mut args: Args) -> Result {
+    let publish = args.flag("--publish");
+    let delay = args.number("--delay")?.unwrap_or(DELAY);
+    args.end()?;
+    let table = measure(delay)?;
+    let counts = table.counts();
+    if publish {
+        let path = root().join(DOCUMENT);
+        let text = fs::read_to_string(&path).about(&path)?;
+        fs::write(&path, published(&text, &table.render(delay))).about(&path)?;
+    }
+    println!("{counts}");
+    counts.verdict(false)
+}
+
+/// Builds the program, and has the script read files by it.
+fn measure(delay: u64) -> Result<Table> {
+    let python = Python::prepare_in("venv-remote", "requirements-remote.txt")?;
+    if let Some((pin, reason)) = python.missing().next() {
+        return Err(Failure::setup(format!("{pin} cannot be installed: {reason}")));
+    }
+    let mut build = cargo();
+    build.args(["build", "--profile", "conform", "--all-features", "--package", "sciformats-cli"]);
+    run(build.args(["--bin", "sciformats"]))?;
+    let target = target_folder()?;
+    let program = target.join("conform").join(format!("sciformats{}", std::env::consts::EXE_SUFFIX));
+    let place = target.join("remote");
+    fs::create_dir_all(&place).about(&place)?;
+    let mut script = python.script(&root().join("xtask").join("python").join("remote_conform.py"));
+    script.arg(&program).arg(&place).arg("--delay").arg(delay.to_string());
+    eprintln!("$ {}", shown(&script));
+    let done =
+        script.stdin(Stdio::null()).stderr(Stdio::inherit()).output().about(Path::new("the script"))?;
+    let text = String::from_utf8_lossy(&done.stdout);
+    print!("{text}");
+    let table = Table::of(&text);
+    if !done.status.success() && table.failures.is_empty() {
+        return Err(format!("`{}` failed ({})", shown(&script), done.status).into());
+    }
+    Ok(table)
+}
+
+/// What the script printed: rows of six columns, and lines that begin with `FAILED`.
+#[derive(Debug)]
+struct Table {
+    rows: Vec<Vec<String>>,
+    failures: Vec<String>,
+}
+
+impl Table {
+    fn of(text: &str) -> Self {
+        let rows = text.lines().map(|line| line.split(" | ").map(str::to_owned).collect::<Vec<_>>());
+        let failures = text.lines().filter_map(|line| line.strip_prefix("FAILED "));
+        Self {
+            rows: rows.skip(1).filter(|row| row.len() == 6).collect(),
+            failures: failures.map(str::to_owned).collect(),
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let ours = self.rows.iter().filter(|row| row.get(1).is_some_and(|who| who == "sciformats"));
+        let of = |row: &&Vec<String>| {
+            let what = row.first().map_or("", String::as_str);
+            self.failures.iter().any(|failure| failure.starts_with(what))
+        };
+        let (failed, passed): (Vec<_>, Vec<_>) = ours.partition(of);
+        Counts {
+            passed: passed.len() as u64,
+            failed: (failed.len().max(self.failures.len())) as u64,
+            skipped: 0,
+        }
+    }
+
+    /// The section of the document.
+    fn render(&self, delay: u64) -> String {
+        let mut text = format!(
+            "{HEADING}\n\nRequests, those of them that waited for each other (depth), MiB and seconds, cold, from a server on the \
+             loopback that waits\n{delay} ms before each answer. `cargo xtask remote --publish` makes the files, measures, and \
+             writes this table. It fails where a row\nof the program takes more than it may, or gives another answer than \
+             h5py; below the table stands where that is so.\n\n| what | who | requests | depth | MiB | s |\n|---|---|---:|---:|---:|---:|\n"
+        );
+        for row in &self.rows {
+            // A string takes every text.
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+        if !self.failures.is_empty() {
+            let _ = writeln!(text, "\nMissed: {}.", self.failures.join("; "));
+        }
+        text
+    }
+}
+
+/// The document with its section replaced, or added at its end.
+fn published(document: &str, section: &str) -> String {
+    let (before, rest) = match document.find(HEADING) {
+        Some(at) => document.split_at(at),
+        None => (document, ""),
+    };
+    let after = rest.get(HEADING.len()..).and_then(|rest| rest.find("\n## ").map(|at| rest.split_at(at).1));
+    let gap = if before.ends_with("\n\n") { "" } else { "\n" };
+    format!("{before}{gap}{section}{}", after.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "what | who | requests | depth | MiB | s\n\
+                           a: open | sciformats | 2 | 1 | 0.50 | 0.20\n\
+                           a: open | h5py | 8 | 8 | 4.00 | 1.00\n\
+                           b: list | sciformats | 9 | 9 | 0.50 | 0.20\n\
+                           FAILED b: list: 9.00 requests, at most 4 were expected\n";
+
+    #[test]
+    fn each_row_of_ours_is_a_check() {
+        let table = Table::of(PRINTED);
+        assert_eq!(table.rows.len(), 3);
+        assert_eq!(table.counts(), Counts { passed: 1, failed: 1, skipped: 0 });
+        let nothing = Table::of("what | who\nFAILED c: no answer\n");
+        assert_eq!(nothing.counts(), Counts { passed: 0, failed: 1, skipped: 0 });
+    }
+
+    #[test]
+    fn a_section_is_replaced_or_added() {
+        let section = Table::of(PRINTED).render(60);
+        assert!(section.contains("| a: open | sciformats | 2 | 1 | 0.50 | 0.20 |\n"));
+        assert!(section.ends_with("\n\nMissed: b: list: 9.00 requests, at most 4 were expected.\n"));
+        let once = published("# Files\n\ntext\n", &section);
+        assert!(once.starts_with("# Files\n\ntext\n\n## Measured\n\n"));
+        assert_eq!(published(&once, &section), once);
+        let between = published("# Files\n\n## Measured\n\nstale\n\n## Recipes\n\nr\n", &section);
+        assert!(between.ends_with("expected.\n\n## Recipes\n\nr\n") && !between.contains("stale"));
+    }
+}

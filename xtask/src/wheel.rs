@@ -1,0 +1,73 @@
+//! The Python package: its wheel is built, installed in an environment of its own, and its suites run there.
+//!
+//! The wheel is built as the conformance run builds the program, so that arithmetic which overflows is caught; `--release`
+//! builds what users get. A wheel that was installed before is taken away first, so that nothing of it is tested.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::args::Args;
+use crate::python::Python;
+use crate::sh::{About, Result, root, run, target_folder};
+
+/// The package's folder.
+fn package() -> PathBuf {
+    root().join("crates").join("sciformats-python")
+}
+
+/// The verb.
+pub(crate) fn task(mut args: Args) -> Result {
+    let release = args.flag("--release");
+    let suite = args.word();
+    args.end()?;
+    let python = Python::prepare_in("venv-wheel", "requirements-wheel.txt")?;
+    if let Some((pin, reason)) = python.missing().next() {
+        return Err(format!("{pin} cannot be installed: {reason}").into());
+    }
+    let wheel = build(&python, if release { "release" } else { "conform" })?;
+    println!("{}", wheel.display());
+    install(&python, &wheel)?;
+    test(&python, suite.as_deref())?;
+    if suite.is_none() { types(&python) } else { Ok(()) }
+}
+
+/// Builds the wheel and says where it is.
+fn build(python: &Python, profile: &str) -> Result<PathBuf> {
+    let folder = target_folder()?.join("wheels");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).about(&folder)?;
+    }
+    let mut command = Command::new(python.interpreter());
+    command.args(["-m", "maturin", "build", "--profile", profile, "--locked", "--interpreter"]);
+    command.arg(python.interpreter()).arg("--out").arg(&folder).current_dir(package());
+    run(&mut command)?;
+    let entries = fs::read_dir(&folder).about(&folder)?;
+    let wheels = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let wheel = wheels.into_iter().find(|path| path.extension().is_some_and(|kind| kind == "whl"));
+    wheel.ok_or_else(|| format!("maturin left no wheel in {}", folder.display()).into())
+}
+
+fn install(python: &Python, wheel: &Path) -> Result {
+    let mut command = Command::new(python.interpreter());
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    run(command.args(["--no-deps", "--force-reinstall"]).arg(wheel))
+}
+
+/// Runs the suites, or one of them. They see the installed package alone: the folder they run in has none of its sources.
+fn test(python: &Python, suite: Option<&str>) -> Result {
+    let tests = package().join("tests");
+    let chosen = suite.map_or_else(|| tests.clone(), |name| tests.join(format!("test_{name}.py")));
+    let mut command = Command::new(python.interpreter());
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(chosen).current_dir(tests);
+    command.env("PYTHONDONTWRITEBYTECODE", "1").env("SCIFORMATS_FIXTURES", root().join("fixtures"));
+    run(&mut command)
+}
+
+/// The types that the package promises are those that it has.
+fn types(python: &Python) -> Result {
+    let cache = target_folder()?.join("mypy");
+    let mut command = Command::new(python.interpreter());
+    command.args(["-m", "mypy", "--cache-dir"]).arg(cache).current_dir(package());
+    run(&mut command)
+}
