@@ -122,6 +122,20 @@ impl FileStorage {
         Ok((!is_same(&there, &here)).then_some(Clash::Replaced))
     }
 
+    /// Tells the system that a range is going to be read, so that it fetches what is not in memory yet.
+    pub(super) fn advise(&self, start: u64, len: u64) {
+        // What the system makes of the advice changes no result.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(
+            &self.file,
+            start,
+            std::num::NonZeroU64::new(len),
+            rustix::fs::Advice::WillNeed,
+        );
+        #[cfg(not(target_os = "linux"))]
+        let _ = (start, len);
+    }
+
     /// The path that it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
