@@ -1,4 +1,4 @@
-//! HDF5 files in pure Rust.
+//! Reads, writes and edits HDF5 files, in pure Rust.
 //!
 //! ```no_run
 //! use hdf5_pure::File;
@@ -15,11 +15,11 @@
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
 //!
-//! A [`File`] is read by any number of threads at once. What is broken in a file stays where it is: a link, an object or
-//! an attribute that cannot be read is an error beside its siblings. Other files that a file names are opened only as
-//! [`OpenOptions::external`] allows.
+//! Any number of threads can read a [`File`] at the same time. Damage stays local: a link, an object or an attribute
+//! that cannot be read is reported as an error, and everything beside it can still be read. A file may name other
+//! files; they are opened only as [`OpenOptions::external`] allows.
 //!
-//! A [`Writer`] makes a file:
+//! A [`Writer`] creates a file:
 //!
 //! ```
 //! use hdf5_pure::{CreateOptions, File, Writer};
@@ -32,8 +32,8 @@
 //! # Ok::<(), hdf5_pure::Error>(())
 //! ```
 //!
-//! An [`Editor`] changes a file that is there, in place, and whatever ends the process leaves the file of its last commit or
-//! of the one before.
+//! An [`Editor`] changes an existing file in place. If the process is interrupted, the file holds either the state of
+//! its last commit or that of the commit before.
 
 mod api;
 mod audit;
@@ -89,9 +89,9 @@ pub use value::record::field_name;
 pub use value::references::{ExternalReference, Reference, RegionReference, StandardReference};
 pub use value::store::{Encoder, Store};
 
-/// The structures of the format, as they are stored.
+/// Types that describe the structures of the format as they are stored in a file.
 pub mod structure {
-    /// The checksum that structures end in: Jenkins' lookup3.
+    /// Computes the checksum at the end of many structures of the format: Jenkins' lookup3.
     ///
     /// ```
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -133,7 +133,7 @@ pub mod structure {
     pub use crate::spec::virtual_mapping::Mapping;
 }
 
-/// The examples of the README are tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -126,7 +126,7 @@ fn a_journal_of_another_state_is_told_and_never_applied() {
     let checksum = hdf5_pure::structure::checksum(&changed[..44]);
     changed[44..48].copy_from_slice(&checksum.to_le_bytes());
     let error = File::from_bytes(changed.clone()).unwrap_err().to_string();
-    assert!(error.contains("journal") && error.contains("another state"), "{error}");
+    assert!(error.contains("journal") && error.contains("earlier state"), "{error}");
     let recorded = Recorded::new(changed);
     assert!(Editor::in_storage(Box::new(recorded.clone()), &EditOptions::default()).is_err());
     assert!(recorded.take_steps().is_empty(), "nothing was written");

@@ -360,10 +360,10 @@ fn what_does_not_fit_is_refused() -> Result {
     };
     refused(file.dataset("a").shape([2, 2]).write(&[1, 2, 3]), "12 bytes");
     file.dataset("b").write(&[1])?;
-    refused(file.dataset("b").write(&[1]), "in the group already");
+    refused(file.dataset("b").write(&[1]), "exists already in the group");
     refused(file.dataset("b/c").write(&[1]), "not a group");
-    refused(file.dataset("d").chunks([0]).write(&[1]), "side of 0");
-    refused(file.dataset("d").chunks([2]).write(&[1]), "larger than the dataset");
+    refused(file.dataset("d").chunks([0]).write(&[1]), "each at least 1");
+    refused(file.dataset("d").chunks([2]).write(&[1]), "larger than the maximum shape");
     refused(file.dataset("d").contiguous().lzf().write(&[1]), "in chunks");
     refused(file.dataset("d").compact().write(&vec![0u8; 70_000]), "compact");
     refused(file.dataset("").write(&[1]), "name");

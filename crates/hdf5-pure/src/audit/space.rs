@@ -83,7 +83,7 @@ fn gaps(context: &Context, mut parts: Vec<Part>) -> Result<(u64, u64)> {
     let (mut end, mut lost) = (0u64, 0u64);
     for (start, stop) in parts {
         let gap = start.checked_sub(end).ok_or_else(|| {
-            let rule = FaultKind::Rule("belongs to two structures, or is free");
+            let rule = FaultKind::Rule("belongs to two structures, or to one structure and the free space");
             context.fault("file space", Address(start), rule)
         })?;
         increase(&mut lost, gap)?;

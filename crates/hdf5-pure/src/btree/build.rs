@@ -20,7 +20,7 @@ pub(crate) fn build(
 ) -> Result<Address> {
     let total = div(records.len() as u64, size.into())?;
     if total.checked_mul(size.into()) != Some(records.len() as u64) {
-        return Err(Error::internal("records of a tree are of another size"));
+        return Err(Error::internal("records do not have the record size of their B-tree"));
     }
     let mut header = Header {
         kind,
@@ -36,7 +36,7 @@ pub(crate) fn build(
     while below < total {
         increase(&mut header.depth, 1)?;
         if header.depth > MAX_DEPTH {
-            return Err(Error::usage("records", "are too long for a node of their tree"));
+            return Err(Error::usage("records", "are too long for a node of their B-tree"));
         }
         let pointers = header.pointers(output.sizes);
         let own = present(pointers.last(), "pointers of a node")?.records(&header, output.sizes);

@@ -110,7 +110,7 @@ impl EditedTree {
         order: &mut Order<'_>,
     ) -> Result<Option<Vec<u8>>> {
         if record.len() != self.record_size() {
-            return Err(Error::internal("a record of a tree is of another size"));
+            return Err(Error::internal("a record does not have the record size of its B-tree"));
         }
         self.changed = true;
         let depth = self.shape.header.depth;
@@ -129,7 +129,7 @@ impl EditedTree {
             root.total = sub(root.total, add(right.total, 1)?)?;
             let level = add(depth, 1)?;
             if level > MAX_DEPTH {
-                return Err(Error::internal("a tree has more levels than there are bytes"));
+                return Err(Error::internal("a B-tree has more levels than its depth field can count"));
             }
             root = Branch::of(Node::new(level, vec![separator], vec![root, right]))?;
             self.shape.header.depth = level;

@@ -155,12 +155,14 @@ impl Shape {
         let shape = Self { header, percents, sizes };
         let Percents { split, merge } = percents;
         if split > 100 || merge >= split / 2 {
-            let rule = FaultKind::Rule("do not leave room between merging and splitting");
+            let rule = FaultKind::Rule("must leave room between merging and splitting nodes");
             return Err(Fault::new("split and merge percent", rule).at("version 2 B-tree header", offset));
         }
         let fits = header.depth <= MAX_DEPTH && header.node_size <= LARGEST;
         if !fits || shape.most(0)?.min(shape.most(1)?) < LEAST {
-            return Err(Error::unsupported("editing a B-tree of such nodes"));
+            return Err(Error::unsupported(
+                "editing a B-tree whose depth or node size this library does not use",
+            ));
         }
         Ok(shape)
     }
@@ -205,7 +207,7 @@ impl Work<'_> {
         }
         match &mut branch.place {
             Place::Memory(node) => Ok(node),
-            Place::File(_) => Err(Error::internal("a node was read and is not in memory")),
+            Place::File(_) => Err(Error::internal("a B-tree node is not in memory after it was read")),
         }
     }
 
@@ -337,7 +339,7 @@ pub(super) fn halves(
     let middle = bound::left(records.len(), 1) / 2;
     let mut upper = records.split_off(middle);
     if upper.is_empty() {
-        return Err(Error::internal("a node without records is divided"));
+        return Err(Error::internal("a B-tree node without records is split"));
     }
     let separator = upper.remove(0);
     let right = match children.is_empty() {

@@ -68,7 +68,11 @@ impl Extents<'_> {
         let start = context.read(NODE, at, Prefix::size(sizes) as u64)?;
         let prefix = locate(NODE, context.offset(at), &start, |i| ChunkNode::prefix(i, sizes))?;
         if level.is_some_and(|level| level != prefix.level) {
-            return Err(context.fault(NODE, at, FaultKind::Rule("has another level than its parent says")));
+            return Err(context.fault(
+                NODE,
+                at,
+                FaultKind::Rule("does not have the level that its parent requires"),
+            ));
         }
         let len = ChunkNode::size(sizes, prefix.entries.into(), rank)? as u64;
         let node = context.parse(NODE, at, len, |i| ChunkNode::parse(i, sizes, rank))?;

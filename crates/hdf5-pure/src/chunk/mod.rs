@@ -22,5 +22,5 @@ use sciformats_core::Error;
 
 /// There is no place in a file for so many bytes.
 pub(crate) fn too_large() -> Error {
-    Error::usage("shape", "has more bytes than a file holds")
+    Error::usage("shape", "needs more bytes than a file can hold")
 }

@@ -38,7 +38,7 @@ fn params(values: &[u32]) -> Result<Params, Error> {
         0 => Filter::NONE,
         1 => Filter::SHUFFLE,
         2 => Filter::BITSHUFFLE,
-        found => return Err(Error::usage("filter", format!("blosc has no shuffle {found}"))),
+        found => return Err(Error::usage("filter", format!("blosc has no shuffle mode {found}"))),
     };
     let codec = Codec::from_id(u8::try_from(value(6)).unwrap_or(u8::MAX));
     let level = u8::try_from(value(4)).unwrap_or(9);

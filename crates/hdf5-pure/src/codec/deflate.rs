@@ -27,7 +27,7 @@ pub(crate) fn decode(input: &[u8], expected: usize, max: usize, out: &mut Vec<u8
                 return Err(super::truncated("zlib stream"));
             }
             Ok(_) => {}
-            Err(_) => return Err(Fault::new("zlib stream", FaultKind::Rule("does not decode"))),
+            Err(_) => return Err(Fault::new("zlib stream", FaultKind::Rule("cannot be decoded"))),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn decode_block(data: &[u8], len: usize) -> Result<Vec<u8>, Fault> {
     match lz4_flex::block::decompress_into(data, &mut out) {
         Ok(written) if written == len => Ok(out),
         Ok(_) => Err(super::truncated("block")),
-        Err(_) => Err(Fault::new("block", FaultKind::Rule("does not decode"))),
+        Err(_) => Err(Fault::new("block", FaultKind::Rule("cannot be decoded"))),
     }
 }
 

@@ -28,14 +28,14 @@ fn all(decoder: impl Read, max: usize) -> Result<Vec<u8>, Fault> {
 }
 
 fn wrong() -> Fault {
-    Fault::new("zstd frame", FaultKind::Rule("does not decode"))
+    Fault::new("zstd frame", FaultKind::Rule("cannot be decoded"))
 }
 
 /// Encodes a frame that says how long its content is.
 #[cfg(feature = "zstd")]
 pub(crate) fn encode(level: i32, input: &[u8]) -> Result<Vec<u8>, Fault> {
     ::zstd::bulk::compress(input, level)
-        .map_err(|_| Fault::new("zstd frame", FaultKind::Rule("does not encode")))
+        .map_err(|_| Fault::new("zstd frame", FaultKind::Rule("cannot be encoded")))
 }
 
 #[cfg(all(test, feature = "zstd", feature = "ruzstd"))]

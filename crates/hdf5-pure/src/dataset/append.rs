@@ -40,7 +40,7 @@ impl Series {
         let layout = content.storage()?.layout.clone();
         let root = match &layout {
             Layout::Chunked(layout) if layout.unfiltered_edges => {
-                return Err(unfollowed("whose edge chunks are not filtered"));
+                return Err(unfollowed("whose partial edge chunks are not filtered"));
             }
             Layout::Chunked(layout) => {
                 let bytes = chunk_bytes(layout).unwrap_or(u64::MAX); // a bound
@@ -48,7 +48,7 @@ impl Series {
                 layout.address
             }
             Layout::Contiguous { address: Some(_) } => None,
-            _ => return Err(unfollowed("that is neither in chunks nor in one piece that is there")),
+            _ => return Err(unfollowed("that is neither chunked nor contiguous with allocated space")),
         };
         if let Layout::Chunked(layout) = &layout
             && !matches!(
@@ -56,7 +56,7 @@ impl Series {
                 IndexKind::FixedArray | IndexKind::ExtensibleArray | IndexKind::BtreeV2
             )
         {
-            return Err(unfollowed(&format!("whose chunks are found by {:?}", layout.index)));
+            return Err(unfollowed(&format!("whose chunk index is {:?}", layout.index)));
         }
         let header = LiveHeader::open(output, &object, &layout)?;
         let seen = content.dataspace.shape().unwrap_or_default().to_vec();
@@ -190,7 +190,7 @@ fn holds(chunked: &Chunked, bounds: &Bounds) -> bool {
 }
 
 fn unfollowed(what: &str) -> Error {
-    Error::unsupported(format!("writing for readers of a dataset {what}"))
+    Error::unsupported(format!("SWMR writing to a dataset {what}"))
 }
 
 /// The parts of an object header that change while others read it.
@@ -212,7 +212,7 @@ struct Spot {
 impl LiveHeader {
     fn open(output: &mut Output, object: &Object<'_>, layout: &Layout) -> Result<Self> {
         if matches!(object.prefix.version, Version::V1 { .. }) {
-            return Err(unfollowed("with a header of version 1"));
+            return Err(unfollowed("whose object header has version 1"));
         }
         let base = output.base();
         let mut parts = Vec::new();
@@ -225,7 +225,7 @@ impl LiveHeader {
         let spot = |kind: MessageType| -> Result<Spot> {
             let message = object.find(kind).filter(|message| message.flags & (SHARED | SHAREABLE) == 0);
             let found = message.and_then(|message| spot(object, message));
-            found.ok_or_else(|| unfollowed("whose messages are shared"))
+            found.ok_or_else(|| unfollowed("whose dataspace or layout message is shared"))
         };
         let (space, place) = (spot(MessageType::Dataspace)?, spot(MessageType::Layout)?);
         let header = Self { parts, space, layout: place };

@@ -16,9 +16,7 @@ use crate::spec::message::layout::Chunked;
 /// Reads the selected elements of a dataset in chunks.
 pub(crate) fn read(reader: &Reader<'_>, layout: &Chunked, slab: &Slab, out: &mut [u8]) -> Result<()> {
     let Dataspace::Simple { dimensions, maximum } = &reader.content.dataspace else {
-        return Err(
-            reader.layout_fault("dimensionality", FaultKind::Rule("does not fit a dataset of one element"))
-        );
+        return Err(reader.layout_fault("dimensionality", FaultKind::Rule("does not fit a scalar dataset")));
     };
     if layout.dimensions.len() != dimensions.len() {
         let kind =
@@ -182,7 +180,7 @@ impl Chunks<'_> {
             let (skip, len) = (bytes(sub(overlap.to, at)?)?, bytes(overlap.count)?);
             let parts = std::mem::take(&mut rest).split_at_mut_checked(skip);
             let Some((part, after)) = parts.and_then(|(_, rest)| rest.split_at_mut_checked(len)) else {
-                return Err(Error::usage("out", "has not the size of the selection"));
+                return Err(Error::usage("out", "must have as many bytes as the selection"));
             };
             rows.push(Row { chunks, part, first: overlap.to });
             (rest, at) = (after, add(overlap.to, overlap.count)?);

@@ -35,7 +35,7 @@ fn named(name: &[u8]) -> Result<&Path> {
 #[cfg(not(unix))]
 fn named(name: &[u8]) -> Result<&Path> {
     let name = std::str::from_utf8(name);
-    name.map(Path::new).map_err(|_| Error::unsupported("the name of another file that is not UTF-8"))
+    name.map(Path::new).map_err(|_| Error::unsupported("the name of an external file that is not UTF-8"))
 }
 
 /// What an external file or a part of one is for.
@@ -63,7 +63,7 @@ impl Part<'_> {
                 let path = find(opened, self.name)?.ok_or_else(|| Error::Missing {
                     what: WHAT,
                     name: name().into(),
-                    problem: "is not there".into(),
+                    problem: "does not exist".into(),
                 })?;
                 none.insert(FileStorage::open(path)?)
             }
@@ -78,7 +78,8 @@ impl Part<'_> {
             opened.missing(Error::Missing {
                 what: WHAT,
                 name: name().into(),
-                problem: format!("is cut short: it has {len} bytes, and elements up to byte {end}").into(),
+                problem: format!("is cut short: it has {len} bytes, but the elements extend to byte {end}")
+                    .into(),
             })?;
             beyond.fill(0);
         }

@@ -86,9 +86,10 @@ pub(crate) fn shape_and_type(opened: &Opened, object: &Object<'_>) -> Result<(Da
     let sizes = context.sizes;
     let space = object.parse(context, MessageType::Dataspace, |i| Dataspace::parse(i, sizes))?;
     let datatype = object.parse(context, MessageType::Datatype, Datatype::parse)?;
-    let space = space.ok_or_else(|| object.missing(context, "lacks the dataspace message of a dataset"))?;
+    let space =
+        space.ok_or_else(|| object.missing(context, "lacks the dataspace message that a dataset needs"))?;
     let datatype =
-        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message of a dataset"))?;
+        datatype.ok_or_else(|| object.missing(context, "lacks the datatype message that a dataset needs"))?;
     Ok((space, datatype))
 }
 
@@ -97,8 +98,8 @@ pub(crate) fn storage(opened: &Opened, object: &Object<'_>) -> Result<Storage> {
     let context = &opened.context;
     let sizes = context.sizes;
     let layout = object.parse(context, MessageType::Layout, |i| Layout::parse(i, sizes))?;
-    let layout =
-        layout.ok_or_else(|| object.missing(context, "lacks the data layout message of a dataset"))?;
+    let layout = layout
+        .ok_or_else(|| object.missing(context, "lacks the data layout message that a dataset needs"))?;
     let fill = match object.parse(context, MessageType::FillValue, FillValue::parse)? {
         Some(fill) => fill,
         None => object.parse(context, MessageType::FillValueOld, FillValue::parse_old)?.unwrap_or_default(),
@@ -345,7 +346,7 @@ pub(crate) fn runs(
         for piece in 0..pieces {
             let from = mul(add(run.from, mul(piece, run.step)?)?, element)?;
             let Some((part, after)) = rest.split_at_mut_checked(bytes) else {
-                return Err(Error::usage("out", "has not the size of the selection"));
+                return Err(Error::usage("out", "must have as many bytes as the selection"));
             };
             read(from, part)?;
             rest = after;

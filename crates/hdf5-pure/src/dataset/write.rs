@@ -99,17 +99,23 @@ impl Dataset {
         self.flush_tail(output, registry)?;
         let chunked = matches!(self.data, Data::Chunked(_));
         let Dataspace::Simple { dimensions, maximum } = &self.dataspace else {
-            return Err(Error::usage("shape", "of a scalar does not change"));
+            return Err(Error::usage("shape", "of a scalar cannot be changed"));
         };
         let fits = |(n, max): (&u64, &Option<u64>)| max.is_none_or(|max| *n <= max);
         if shape.len() != dimensions.len() || !shape.iter().zip(maximum).all(fits) {
-            return Err(Error::usage("shape", "passes the maximum of the dataset"));
+            return Err(Error::usage(
+                "shape",
+                "must have as many dimensions as the dataset and stay within its maximum shape",
+            ));
         }
         if shape == &dimensions[..] {
             return Ok(());
         }
         if !chunked {
-            return Err(Error::usage("shape", "changes only where elements are stored in chunks"));
+            return Err(Error::usage(
+                "shape",
+                "cannot be changed: the dataset does not store its elements in chunks",
+            ));
         }
         sciformats_core::slab::elements(shape).ok_or_else(too_large)?;
         self.attempt(|dataset| {
@@ -133,20 +139,21 @@ impl Dataset {
         self.sound()?;
         let expected = slab.len().checked_mul(self.element_size()).ok_or_else(too_large)?;
         if bytes.len() as u64 != expected {
-            let problem = format!("have {} bytes, the selection {expected}", bytes.len());
+            let problem = format!("have {} bytes, but the selection needs {expected}", bytes.len());
             return Err(Error::usage("values", problem));
         }
         if slab.of() != self.shape() {
-            return Err(Error::usage("selection", "is that of another shape"));
+            return Err(Error::usage("selection", "was made for another shape than the dataset's"));
         }
         if self.dataspace == Dataspace::Null {
-            return Err(Error::usage("dataset", "has no elements"));
+            return Err(Error::usage("dataset", "has a null dataspace, which holds no elements"));
         }
         match &self.data {
             Data::Virtual(_) => Err(Error::unsupported("writing to the sources of a virtual dataset")),
-            Data::External(_) if self.edited.is_none() => {
-                Err(Error::usage("dataset", "has its elements in other files"))
-            }
+            Data::External(_) if self.edited.is_none() => Err(Error::usage(
+                "dataset",
+                "stores its elements in external files, which cannot be written here",
+            )),
             _ => Ok(()),
         }
     }
@@ -181,19 +188,23 @@ impl Dataset {
         let shape = self.shape().to_vec();
         let (filtered, size) = (!self.pipeline.filters.is_empty(), self.element_size());
         let edited = self.edited.is_some();
-        let Data::Chunked(chunked) = &mut self.data else { return wrong("is of a dataset that has none") };
+        let Data::Chunked(chunked) = &mut self.data else {
+            return wrong("cannot be written: the dataset does not store its elements in chunks");
+        };
         if edited || chunked.unfiltered_edges {
-            return wrong("is stored as it is only in new datasets whose chunks are all filtered alike");
+            return wrong(
+                "can be stored without filtering only in a new dataset that filters its edge chunks too",
+            );
         }
         let mut sides = scaled.iter().zip(&chunked.dimensions).zip(&shape);
         if scaled.len() != shape.len()
             || sides.any(|((at, &side), &n)| at.checked_mul(side).is_none_or(|at| at >= n))
         {
-            return wrong("is none of the dataset");
+            return wrong("lies outside the dataset");
         }
         let all = chunked.dimensions.iter().try_fold(size, |product, &n| product.checked_mul(n));
         if !filtered && all != Some(bytes.len() as u64) {
-            return wrong("has another number of bytes than its elements");
+            return wrong("does not have the number of bytes of its elements");
         }
         chunked.put_filtered(output, scaled, (mask, bytes))
     }
@@ -212,11 +223,11 @@ impl Dataset {
         }
         let wrong = |problem: &'static str| Error::usage("shape", problem);
         let Data::Chunked(Chunked { dimensions: chunk, .. }) = &self.data else {
-            return Err(wrong("changes only where elements are stored in chunks"));
+            return Err(wrong("cannot be changed: the dataset does not store its elements in chunks"));
         };
         let size = u64::from(self.datatype.size);
         let Dataspace::Simple { dimensions, maximum } = &mut self.dataspace else {
-            return Err(wrong("of a scalar does not change"));
+            return Err(wrong("of a scalar cannot be changed"));
         };
         let (Some((first, inner)), Some(&chunk)) = (dimensions.split_first_mut(), chunk.first()) else {
             return Err(wrong("has no dimension to grow along"));
@@ -224,12 +235,12 @@ impl Dataset {
         let row =
             sciformats_core::slab::elements(inner).and_then(|n| n.checked_mul(size)).ok_or_else(too_large)?;
         if rows.checked_mul(row) != Some(bytes.len() as u64) {
-            return Err(Error::usage("values", "are no whole rows of the dataset"));
+            return Err(Error::usage("values", "must make up whole rows of the dataset"));
         }
         let end =
             first.checked_add(rows).filter(|&end| end.checked_mul(row).is_some()).ok_or_else(too_large)?;
         if maximum.first().copied().flatten().is_some_and(|max| end > max) {
-            return Err(wrong("passes the maximum of the dataset"));
+            return Err(wrong("would exceed the maximum shape of the dataset"));
         }
         let begin = sub(*first, gathered(&self.tail, row)?)?;
         *first = end;
@@ -316,8 +327,12 @@ impl Dataset {
             }
             Data::External(_) => {
                 let outer = self.edited.as_mut().and_then(|edited| edited.outer.as_mut());
-                let outer =
-                    outer.ok_or_else(|| Error::usage("dataset", "has its elements in other files"))?;
+                let outer = outer.ok_or_else(|| {
+                    Error::usage(
+                        "dataset",
+                        "stores its elements in external files, which cannot be written here",
+                    )
+                })?;
                 runs(slab, size, |at, part| outer.put(at, present(bytes.get(part), "bytes of a run")?))
             }
             Data::Virtual(_) => Err(Error::internal("elements of a virtual dataset are written")),

@@ -48,7 +48,7 @@ pub trait Filter: Send + Sync {
     /// # Errors
     /// The default says that the filter does not write.
     fn encode(&self, _values: &[u32], _input: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        Err(Fault::from(FaultKind::Rule("does not write")))
+        Err(Fault::from(FaultKind::Rule("can only decode, so it cannot write chunks")))
     }
 }
 

@@ -53,7 +53,10 @@ pub(crate) fn encode(pipeline: &Pipeline, registry: &Registry, bytes: Vec<u8>) -
             None => {
                 return Err(Error::usage(
                     "filter",
-                    format!("{} does not apply to these elements", name(filter)),
+                    format!(
+                        "{} cannot be applied to these elements, and the dataset does not allow skipping it",
+                        name(filter)
+                    ),
                 ));
             }
         }

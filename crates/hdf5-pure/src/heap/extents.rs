@@ -53,7 +53,7 @@ impl Extents<'_> {
     fn indirect(&mut self, heap: &FractalHeap, at: Address, rows: u32, depth: usize) -> Result<()> {
         let (context, sizes) = (self.context, self.context.sizes);
         context.limits.depth("levels of heap blocks", depth)?;
-        let broken = || context.fault(BLOCK, at, FaultKind::Rule("has more rows than a heap"));
+        let broken = || context.fault(BLOCK, at, FaultKind::Rule("has more rows than its heap allows"));
         let len = IndirectBlock::size(heap, sizes, rows);
         let block = context.parse(BLOCK, at, len, |i| IndirectBlock::parse(i, heap, sizes, rows))?;
         self.add(BLOCK, at, len, Use::Metadata)?;

@@ -107,7 +107,9 @@ impl Bound {
             Class::Reference(ReferenceKind::Standard) => {
                 self.needs(Self::V112, "references of the standard type")?;
                 if address != 8 {
-                    return Err(Error::unsupported("references of the standard type among narrow addresses"));
+                    return Err(Error::unsupported(
+                        "storing references of the standard type in a file whose addresses do not have 8 bytes",
+                    ));
                 }
                 4
             }
@@ -121,7 +123,10 @@ impl Bound {
                 // Newer libraries take it for a broken header where no checksum says otherwise.
                 let used = add(u32::from(*precision), u32::from(*bit_offset))?;
                 if self.is_old() && u64::from(datatype.size) * 4 > used.into() {
-                    return Err(Error::usage("datatype", "has more unused bits than old headers may have"));
+                    return Err(Error::usage(
+                        "datatype",
+                        "leaves more than half of its bits unused, which object headers of version 1 cannot express safely",
+                    ));
                 }
                 1
             }
@@ -135,7 +140,7 @@ impl Bound {
         if self >= wanted {
             return Ok(());
         }
-        Err(Error::usage("bound", format!("{self:?} has no {what}, which came with {wanted:?}")))
+        Err(Error::usage("bound", format!("{self:?} does not allow {what}: set it to {wanted:?} or later")))
     }
 }
 
@@ -165,13 +170,13 @@ fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Data
 /// Bytes of an array of elements of `base` bytes.
 fn array_size(base: u32, dimensions: &[u32]) -> Result<u32> {
     if dimensions.is_empty() || dimensions.len() > MAX_RANK as usize {
-        return Err(Error::usage("datatype", "has an array of no dimensions, or of more than 32"));
+        return Err(Error::usage("datatype", "has an array type that does not have 1 to 32 dimensions"));
     }
     dimensions.iter().try_fold(base, |product, n| product.checked_mul(*n)).ok_or_else(too_long)
 }
 
 fn too_long() -> Error {
-    Error::usage("datatype", "has 4 GiB or more")
+    Error::usage("datatype", "would be 4 GiB or larger")
 }
 
 /// Fails if a type counts fewer members.
@@ -179,7 +184,7 @@ fn counted(members: usize) -> Result<()> {
     if members <= usize::from(u16::MAX) {
         return Ok(());
     }
-    Err(Error::usage("datatype", format!("has {members} members, more than the 65535 that are counted")))
+    Err(Error::usage("datatype", format!("has {members} members, but at most 65,535 can be stored")))
 }
 
 fn holds_array(datatype: &Datatype) -> bool {

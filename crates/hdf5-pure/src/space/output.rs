@@ -240,7 +240,8 @@ impl Output {
             };
             end.checked_add(self.base).filter(|&end| end < i64::MAX.cast_unsigned()).map(|_| (start, end))
         };
-        let (start, end) = place().ok_or_else(|| Error::usage("file", "would be longer than 2^63 bytes"))?;
+        let (start, end) =
+            place().ok_or_else(|| Error::usage("file", "would become longer than 2^63 bytes"))?;
         self.end = end;
         Ok(Address(start))
     }

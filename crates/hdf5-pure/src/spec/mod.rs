@@ -337,7 +337,7 @@ pub(crate) fn put_address(out: &mut Vec<u8>, address: Option<Address>, sizes: Si
     let width = usize::from(sizes.offsets);
     match address {
         Some(Address(value)) if value.trailing_ones() >= u32::from(sizes.offsets) * 8 => {
-            Err(Error::internal("an address reads as the undefined one"))
+            Err(Error::internal("an address has the value of the undefined address"))
         }
         Some(Address(value)) => put_uint(out, value, width),
         None => {

@@ -178,7 +178,10 @@ pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: us
         Part::Object => {}
         Part::Region(selection) => {
             if !selection.is_of_rank(rank) {
-                return Err(Error::usage("reference", "leads to a region of another number of dimensions"));
+                return Err(Error::usage(
+                    "reference",
+                    "selects a region with another number of dimensions than the dataset",
+                ));
             }
             let mut bytes = Vec::new();
             selection.encode(&mut bytes)?;
@@ -188,7 +191,7 @@ pub(crate) fn put_blob(out: &mut Vec<u8>, object: Address, part: &Part, rank: us
         }
         Part::Attribute(name) => {
             let len = u16::try_from(name.as_bytes().len())
-                .map_err(|_| Error::usage("reference", "leads to a name of 64 KiB or more"))?;
+                .map_err(|_| Error::usage("reference", "names an attribute of 64 KiB or more"))?;
             out.extend(len.to_le_bytes());
             out.extend(name.as_bytes());
         }

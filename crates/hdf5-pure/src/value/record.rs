@@ -1,4 +1,4 @@
-//! Structs as elements of compound types.
+//! Structs as elements of compound datatypes.
 
 use sciformats_core::{Error, Result};
 
@@ -18,22 +18,25 @@ impl<T: Element, const N: usize> Element for [T; N] {
 
 fn of_length<T, const N: usize>(found: Vec<T>) -> Result<[T; N]> {
     let wrong = |found: Vec<T>| {
-        Error::usage("element type", format!("an array of {} elements is not one of {N}", found.len()))
+        Error::usage(
+            "element type",
+            format!("is an array of {N} elements, but the stored array has {}", found.len()),
+        )
     };
     found.try_into().map_err(wrong)
 }
 
-/// The name of the member that a field is: a raw identifier, as in `r#type`, is the word after its `r#`.
+/// Returns the member name of a field. The name of a raw identifier such as `r#type` is the part after `r#`.
 #[doc(hidden)]
 pub fn field_name(field: &'static str) -> &'static str {
     field.strip_prefix("r#").unwrap_or(field)
 }
 
-/// Defines a struct and stores it as a compound type: its members have the fields' names and follow each other.
+/// Defines a struct that is stored as a compound. The members have the names of the fields and follow each other
+/// without gaps.
 ///
-/// The struct then is an [`Element`](crate::Element) to read, a [`Store`](crate::Store) to write, and a [`Value`](crate::Value)
-/// for attributes. A field `r#type` is the member
-/// `type`.
+/// The struct implements [`Element`](crate::Element) for reading, [`Store`](crate::Store) for writing, and
+/// [`Value`](crate::Value) for attributes. A field `r#type` is stored as the member `type`.
 ///
 /// ```
 /// hdf5_pure::record! {

@@ -108,7 +108,8 @@ pub(crate) fn counted(size: u64, width: usize) -> Result<()> {
     if size.unbounded_shr(bits) == 0 {
         return Ok(());
     }
-    let problem = format!("has {size} bytes after its filters, more than the index of its dataset counts");
+    let problem =
+        format!("has {size} bytes after filtering, which its chunk index has no field wide enough to store");
     Err(Error::usage("chunk", problem))
 }
 

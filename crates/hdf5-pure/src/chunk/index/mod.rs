@@ -170,6 +170,6 @@ impl Index<'_> {
     }
 
     pub(crate) fn too_many(&self, at: Address) -> sciformats_core::Error {
-        self.context.fault(STRUCTURE, at, FaultKind::Rule("does not hold as many chunks as the dataset has"))
+        self.context.fault(STRUCTURE, at, FaultKind::Rule("holds fewer elements than the dataset has chunks"))
     }
 }

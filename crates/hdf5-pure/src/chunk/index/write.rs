@@ -153,7 +153,9 @@ impl IndexWriter {
             }
             (IndexKind::BtreeV2, None) => Some(Kind::Btree2(Btree2Writer::create(output, &elements, rank)?)),
             (kind, _) => {
-                return Err(Error::unsupported(format!("changing a chunk index in place that is {kind:?}")));
+                return Err(Error::unsupported(format!(
+                    "changing a chunk index of the kind {kind:?} in place"
+                )));
             }
         };
         let numbering = Numbering::new(shape.counts, unlimited);
@@ -283,5 +285,5 @@ pub(crate) fn page(output: &mut Output, at: Address, len: usize) -> Result<Vec<u
 }
 
 pub(crate) fn beyond() -> Error {
-    Error::usage("chunk", "has a number for which its index has no place")
+    Error::usage("chunk", "lies outside the range that its chunk index can hold")
 }

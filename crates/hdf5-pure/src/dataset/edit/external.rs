@@ -32,7 +32,9 @@ struct Part {
 /// Where the byte of the elements with this number stands in the file of a part.
 fn position(part: &Part, byte: u64) -> Result<u64> {
     let at = part.offset.checked_add(sub(byte, part.start)?);
-    at.ok_or_else(|| Error::usage("elements", "have no place in the external files of the dataset"))
+    at.ok_or_else(|| {
+        Error::usage("elements", "lie beyond the space that the dataset has in its external files")
+    })
 }
 
 impl Outer {
@@ -50,7 +52,7 @@ impl Outer {
             let path = path.ok_or_else(|| Error::Missing {
                 what: "external file",
                 name: String::from_utf8_lossy(name).into(),
-                problem: "is not there".into(),
+                problem: "does not exist".into(),
             })?;
             // A bound: what lies behind it is in no file.
             let end = slot.size.map_or(u64::MAX, |size| bound::sum(start, size));
@@ -67,7 +69,10 @@ impl Outer {
     pub(crate) fn put(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let end = add(at, bytes.len() as u64)?;
         if self.parts.last().is_none_or(|part| part.end < end) {
-            return Err(Error::usage("elements", "have no place in the external files of the dataset"));
+            return Err(Error::usage(
+                "elements",
+                "lie beyond the space that the dataset has in its external files",
+            ));
         }
         self.waiting.push((at, bytes.to_vec()));
         Ok(())

@@ -132,7 +132,7 @@ impl Dataset {
     /// Fails if an edit failed half way: what is pending must not be committed.
     pub(crate) fn sound(&self) -> Result<()> {
         if self.edited.as_ref().is_some_and(|edited| edited.broken) {
-            let problem = "was changed by an edit that failed half way: its file has to be opened again";
+            let problem = "cannot be used after a change failed half way: open its file again";
             return Err(Error::usage("dataset", problem));
         }
         Ok(())

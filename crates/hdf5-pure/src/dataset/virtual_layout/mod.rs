@@ -78,7 +78,7 @@ impl<'a> Sources<'a> {
     /// The sources of the dataset `content`.
     fn new(opened: &'a Opened, content: &Content, nesting: &Nesting) -> Result<Self> {
         if nesting.depth >= MAX_DEPTH {
-            let kind = FaultKind::Rule("leads through too many virtual datasets");
+            let kind = FaultKind::Rule("passes through too many nested virtual datasets");
             return Err(opened.context.fault(STRUCTURE, content.address, Fault::new("source", kind)));
         }
         let nesting = Nesting { depth: add(nesting.depth, 1)?, met: nesting.met.clone() };
@@ -140,7 +140,7 @@ impl<'a> Sources<'a> {
             b"." => text(dataset),
             _ => format!("{} in {}", text(dataset), text(file)),
         };
-        let problem = "is not there".into();
+        let problem = "does not exist".into();
         self.opened.missing(Error::Missing {
             what: "source of a virtual dataset",
             name: name.into(),
@@ -255,7 +255,8 @@ fn copy(
         let fault = Fault::new("selection", FaultKind::Rule(rule));
         reader.opened.context.fault(STRUCTURE, reader.content.address, fault)
     };
-    let to = Numbered::new(to, slab.of()).ok_or_else(|| wrong("is not one of the dataset"))?;
+    let to =
+        Numbered::new(to, slab.of()).ok_or_else(|| wrong("does not fit the dataspace of the dataset"))?;
     // Sources of which nothing is wanted are not opened.
     if wanted::visit(&to, slab, &mut |_, _, _| None).is_some() {
         return Ok(());
@@ -263,10 +264,12 @@ fn copy(
     let Some(source) = sources.open(file, dataset)? else { return sources.missing(file, dataset) };
     // Such elements mean places in the file that holds them.
     if source.opened.is_some() && source.content.datatype.is_indirect() {
-        return Err(Error::unsupported("a virtual dataset of references or sequences in another file"));
+        return Err(Error::unsupported(
+            "a virtual dataset whose source in another file holds references or variable-length elements",
+        ));
     }
     let shape = source.content.dataspace.shape().unwrap_or_default();
-    let from = Numbered::new(from, shape).ok_or_else(|| wrong("is not one of the source"))?;
+    let from = Numbered::new(from, shape).ok_or_else(|| wrong("does not fit the dataspace of the source"))?;
     let Some(last) = from.last() else { return Ok(()) };
     let nested = Reader {
         opened: source.opened.as_deref().unwrap_or(reader.opened),
@@ -292,5 +295,5 @@ fn copy(
         Some(())
     });
     failed?;
-    done.ok_or_else(|| wrong("leaves the dataset"))
+    done.ok_or_else(|| wrong("extends beyond the dataset"))
 }

@@ -72,7 +72,7 @@ impl<'c> Blocks<'c> {
     }
 
     fn outside(&self) -> Error {
-        self.broken("does not hold the object of a heap ID")
+        self.broken("does not hold the object that a heap ID refers to")
     }
 
     /// Start and size of the block that bytes of the heap are in, which must lie behind the block's prefix.

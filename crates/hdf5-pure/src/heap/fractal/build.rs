@@ -231,5 +231,5 @@ pub(super) fn lengths(count: u64, sizes: Sizes) -> u64 {
 }
 
 pub(super) fn too_large() -> Error {
-    Error::usage("links or attributes", "need a larger heap than the format has")
+    Error::usage("links or attributes", "need a larger fractal heap than the format allows")
 }

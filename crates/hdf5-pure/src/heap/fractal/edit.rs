@@ -98,7 +98,7 @@ impl<'c> EditedHeap<'c> {
     }
 
     fn lost(&self) -> Error {
-        self.blocks.broken("does not hold the object of a heap ID")
+        self.blocks.broken("does not hold the object that a heap ID refers to")
     }
 
     fn huge_tree(&mut self) -> Result<&mut EditedTree> {
@@ -177,7 +177,7 @@ impl<'c> EditedHeap<'c> {
         HugeObject { address, stored, filtered: None, key: Some(key) }.encode(&mut record, sizes)?;
         let replaced = self.huge_tree()?.insert(&mut { context }, &record, &mut by_key(context, key))?;
         if replaced.is_some() {
-            return Err(self.blocks.broken("gives a key to two huge objects"));
+            return Err(self.blocks.broken("has two huge objects with the same key"));
         }
         let [.., bytes, objects, _, _] = &mut self.blocks.header.statistics;
         increase(bytes, stored)?;

@@ -131,6 +131,6 @@ impl FreeParts {
 
 /// The error of a part of a heap that is free twice.
 pub(super) fn twice(context: &Context, at: Address) -> Error {
-    let rule = FaultKind::Rule("is free already");
+    let rule = FaultKind::Rule("is freed twice");
     context.fault("fractal heap", at, Fault::new("part of a direct block", rule))
 }

@@ -68,14 +68,20 @@ impl<'a> Heap<'a> {
 
     /// Counts bytes that are given out.
     fn give(&mut self, bytes: u64) -> Result<()> {
-        let kind = FaultKind::Rule("gives out more objects than it holds");
+        let kind = FaultKind::Rule(
+            "is asked for more bytes of objects than it holds: heap IDs refer to the same object many times",
+        );
         let left = self.left.checked_sub(bytes);
         self.left = left.ok_or_else(|| self.context.fault(HEADER, self.address, kind))?;
         Ok(())
     }
 
     fn out_of_bounds(&self) -> sciformats_core::Error {
-        self.context.fault(HEADER, self.address, FaultKind::Rule("does not hold the object of a heap ID"))
+        self.context.fault(
+            HEADER,
+            self.address,
+            FaultKind::Rule("does not hold the object that a heap ID refers to"),
+        )
     }
 
     fn managed(&mut self, offset: u64, length: u64) -> Result<(u64, Cow<'_, [u8]>)> {

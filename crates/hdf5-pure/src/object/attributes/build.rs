@@ -78,8 +78,9 @@ impl Order {
 
 /// The number of an attribute, or how many there are.
 fn number(n: impl TryInto<u16>) -> Result<u16> {
-    n.try_into()
-        .map_err(|_| Error::usage("object", "has more attributes than the order of their creation counts"))
+    n.try_into().map_err(|_| {
+        Error::usage("object", "has more attributes than creation order numbers, of which there are 65,535")
+    })
 }
 
 /// The attributes with their numbers.

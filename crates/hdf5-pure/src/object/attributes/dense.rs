@@ -90,7 +90,7 @@ impl<'c> DenseAttributes<'c> {
             taken |= tree.insert(&mut { context }, &record, &mut by_number(number))?.is_some();
         }
         match taken {
-            true => Err(broken(context, &self.by_name, "is that of two attributes, or its number is")),
+            true => Err(broken(context, &self.by_name, "or its creation order belongs to two attributes")),
             false => Ok(()),
         }
     }
@@ -102,12 +102,13 @@ impl<'c> DenseAttributes<'c> {
     pub(crate) fn remove(&mut self, output: &mut Output, name: &[u8]) -> Result<u32> {
         let (context, heap) = (self.context, &mut self.heap);
         let removed = self.by_name.remove(&mut { context }, &mut by_name(context, heap, name))?;
-        let record =
-            removed.ok_or_else(|| broken(context, &self.by_name, "is not in the index that led to it"))?;
+        let record = removed.ok_or_else(|| {
+            broken(context, &self.by_name, "is not in the name index although the object has the attribute")
+        })?;
         let record = locate(RECORD, 0, &record, |i| AttributeRecord::parse(i, 8))?;
         if let Some(tree) = &mut self.by_order {
             tree.remove(&mut { context }, &mut by_number(record.creation_order))?
-                .ok_or_else(|| broken(context, tree, "is not in the index by creation order"))?;
+                .ok_or_else(|| broken(context, tree, "is missing from the creation order index"))?;
         }
         if record.flags & SHARED == 0 {
             self.heap.remove(output, record.id)?;

@@ -41,7 +41,9 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
                 match locate("shared message", message.offset, body, |i| Shared::parse(i, context.sizes))? {
                     Shared::Heap(id) => shared(context, message.offset, id, order)?,
                     Shared::Committed(_) => {
-                        let kind = FaultKind::Rule("is that of a committed datatype");
+                        let kind = FaultKind::Rule(
+                            "refers to a committed datatype, but the message is an attribute",
+                        );
                         return Err(Fault::new("location", kind).at("shared message", message.offset));
                     }
                 }
@@ -54,7 +56,7 @@ pub(crate) fn load(context: &Context, address: Address) -> Result<(Vec<Attribute
         Some((Some(heap), Some(by_name))) => dense(context, heap, by_name, tracked, &mut found)?,
         // Taken for an object without dense attributes, it would lose them.
         Some((Some(_), None)) => {
-            let rule = "is undefined beside a heap";
+            let rule = "is undefined although the object has a fractal heap";
             return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
         }
         _ => {}
@@ -263,7 +265,12 @@ fn store_some(
 }
 
 fn next_number(next: u32) -> Result<u16> {
-    let many = |_| Error::usage("attribute", "cannot be numbered: the object has had 65,535 attributes");
+    let many = |_| {
+        Error::usage(
+            "attribute",
+            "cannot get a creation order number: the object has had 65,535 attributes already",
+        )
+    };
     u16::try_from(next).map_err(many)
 }
 

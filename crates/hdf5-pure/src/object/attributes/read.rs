@@ -107,7 +107,7 @@ fn dense(context: &Context, object: &Object<'_>, name: Option<&[u8]>, found: &mu
     let (heap, by_name) = match info.map(|info| (info.heap, info.by_name)) {
         Some((Some(heap), Some(by_name))) => (heap, by_name),
         Some((Some(_), None)) => {
-            let rule = "is undefined beside a heap";
+            let rule = "is undefined although the object has a fractal heap";
             return Err(object.fault(MessageType::AttributeInfo, "name index address", rule));
         }
         _ => return Ok(()),

@@ -50,7 +50,10 @@ impl NewHeader {
     pub(crate) fn complete(mut self) -> Result<Self> {
         let longest = if self.version == 1 { 65528 } else { 65535 };
         if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
-            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            let problem = format!(
+                "has {} bytes, but an object header holds at most {longest} per message",
+                message.body.len()
+            );
             return Err(Error::usage(message.kind.name(), problem));
         }
         if self.version == 2 && self.references != 1 {
@@ -61,7 +64,10 @@ impl NewHeader {
         }
         self.leave_room();
         if self.version == 1 && self.messages.len() > 65533 {
-            return Err(Error::usage("object", "has more messages than an old header counts"));
+            return Err(Error::usage(
+                "object",
+                "would have more messages than an object header of version 1 can count",
+            ));
         }
         Ok(self)
     }

@@ -49,7 +49,7 @@ impl Header {
                 if flags & FAIL_ON_WRITE != 0 {
                     return Err(Error::Unsupported {
                         what: format!(
-                            "header message {number:#x}, which must be understood by who changes the object,"
+                            "changing an object whose header message {number:#x} is unknown, but forbids changes by programs that do not know it,"
                         )
                         .into(),
                         feature: None,
@@ -243,7 +243,10 @@ impl Header {
         }
         let longest = if self.is_old() { 65_528 } else { 65_535 };
         if let Some(message) = self.messages.iter().find(|message| message.body.len() > longest) {
-            let problem = format!("of {} bytes is too long for an object header", message.body.len());
+            let problem = format!(
+                "has {} bytes, but an object header holds at most {longest} per message",
+                message.body.len()
+            );
             return Err(Error::usage(message.kind.name(), problem));
         }
         if !self.is_old() && self.references != 1 {
@@ -265,7 +268,10 @@ impl Header {
             rest.push(Message::nil(CONTINUATION));
         }
         if self.is_old() && bound::sum(first.len(), rest.len()) > 65_000 {
-            return Err(Error::usage("object", "has more messages than an old header counts"));
+            return Err(Error::usage(
+                "object",
+                "would have more messages than an object header of version 1 can count",
+            ));
         }
         let more = self.continue_with(output, &rest)?;
         let chunk = self.first_chunk(&first, more, rest.len())?;
@@ -277,7 +283,9 @@ impl Header {
     fn split(&mut self) -> Result<(Vec<Message>, Vec<Message>)> {
         let own = self.size_of(self.sizes.bytes(1, 1, 0))?;
         let mut left = self.room.checked_sub(own).ok_or_else(|| {
-            Error::unsupported("an object header whose first chunk is too small to continue elsewhere")
+            Error::unsupported(
+                "changing an object header whose first chunk has no room for a continuation message",
+            )
         })?;
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for message in std::mem::take(&mut self.messages) {

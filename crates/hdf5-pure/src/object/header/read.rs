@@ -153,7 +153,7 @@ impl<'a> Object<'a> {
         match self.messages.iter().find(refused) {
             None => Ok(()),
             Some(message) => Err(Error::Unsupported {
-                what: format!("header message {:#x}, which must be understood,", message.kind.number())
+                what: format!("header message {:#x}, which readers must understand,", message.kind.number())
                     .into(),
                 feature: None,
                 offset: Some(message.offset),

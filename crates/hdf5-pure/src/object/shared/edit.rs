@@ -194,7 +194,7 @@ impl Shares {
     fn of(&mut self, context: &Context, shared: SharedId) -> Result<(SharedIndex, &mut Index, usize)> {
         let at = index_of(context, shared.kind).and_then(|number| context.shared.get(number)?.index);
         let lost = || {
-            let rule = FaultKind::Rule("is not that of a record, though a message refers to it");
+            let rule = FaultKind::Rule("belongs to no record although a message refers to it");
             context.fault(
                 RECORDS,
                 at.unwrap_or(Address(0)), // a position in a message
@@ -215,9 +215,9 @@ impl Shares {
     pub(crate) fn take(&mut self, context: &Context, shared: SharedId) -> Result<()> {
         let (_, index, place) = self.of(context, shared)?;
         if let Some(Some(SharedRecord::Heap { references, .. })) = index.records.get_mut(place) {
-            *references = references
-                .checked_add(1)
-                .ok_or_else(|| Error::usage("shared message", "has as many uses as can be counted"))?;
+            *references = references.checked_add(1).ok_or_else(|| {
+                Error::usage("shared message", "is used as often as its reference count can express")
+            })?;
         }
         Ok(())
     }

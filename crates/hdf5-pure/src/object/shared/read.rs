@@ -31,7 +31,7 @@ pub(crate) fn resolve(
                     Err(Fault::new("location", FaultKind::Loop).at("shared message", message.offset))
                 }
                 None => {
-                    let kind = FaultKind::Rule("leads to an object without such a message");
+                    let kind = FaultKind::Rule("leads to an object that has no message of this type");
                     Err(Fault::new("location", kind).at("shared message", offset))
                 }
             }
@@ -71,7 +71,7 @@ pub(crate) fn from_table(
             Ok((at, bytes.into_owned()))
         }
         None => {
-            let kind = FaultKind::Rule("means a heap of shared messages that the file does not have");
+            let kind = FaultKind::Rule("refers to a shared message heap that the file does not have");
             Err(Fault::new("location", kind).at("shared message", offset))
         }
     }

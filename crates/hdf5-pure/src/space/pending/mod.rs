@@ -342,7 +342,7 @@ impl Space {
     pub(crate) fn commit(&self, flush: Flush) -> Result<()> {
         let mut state = self.change();
         if state.broken {
-            return Err(Error::usage("file", "has to be opened again: a commit failed half way"));
+            return Err(Error::usage("file", "cannot be used after a commit failed half way: open it again"));
         }
         let new_end = state.trimmed_end();
         if let Some(plan) = state.plan(new_end)? {
@@ -375,7 +375,7 @@ fn start_in((start, end): (u64, u64), len: u64, unit: u64, page: Option<u64>) ->
 }
 
 fn too_long() -> Error {
-    Error::usage("file", "would be longer than its addresses reach")
+    Error::usage("file", "would become longer than its addresses can express")
 }
 
 impl State {
@@ -398,7 +398,7 @@ impl State {
     }
 
     fn twice(&self, at: Address) -> Error {
-        let rule = FaultKind::Rule("belongs to two structures, or to one that is no more");
+        let rule = FaultKind::Rule("belongs to two structures, or to one that was removed");
         Fault::new("part of the file", rule).at("file space", bound::sum(self.base, at.0))
     }
 

@@ -48,7 +48,7 @@ impl Chunks<'_> {
 
 /// The key of a chunk of `dimensions` elements.
 pub(crate) fn key(scaled: &[u64], stored: Stored, dimensions: &[u64]) -> Result<ChunkKey> {
-    let large = |_| Error::usage("chunk", "has 4 GiB or more, which a version 1 B-tree does not count");
+    let large = |_| Error::usage("chunk", "has 4 GiB or more, which a version 1 B-tree cannot store");
     let size = u32::try_from(stored.size).map_err(large)?;
     Ok(ChunkKey { size, filter_mask: stored.mask, offsets: offsets(scaled, dimensions)?, byte: 0 })
 }

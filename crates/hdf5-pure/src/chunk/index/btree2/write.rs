@@ -86,7 +86,10 @@ impl Btree2Writer {
 
     fn sound(&self) -> Result<()> {
         match self.broken {
-            true => Err(Error::usage("chunk index", "was not changed whole, and has to be opened again")),
+            true => Err(Error::usage(
+                "chunk index",
+                "cannot be used after a change failed half way: open the file again",
+            )),
             false => Ok(()),
         }
     }
