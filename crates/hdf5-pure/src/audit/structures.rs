@@ -1,4 +1,4 @@
-//! The heaps, trees and arrays that an object's messages lead to: where they are, and what their headers say.
+//! The heaps, B-trees and arrays to which the messages of an object lead: where they are, and what their headers say.
 
 use sciformats_core::Result;
 use sciformats_core::fault::locate;
@@ -18,7 +18,7 @@ use crate::spec::message::layout::{IndexKind, Layout};
 use crate::spec::message::link_info::LinkInfo;
 use crate::spec::message::small::SymbolTable;
 
-/// A structure that an object needs beside its header.
+/// A structure that an object uses beside its header.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, File, Writer};
@@ -33,17 +33,17 @@ use crate::spec::message::small::SymbolTable;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The standard's name of it.
+    /// The name of the structure in the standard.
     pub structure: &'static str,
-    /// Absolute offset of its first byte.
+    /// The absolute offset of its first byte.
     pub offset: u64,
-    /// Bytes, as far as its own header or node is concerned.
+    /// The size in bytes of its header or node.
     pub size: u64,
-    /// What it says, by the standard's names.
+    /// The values of its fields, by their names in the standard.
     pub fields: Vec<(&'static str, u64)>,
 }
 
-/// The structures of an object; each that cannot be read is an error beside the others.
+/// Returns the structures of an object. A structure that cannot be read is an error beside the others.
 pub(crate) fn of(context: &Context, object: &Object<'_>) -> Vec<Result<Place>> {
     let sizes = context.sizes;
     let mut places = Vec::new();
@@ -90,7 +90,7 @@ fn place(
     Place { structure, offset: context.offset(at), size, fields }
 }
 
-/// The heap and the trees of links or attributes in dense storage.
+/// Adds the heap and the B-trees of links or attributes in dense storage.
 fn dense(context: &Context, heap: Option<Address>, trees: [Option<Address>; 2]) -> Vec<Result<Place>> {
     let heap = heap.map(|at| fractal_heap(context, at));
     heap.into_iter().chain(trees.into_iter().flatten().map(|at| tree(context, at))).collect()
@@ -160,7 +160,7 @@ fn tree(context: &Context, at: Address) -> Result<Place> {
     Ok(place(context, TREE, at, size, fields))
 }
 
-/// The top of a chunk index; none where there is no structure but the chunks.
+/// Returns the topmost structure of a chunk index, or `None` if the index has no structure of its own.
 fn chunk_index(context: &Context, index: IndexKind, at: Address, rank: usize) -> Option<Result<Place>> {
     match index {
         IndexKind::Single(_) | IndexKind::Implicit => None,

@@ -16,7 +16,7 @@ pub(crate) fn decode(input: &[u8], max: usize) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Encodes a stream of blocks of `level` times 100 kB, 1 to 9.
+/// Encodes a stream with blocks of `level` times 100 kB; the level is 1 to 9.
 pub(crate) fn encode(level: u32, input: &[u8]) -> Result<Vec<u8>, Fault> {
     let wrong = |_| Fault::new("bzip2 stream", FaultKind::Rule("cannot be encoded"));
     let mut encoder =

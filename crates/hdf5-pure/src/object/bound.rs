@@ -1,4 +1,4 @@
-//! Which versions of structures are written.
+//! Decides which versions of structures are written.
 
 use sciformats_core::arith::{add, sub};
 use sciformats_core::{Error, Result};
@@ -9,7 +9,8 @@ use crate::spec::message::datatype::{
 };
 use crate::spec::selection::MAX_RANK;
 
-/// The oldest release of the C library that must be able to read the file.
+/// The oldest release of the C library that must be able to read the file. It decides which versions of structures are
+/// written.
 ///
 /// | bound | superblock | object headers | groups | chunk indexes | also |
 /// |---|---|---|---|---|---|
@@ -32,35 +33,35 @@ use crate::spec::selection::MAX_RANK;
 pub enum Bound {
     /// Any release since 1.6.3.
     Earliest,
-    /// 1.8, of 2008.
+    /// Release 1.8, of 2008.
     V18,
-    /// 1.10, of 2016.
+    /// Release 1.10, of 2016.
     #[default]
     V110,
-    /// 1.12, of 2020.
+    /// Release 1.12, of 2020.
     V112,
-    /// 2.0, of 2025.
+    /// Release 2.0, of 2025.
     V200,
 }
 
 impl Bound {
-    /// The newest.
+    /// The newest bound.
     pub const LATEST: Self = Self::V200;
 
-    /// Whether structures of the first generation are written.
+    /// Returns whether structures of the first generation are written.
     pub(crate) fn is_old(self) -> bool {
         self == Self::Earliest
     }
 
-    /// `old` where structures of the first generation are written.
+    /// Returns `old` if structures of the first generation are written, and `new` otherwise.
     pub(crate) fn version(self, old: u8, new: u8) -> u8 {
         if self.is_old() { old } else { new }
     }
 
-    /// The same type in the versions that this bound allows.
+    /// Returns the same datatype in the encoding versions that this bound allows.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the type needs a newer one.
+    /// Returns [`Error::Usage`] if the datatype needs a newer bound.
     pub(crate) fn datatype(self, datatype: &Datatype, sizes: Sizes) -> Result<Datatype> {
         let composed = match (self.is_old(), holds_array(datatype)) {
             (true, false) => 1,
@@ -120,7 +121,8 @@ impl Bound {
             Class::FloatingPoint(float) if float.order == FloatOrder::Vax => 3,
             Class::FixedPoint(FixedPoint { precision, bit_offset, .. })
             | Class::BitField(BitField { precision, bit_offset, .. }) => {
-                // Newer libraries take it for a broken header where no checksum says otherwise.
+                // Newer releases of the library suspect such a datatype to be a damaged header, unless a checksum
+                // proves that the header is right. Headers of version 1 have no checksum.
                 let used = add(u32::from(*precision), u32::from(*bit_offset))?;
                 if self.is_old() && u64::from(datatype.size) * 4 > used.into() {
                     return Err(Error::usage(
@@ -144,7 +146,7 @@ impl Bound {
     }
 }
 
-/// Gives each member of a record the type that `inner` makes of its own; says how many bytes longer the record becomes.
+/// Replaces the datatype of each member by what `inner` returns. Returns by how many bytes the compound becomes longer.
 fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Datatype>) -> Result<i32> {
     let mut grown = Vec::new();
     for member in members.iter_mut() {
@@ -167,7 +169,7 @@ fn with_members(members: &mut [Member], inner: impl Fn(&Datatype) -> Result<Data
     before(None)
 }
 
-/// Bytes of an array of elements of `base` bytes.
+/// Returns the size of an array whose elements have `base` bytes.
 fn array_size(base: u32, dimensions: &[u32]) -> Result<u32> {
     if dimensions.is_empty() || dimensions.len() > MAX_RANK as usize {
         return Err(Error::usage("datatype", "has an array type that does not have 1 to 32 dimensions"));
@@ -179,7 +181,7 @@ fn too_long() -> Error {
     Error::usage("datatype", "would be 4 GiB or larger")
 }
 
-/// Fails if a type counts fewer members.
+/// Fails if there are more members than a datatype message can count.
 fn counted(members: usize) -> Result<()> {
     if members <= usize::from(u16::MAX) {
         return Ok(());
