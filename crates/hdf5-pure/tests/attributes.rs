@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use hdf5_pure::{CreateOptions, Datatype, Empty, Error, File, FixedString, GroupWriter, Raw, Writer};
+use hdf5_pure::values::{Empty, FixedString, Raw};
+use hdf5_pure::{CreateOptions, Datatype, Error, File, GroupWriter, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 

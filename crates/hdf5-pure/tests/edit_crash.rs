@@ -17,7 +17,8 @@ mod recorded;
 use std::time::{Duration, Instant};
 
 use description::{Description, describe};
-use hdf5_pure::{Bound, CreateOptions, EditOptions, Editor, File, Flush, Result, Writer};
+use hdf5_pure::options::{Bound, Flush};
+use hdf5_pure::{CreateOptions, EditOptions, Editor, File, Result, Writer};
 use recorded::Recorded;
 use sciformats_core::Step;
 use sciformats_core::commit::kill::{example, killed};

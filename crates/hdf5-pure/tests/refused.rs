@@ -1,8 +1,8 @@
 //! What a caller says wrong is refused by name, before anything is stored.
 
-use hdf5_pure::{
-    BloscCodec, BloscShuffle, Committed, Conversion, CreateOptions, Datatype, Error, File, Filters, Writer,
-};
+use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
+use hdf5_pure::values::Committed;
+use hdf5_pure::{Conversion, CreateOptions, Datatype, Error, File, Writer};
 
 type Result<T = ()> = hdf5_pure::Result<T>;
 

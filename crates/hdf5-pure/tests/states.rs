@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
-use hdf5_pure::{Bound, CreateOptions, Datatype, Editor, Error, File, Filters, Result, Writer};
+use hdf5_pure::filters::Filters;
+use hdf5_pure::options::Bound;
+use hdf5_pure::{CreateOptions, Datatype, Editor, Error, File, Result, Writer};
 
 /// The result is an error of the caller's whose text holds `problem`.
 #[track_caller]
@@ -126,8 +128,9 @@ fn datatypes_that_no_field_holds() {
     for (datatype, problem) in types {
         let mut file = Writer::in_memory(&CreateOptions::default()).unwrap();
         refused(file.dataset("x").datatype(datatype.clone()).shape([0]).write_raw(&[]), problem);
-        let attribute =
-            |file: &mut Editor| file.root().attribute("x", hdf5_pure::Empty(datatype.clone())).map(drop);
+        let attribute = |file: &mut Editor| {
+            file.root().attribute("x", hdf5_pure::values::Empty(datatype.clone())).map(drop)
+        };
         unchanged(&path, attribute, problem);
     }
     assert!(Datatype::enumeration(&Datatype::integer(true, 0), []).is_err());

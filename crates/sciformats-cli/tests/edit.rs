@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::Program;
 use sciformats::Format;
-use sciformats::hdf5_pure::{Datatype, File, Raw, Reference, Writer};
+use sciformats::hdf5_pure::references::Reference;
+use sciformats::hdf5_pure::values::Raw;
+use sciformats::hdf5_pure::{Datatype, File, Writer};
 use sciformats_convert::sink::{self, New, Place};
 use serde_json::Value as Json;
 

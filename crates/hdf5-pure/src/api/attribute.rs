@@ -56,7 +56,8 @@ impl Attribute {
     /// Returns the address of the attribute's datatype if that is a committed datatype.
     ///
     /// ```
-    /// use hdf5_pure::{Committed, CreateOptions, Datatype, File, Writer};
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    /// use hdf5_pure::values::Committed;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;

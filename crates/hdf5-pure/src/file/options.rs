@@ -8,7 +8,8 @@ use crate::filter::Registry;
 /// Options of opening a file.
 ///
 /// ```
-/// use hdf5_pure::{Access, External, File, Limits, OpenOptions};
+/// use hdf5_pure::{File, OpenOptions};
+/// use hdf5_pure::options::{Access, External, Limits};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
@@ -110,7 +111,8 @@ impl OpenOptions {
 /// elements beyond the end of an external file. An external file that does not exist is an error in any case.
 ///
 /// ```
-/// use hdf5_pure::{Error, External, File, MissingSources, OpenOptions, Slab, Writer};
+/// use hdf5_pure::{Error, File, OpenOptions, Slab, Writer};
+/// use hdf5_pure::options::{External, MissingSources};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("week.h5");

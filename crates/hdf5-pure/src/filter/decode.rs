@@ -15,7 +15,9 @@ use crate::spec::message::filter_pipeline::{FilterDescription, Pipeline};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use hdf5_pure::{CreateOptions, Fault, File, Filter, Filters, OpenOptions, Registry, Writer};
+/// use hdf5_pure::{CreateOptions, File, OpenOptions, Writer};
+/// use hdf5_pure::error::Fault;
+/// use hdf5_pure::filters::{Filter, Filters, Registry};
 ///
 /// /// Turns every bit.
 /// struct Turn;
@@ -58,7 +60,8 @@ pub trait Filter: Send + Sync {
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use hdf5_pure::{File, Filter, OpenOptions, Registry, Result};
+/// use hdf5_pure::{File, OpenOptions, Result};
+/// use hdf5_pure::filters::{Filter, Registry};
 ///
 /// fn open(filter: impl Filter + 'static) -> Result<File> {
 ///     let filters = Registry::default().with(300, Arc::new(filter));
@@ -92,7 +95,8 @@ impl Registry {
     /// Undoes the filters of the bytes of a chunk, except those whose bit is set in `mask`. The result has `len` bytes.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Registry, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Registry;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("counts").chunks([2]).shuffle().write(&[1u16, 515])?;

@@ -12,7 +12,7 @@ use crate::space::context::Context;
 use crate::spec::message::link::Target;
 use crate::spec::{Address, Name};
 
-/// One step of a [`Walk`](crate::Walk).
+/// One step of a [`Walk`](crate::walk::Walk).
 ///
 /// ```
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
@@ -25,30 +25,31 @@ use crate::spec::{Address, Name};
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Visited {
+pub struct Entry {
     /// The path: the names joined by slashes.
     pub path: Vec<u8>,
     /// What the link leads to.
-    pub what: Met,
+    pub what: Found,
 }
 
-/// What a [`Walk`](crate::Walk) finds at a path.
+/// What a [`Walk`](crate::walk::Walk) finds at a path.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, Met, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::walk::Found;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.root().soft_link("latest", "/runs/7")?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
 /// for visited in file.walk() {
-///     if let Met::SoftLink(target) = visited.what {
+///     if let Found::SoftLink(target) = visited.what {
 ///         assert_eq!(target.to_text(), "/runs/7");
 ///     }
 /// }
 /// # Ok::<(), hdf5_pure::Error>(())
 /// ```
 #[derive(Debug)]
-pub enum Met {
+pub enum Found {
     /// An object that was not reported before.
     Object(Address),
     /// An object that was reported before, with this path.
@@ -75,13 +76,13 @@ pub(crate) struct Walker {
     seen: HashMap<Address, Box<[u8]>>,
     /// The groups whose members still have to be listed.
     queue: VecDeque<(Address, Vec<u8>)>,
-    ready: VecDeque<Visited>,
+    ready: VecDeque<Entry>,
 }
 
 impl Walker {
     /// Starts a walk at the root group.
     pub(crate) fn new(root: Address) -> Self {
-        let first = Visited { path: b"/".to_vec(), what: Met::Object(root) };
+        let first = Entry { path: b"/".to_vec(), what: Found::Object(root) };
         Self {
             seen: HashMap::from([(root, Box::from(&b"/"[..]))]),
             queue: VecDeque::from([(root, b"/".to_vec())]),
@@ -90,7 +91,7 @@ impl Walker {
     }
 
     /// Returns the next step. `opened` must be the same file at every call.
-    pub(crate) fn next(&mut self, opened: &Opened) -> Option<Visited> {
+    pub(crate) fn next(&mut self, opened: &Opened) -> Option<Entry> {
         while self.ready.is_empty() {
             let (address, path) = self.queue.pop_front()?;
             self.list(&opened.context, address, &path);
@@ -110,7 +111,7 @@ impl Walker {
                 Ok(link) => links.push(link),
                 Err(broken) => {
                     let name = broken.name.as_ref().map_or(&b"?"[..], Name::as_bytes);
-                    self.ready.push_back(Visited { path: join(path, name), what: Met::Broken(broken.error) });
+                    self.ready.push_back(Entry { path: join(path, name), what: Found::Broken(broken.error) });
                 }
             }
         }
@@ -118,19 +119,19 @@ impl Walker {
         for link in links {
             let path = join(path, link.name.as_bytes());
             let what = match link.target {
-                Target::Soft(text) => Met::SoftLink(text),
-                Target::External { file, path } => Met::ExternalLink { file, path },
-                Target::User { class, .. } => Met::UserLink(class),
+                Target::Soft(text) => Found::SoftLink(text),
+                Target::External { file, path } => Found::ExternalLink { file, path },
+                Target::User { class, .. } => Found::UserLink(class),
                 Target::Hard(address) => match self.seen.get(&address) {
-                    Some(first) => Met::HardLink(first.to_vec()),
+                    Some(first) => Found::HardLink(first.to_vec()),
                     None => {
                         self.seen.insert(address, path.clone().into());
                         self.queue.push_back((address, path.clone()));
-                        Met::Object(address)
+                        Found::Object(address)
                     }
                 },
             };
-            self.ready.push_back(Visited { path, what });
+            self.ready.push_back(Entry { path, what });
         }
     }
 }

@@ -21,7 +21,8 @@ use crate::spec::selection::MAX_RANK;
 /// | `V200` | 3 | 2 | links | the same | complex numbers, chunks from 4 GiB on |
 ///
 /// ```
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// for (bound, version) in [(Bound::Earliest, 0), (Bound::V18, 2), (Bound::LATEST, 3)] {
 ///     let file = Writer::in_memory(&CreateOptions::default().with_bound(bound))?;

@@ -15,7 +15,8 @@ use crate::spec::{Address, Sizes};
 /// A storage that can be read and written.
 ///
 /// ```
-/// use hdf5_pure::{EditOptions, Editor, Result, Storage};
+/// use hdf5_pure::{EditOptions, Editor, Result};
+/// use hdf5_pure::storage::Storage;
 ///
 /// fn retitle(storage: Box<dyn Storage>, title: &str) -> Result<()> {
 ///     let mut file = Editor::in_storage(storage, &EditOptions::default())?;

@@ -79,11 +79,12 @@ impl FreeSpace {
 /// A free part.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Editor, File, FileSpace, Writer};
+/// use hdf5_pure::{CreateOptions, Editor, File, Writer};
+/// use hdf5_pure::options::FileSpace;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");
-/// let mut file = Writer::create_with(&path, &CreateOptions::default().with_file_space(FileSpace::Kept))?;
+/// let mut file = Writer::create_with(&path, &CreateOptions::default().with_file_space(FileSpace::Tracked))?;
 /// file.dataset("old").write(&[281.5; 1000])?;
 /// file.dataset("temperature").write(&[281.5; 1000])?;
 /// file.finish()?;

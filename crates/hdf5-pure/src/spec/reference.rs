@@ -44,7 +44,8 @@ pub struct Reference {
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
-/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+/// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+/// use hdf5_pure::references::RegionReference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;

@@ -67,7 +67,8 @@ pub struct Superblock {
 ///
 /// ```
 /// use hdf5_pure::structure::Rest;
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
 /// let file = File::from_bytes(file.into_bytes()?)?;

@@ -24,7 +24,8 @@ use super::{
 ///
 /// ```
 /// use hdf5_pure::structure::{Cache, Rest};
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
 /// let file = File::from_bytes(file.into_bytes()?)?;
@@ -48,7 +49,8 @@ pub struct Entry {
 ///
 /// ```
 /// use hdf5_pure::structure::{Cache, Rest};
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
 /// let file = File::from_bytes(file.into_bytes()?)?;

@@ -285,10 +285,11 @@ impl Datatype {
         })
     }
 
-    /// Complex numbers of the complex class, which came with [`Bound::V200`](crate::Bound::V200).
+    /// Complex numbers of the complex class, which came with [`Bound::V200`](crate::options::Bound::V200).
     ///
     /// ```
-    /// use hdf5_pure::{Bound, CreateOptions, Datatype, Writer};
+    /// use hdf5_pure::{CreateOptions, Datatype, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// let amplitude = Datatype::native_complex(&Datatype::float64());
     /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V200))?;

@@ -19,7 +19,8 @@ use crate::value::convert;
 /// Elements in their stored form, together with their datatype.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Datatype, Element, File, Result, Values, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, Element, File, Result, Writer};
+/// use hdf5_pure::values::Values;
 ///
 /// /// Two bytes that mean something to its maker.
 /// struct Mark(Vec<u8>);
@@ -95,7 +96,8 @@ impl<'a> Values<'a> {
 /// | structures declared with [`compound!`](crate::compound) or [`record!`](crate::record) | compounds |
 ///
 /// ```
-/// use hdf5_pure::{Element, Result, Values};
+/// use hdf5_pure::{Element, Result};
+/// use hdf5_pure::values::Values;
 ///
 /// struct Celsius(f64);
 /// impl Element for Celsius {
@@ -381,7 +383,8 @@ impl Values<'_> {
     /// Reads one member of compound elements.
     ///
     /// ```
-    /// use hdf5_pure::{Element, Result, Values};
+    /// use hdf5_pure::{Element, Result};
+    /// use hdf5_pure::values::Values;
     ///
     /// /// The length of a vector.
     /// struct Speed(f64);
@@ -488,7 +491,7 @@ macro_rules! compound {
         }
 
         impl $crate::Element for $name {
-            fn read(values: &$crate::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
+            fn read(values: &$crate::values::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
                 $(let mut $field = values.member::<$type>($crate::field_name(stringify!($field)))?.into_iter();)*
                 let rows = values.elements().map_while(|_| {
                     ::std::option::Option::Some(Self { $($field: $field.next()?,)* })

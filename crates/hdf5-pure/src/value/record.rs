@@ -81,7 +81,7 @@ macro_rules! record {
                 ])
             }
 
-            fn encode(values: &[Self], to: &mut $crate::Encoder<'_>) -> $crate::Result<()> {
+            fn encode(values: &[Self], to: &mut $crate::values::Encoder<'_>) -> $crate::Result<()> {
                 for value in values {
                     $(<$type as $crate::Store>::encode(::core::slice::from_ref(&value.$field), to)?;)+
                 }
@@ -92,7 +92,7 @@ macro_rules! record {
         impl $crate::Value for $name {
             fn store(
                 self,
-                to: &mut $crate::Encoder<'_>,
+                to: &mut $crate::values::Encoder<'_>,
             ) -> $crate::Result<($crate::Datatype, ::core::option::Option<::std::vec::Vec<u64>>)> {
                 <Self as $crate::Store>::encode(&[self], to)?;
                 let scalar = ::core::option::Option::Some(::std::vec::Vec::new());
@@ -101,7 +101,7 @@ macro_rules! record {
         }
 
         impl $crate::Element for $name {
-            fn read(values: &$crate::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
+            fn read(values: &$crate::values::Values<'_>) -> $crate::Result<::std::vec::Vec<Self>> {
                 $(let mut $field = values.member::<$type>($crate::field_name(::core::stringify!($field)))?.into_iter();)+
                 let mut all = ::std::vec::Vec::new();
                 while let ($(::core::option::Option::Some($field)),+ ,) = ($($field.next()),+ ,) {

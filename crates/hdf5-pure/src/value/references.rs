@@ -16,7 +16,8 @@ use crate::value::store::{Encoder, Store};
 /// one.
 ///
 /// ```
-/// use hdf5_pure::{Address, CreateOptions, File, Reference, Writer};
+/// use hdf5_pure::{Address, CreateOptions, File, Writer};
+/// use hdf5_pure::references::Reference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let temperature = file.dataset("temperature").write(&[281.5, 282.0])?;
@@ -52,7 +53,8 @@ impl Store for Reference {
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
-/// use hdf5_pure::{CreateOptions, File, RegionReference, Slab, Writer};
+/// use hdf5_pure::{CreateOptions, File, Slab, Writer};
+/// use hdf5_pure::references::RegionReference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let temperature = file.dataset("temperature").write(&[281.5, 282.0, 282.5])?;
@@ -76,7 +78,8 @@ impl RegionReference {
     /// Creates a reference to the elements of `slab` of the dataset that `dataset` refers to.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, RegionReference, Slab, Writer};
+    /// use hdf5_pure::{CreateOptions, Slab, Writer};
+    /// use hdf5_pure::references::RegionReference;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
@@ -95,7 +98,8 @@ impl RegionReference {
     ///
     /// ```
     /// use hdf5_pure::structure::Selection;
-    /// use hdf5_pure::{CreateOptions, RegionReference, Writer};
+    /// use hdf5_pure::{CreateOptions, Writer};
+    /// use hdf5_pure::references::RegionReference;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let image = file.dataset("image").shape([4, 4]).write(&[0u8; 16])?;
@@ -152,12 +156,14 @@ impl Store for RegionReference {
     }
 }
 
-/// A reference of the standard type, which came with [`Bound::V112`](crate::Bound::V112). It refers to an object, to a
+/// A reference of the standard type, which came with [`Bound::V112`](crate::options::Bound::V112). It refers to an object, to a
 /// part of a dataset, or to an attribute.
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
-/// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
+/// use hdf5_pure::references::StandardReference;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::V112))?;
 /// let temperature = file.dataset("temperature").attribute("units", "K").write(&[281.5, 282.0])?;

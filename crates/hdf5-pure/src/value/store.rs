@@ -164,7 +164,8 @@ impl Encoder<'_> {
 /// A type whose values can be stored as elements.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Datatype, Encoder, File, Result, Store, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Result, Store, Writer};
+/// use hdf5_pure::values::Encoder;
 ///
 /// struct Kelvin(f32);
 /// impl Store for Kelvin {

@@ -11,7 +11,7 @@ impl Dataset {
     /// slice.
     ///
     /// ```
-    /// use hdf5_pure::{Ellipsis, by};
+    /// use hdf5_pure::selection::{by, Ellipsis};
     ///
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
     /// # let values = [281.5, 282.0, 282.5, 280.0, 280.5, 281.0];

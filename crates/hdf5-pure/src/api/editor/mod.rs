@@ -40,7 +40,7 @@ use crate::value::references::Reference;
 /// keeps an editor out, and the reverse. The environment variable `HDF5_USE_FILE_LOCKING` is honoured: `FALSE` or `0`
 /// never locks, `TRUE` or `1` always locks, and `BEST_EFFORT` (the default) locks if the file system supports it. A
 /// [`File`] of this library takes no lock. A program that reads with it during an edit can see a mixture of old and new
-/// state, and must not [map](crate::Access::mapped) the file, because a commit may shorten it.
+/// state, and must not [map](crate::options::Access::mapped) the file, because a commit may shorten it.
 ///
 /// ```
 /// use hdf5_pure::{Editor, File, Writer};
@@ -489,7 +489,8 @@ impl Editor {
     /// returns.
     ///
     /// ```
-    /// use hdf5_pure::{Editor, Flush};
+    /// use hdf5_pure::Editor;
+    /// use hdf5_pure::options::Flush;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -540,7 +541,8 @@ impl Editor {
     /// Works like [`close`](Self::close), with a choice of how far the data must have reached before the call returns.
     ///
     /// ```
-    /// use hdf5_pure::{Editor, Flush};
+    /// use hdf5_pure::Editor;
+    /// use hdf5_pure::options::Flush;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");

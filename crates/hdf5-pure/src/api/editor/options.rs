@@ -6,7 +6,8 @@ use crate::object::bound::Bound;
 /// Options of editing a file.
 ///
 /// ```
-/// use hdf5_pure::{EditOptions, Editor, File, Limits, OpenOptions};
+/// use hdf5_pure::{EditOptions, Editor, File, OpenOptions};
+/// use hdf5_pure::options::Limits;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");

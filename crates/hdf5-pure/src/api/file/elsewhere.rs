@@ -35,10 +35,12 @@ impl File {
     }
 
     /// Returns the reference in an element of the standard reference type if it leads into another file. A
-    /// [`Writer`](crate::Writer) accepts it as a [`StandardReference::External`](crate::StandardReference::External).
+    /// [`Writer`](crate::Writer) accepts it as a [`StandardReference::External`](crate::references::StandardReference::External).
     ///
     /// ```no_run
-    /// use hdf5_pure::{Bound, CreateOptions, File, StandardReference, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
+    /// use hdf5_pure::references::StandardReference;
     ///
     /// let old = File::open("old.h5")?;
     /// let links = old.dataset("links")?;
@@ -58,7 +60,7 @@ impl File {
     }
 
     /// Returns the sources and external files that were missing in reads since the last call, each of them once.
-    /// [`MissingSources`](crate::MissingSources) has an example.
+    /// [`MissingSources`](crate::options::MissingSources) has an example.
     pub fn take_missing(&self) -> Vec<Error> {
         self.opened().missing_list.take()
     }
@@ -66,7 +68,8 @@ impl File {
     /// Opens the file that an external link of this file names, if [`OpenOptions`](crate::OpenOptions) allows it.
     ///
     /// ```no_run
-    /// use hdf5_pure::{External, File, OpenOptions};
+    /// use hdf5_pure::{File, OpenOptions};
+    /// use hdf5_pure::options::External;
     ///
     /// let options = OpenOptions::default().with_external(External::SameFolder);
     /// let master = File::open_with("master.h5", &options)?;

@@ -5,7 +5,7 @@ use sciformats_core::{Result, bound};
 
 use crate::api::file::File;
 use crate::audit::space;
-use crate::audit::structures::{self, Place};
+use crate::audit::structures::{self, StructureInfo};
 use crate::object::creation::CreationProperties;
 use crate::object::header::Object;
 use crate::object::shared;
@@ -71,9 +71,10 @@ impl File {
     /// Returns how the free space of the file is managed, if the file stores this.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::FileSpace;
     ///
-    /// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: false });
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: false });
     /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
     /// assert_eq!(file.file_space().and_then(|info| info.page_size), Some(4096));
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -101,9 +102,10 @@ impl File {
     /// Returns the free sections that the file keeps track of.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::FileSpace;
     ///
-    /// let options = CreateOptions::default().with_file_space(FileSpace::Kept);
+    /// let options = CreateOptions::default().with_file_space(FileSpace::Tracked);
     /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
     /// assert_eq!(file.free_space()?, []); // a new file has no holes
     /// # Ok::<(), hdf5_pure::Error>(())
@@ -239,7 +241,7 @@ impl File {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("temperature").max_shape([None]).chunks([2]).write(&[281.5, 282.0, 282.5])?;
     /// let file = File::from_bytes(file.into_bytes()?)?;
-    /// for place in file.places_of(file.dataset("temperature")?.address())? {
+    /// for place in file.structures_of(file.dataset("temperature")?.address())? {
     ///     let place = place?;
     ///     println!("{} at {}: {:?}", place.structure, place.offset, place.fields);
     /// }
@@ -248,7 +250,7 @@ impl File {
     ///
     /// # Errors
     /// Returns `Malformed` if the header cannot be read.
-    pub fn places_of(&self, address: Address) -> Result<Vec<Result<Place>>> {
+    pub fn structures_of(&self, address: Address) -> Result<Vec<Result<StructureInfo>>> {
         let context = &self.opened().context;
         Ok(structures::of(context, &Object::read(context, address)?))
     }

@@ -84,7 +84,8 @@ impl File {
     /// Works like [`open`](Self::open), with limits, filters and permissions that the caller chooses.
     ///
     /// ```
-    /// use hdf5_pure::{File, Limits, OpenOptions, External};
+    /// use hdf5_pure::{File, OpenOptions};
+    /// use hdf5_pure::options::{External, Limits};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");

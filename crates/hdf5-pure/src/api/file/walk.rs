@@ -3,7 +3,7 @@
 use sciformats_core::Result;
 
 use crate::api::file::File;
-use crate::group::walk::{Visited, Walker, path_of};
+use crate::group::walk::{Entry, Walker, path_of};
 use crate::spec::Address;
 
 impl File {
@@ -12,7 +12,7 @@ impl File {
     /// as repeated.
     ///
     /// ```
-    /// use hdf5_pure::Met;
+    /// use hdf5_pure::walk::Found;
     ///
     /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
     /// # made.root().attribute("title", "a week in May")?;
@@ -22,12 +22,12 @@ impl File {
     /// for visited in file.walk() {
     ///     let path = String::from_utf8_lossy(&visited.path).into_owned();
     ///     match visited.what {
-    ///         Met::Object(address) => println!("{path}: {:?}", file.kind_at(address)?),
-    ///         Met::Broken(error) => println!("{path}: {error}"),
+    ///         Found::Object(address) => println!("{path}: {:?}", file.kind_at(address)?),
+    ///         Found::Broken(error) => println!("{path}: {error}"),
     ///         other => println!("{path}: {other:?}"),
     ///     }
     /// }
-    /// assert_eq!(file.walk().filter(|visited| matches!(visited.what, Met::Object(_))).count(), 3);
+    /// assert_eq!(file.walk().filter(|visited| matches!(visited.what, Found::Object(_))).count(), 3);
     /// # Ok::<(), hdf5_pure::Error>(())
     /// ```
     pub fn walk(&self) -> Walk {
@@ -75,9 +75,9 @@ pub struct Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Visited;
+    type Item = Entry;
 
-    fn next(&mut self) -> Option<Visited> {
+    fn next(&mut self) -> Option<Entry> {
         self.steps.next(self.file.opened())
     }
 }

@@ -92,7 +92,8 @@ impl SwmrWriter {
     ///
     /// ```
     /// use hdf5_pure::swmr::SwmrWriter;
-    /// use hdf5_pure::{Limits, OpenOptions};
+    /// use hdf5_pure::OpenOptions;
+    /// use hdf5_pure::options::Limits;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("run.h5");
@@ -229,7 +230,7 @@ impl SwmrWriter {
     /// data is synced to the device after each step of the flush: the chunks, the index, and the new shape.
     ///
     /// ```
-    /// use hdf5_pure::Durability;
+    /// use hdf5_pure::options::Durability;
     /// use hdf5_pure::swmr::SwmrWriter;
     ///
     /// # let folder = tempfile::tempdir().unwrap();

@@ -206,7 +206,8 @@ impl<'w> DatasetBuilder<'w> {
     /// [`create`](Self::create) creates the dataset. The external files themselves are not touched.
     ///
     /// ```
-    /// use hdf5_pure::{File, OpenOptions, External, Writer};
+    /// use hdf5_pure::{File, OpenOptions, Writer};
+    /// use hdf5_pure::options::External;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -226,7 +227,7 @@ impl<'w> DatasetBuilder<'w> {
 
     /// Maps the elements in `target` to those in `source` of another dataset, which makes this a virtual dataset. The
     /// source is in the file named `file`, or in this file if the name is `.`. Several calls add several mappings.
-    /// [`create`](Self::create) creates the dataset. Virtual datasets need [`Bound::V110`](crate::Bound::V110).
+    /// [`create`](Self::create) creates the dataset. Virtual datasets need [`Bound::V110`](crate::options::Bound::V110).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Range, Slab, Writer};
@@ -267,7 +268,8 @@ impl<'w> DatasetBuilder<'w> {
     ///
     /// ```
     /// use hdf5_pure::structure::Layout;
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default().with_bound(Bound::Earliest))?;
     /// file.dataset("later").shape([24]).virtual_layout().create::<f32>()?;
@@ -298,7 +300,7 @@ impl<'w> DatasetBuilder<'w> {
         self
     }
 
-    /// Sets the kind of chunk index. With a bound before [`Bound::V110`](crate::Bound::V110) the index is a version 1
+    /// Sets the kind of chunk index. With a bound before [`Bound::V110`](crate::options::Bound::V110) the index is a version 1
     /// B-tree in any case.
     ///
     /// ```
@@ -319,7 +321,8 @@ impl<'w> DatasetBuilder<'w> {
     /// Sets the filters of the chunks, in the order in which they are applied.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let packed = Filters::new().shuffle().lzf(); // for several datasets
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -335,7 +338,7 @@ impl<'w> DatasetBuilder<'w> {
     }
 
     /// Stores chunks at the edges of the dataset without filters if they are only partly inside. This needs
-    /// [`Bound::V110`](crate::Bound::V110).
+    /// [`Bound::V110`](crate::options::Bound::V110).
     ///
     /// ```
     /// use hdf5_pure::{CreateOptions, File, Writer};

@@ -266,7 +266,8 @@ impl<'w> DatasetWriter<'w> {
     /// that are not named are taken whole.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Writer, by};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::selection::by;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let mut counts = file.dataset("counts").shape([2, 4]).create::<u16>()?;

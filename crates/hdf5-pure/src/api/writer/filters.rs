@@ -15,7 +15,8 @@ const ZSTD_LEVELS: [i64; 2] = [-131_072, 22];
 /// The filters of a dataset, in the order in which they are applied.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::filters::Filters;
 ///
 /// let filters = Filters::new().shuffle().lzf().fletcher32();
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -35,7 +36,7 @@ pub struct Filters {
 /// The compressors that Blosc and Blosc2 offer.
 ///
 /// ```
-/// use hdf5_pure::{BloscCodec, BloscShuffle, Filters};
+/// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 ///
 /// let fast = Filters::new().blosc2(BloscCodec::Lz4, 5, BloscShuffle::Bytes);
 /// let small = Filters::new().blosc2(BloscCodec::Zlib, 9, BloscShuffle::Bits);
@@ -59,7 +60,8 @@ pub enum BloscCodec {
 /// How Blosc and Blosc2 rearrange the elements before compressing them.
 ///
 /// ```
-/// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, Filters, Writer};
+/// use hdf5_pure::{CreateOptions, Writer};
+/// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
 ///
 /// # #[cfg(feature = "blosc2")] {
 /// // Small numbers in wide elements: of most bits only zeros are left.
@@ -154,7 +156,8 @@ impl Filters {
     /// level as an error.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "deflate")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -184,7 +187,8 @@ impl Filters {
     /// Adds bzip2. The `level` is 1 to 9, and the block size is `level` times 100 kB.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "bzip2")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -208,7 +212,8 @@ impl Filters {
     /// Adds Zstandard.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "zstd")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -227,7 +232,8 @@ impl Filters {
     /// before a compressor.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let counts: Vec<u32> = (0..1000).map(|i| i % 100).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -244,7 +250,8 @@ impl Filters {
     /// Adds [`bitshuffle`](Self::bitshuffle) and LZ4 as one filter.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "lz4")] {
     /// let frame: Vec<u16> = (0..4096).map(|i| 500 + i % 7).collect(); // as detectors write them
@@ -264,7 +271,8 @@ impl Filters {
     /// Adds [`bitshuffle`](Self::bitshuffle) and Zstandard as one filter.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// # #[cfg(feature = "zstd")] {
     /// let frame: Vec<u16> = (0..4096).map(|i| 500 + i % 7).collect(); // as detectors write them
@@ -285,7 +293,8 @@ impl Filters {
     /// Adds Blosc at a `level` of 0 to 9. Writing needs the feature `blosc2`.
     ///
     /// ```
-    /// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
     ///
     /// # #[cfg(feature = "blosc2")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -304,7 +313,8 @@ impl Filters {
     /// Adds Blosc2 at a `level` of 0 to 9. Writing needs the feature `blosc2`.
     ///
     /// ```
-    /// use hdf5_pure::{BloscCodec, BloscShuffle, CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::{BloscCodec, BloscShuffle, Filters};
     ///
     /// # #[cfg(feature = "blosc2")] {
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -324,7 +334,8 @@ impl Filters {
     /// `predict` is set, the differences between neighbours are coded.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let counts: Vec<u16> = (0..1000).map(|i| 500 + i % 7).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -342,7 +353,8 @@ impl Filters {
     /// [`Datatype::with_precision`](crate::Datatype::with_precision).
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, Datatype, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let twelve_bits = Datatype::integer(false, 2).with_precision(12, 0)?; // of a camera
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -362,7 +374,8 @@ impl Filters {
     /// in as few bits as possible.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let seconds: Vec<i64> = (1_700_000_000..1_700_001_000).collect();
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
@@ -381,7 +394,8 @@ impl Filters {
     /// stored as in [`scale_offset`](Self::scale_offset). The digits that are rounded off are lost.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// let filters = Filters::new().scale_offset_decimals(1);
@@ -395,11 +409,12 @@ impl Filters {
         self.with(Request::ScaleOffset { decimals: Some(decimals) })
     }
 
-    /// Adds a filter by its number and client data values: one that the [`Registry`](crate::Registry) of the options
+    /// Adds a filter by its number and client data values: one that the [`Registry`](crate::filters::Registry) of the options
     /// holds, or one that this crate implements.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// // Fletcher32, by its number.
     /// let filters = Filters::new().shuffle().custom(3, vec![]);
@@ -418,7 +433,8 @@ impl Filters {
     /// for one chunk size only.
     ///
     /// ```
-    /// use hdf5_pure::{CreateOptions, File, Filters, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::filters::Filters;
     ///
     /// let mut file = Writer::in_memory(&CreateOptions::default())?;
     /// file.dataset("counts").chunks([4]).shuffle().lzf().write(&[1u16, 2, 3, 4])?;

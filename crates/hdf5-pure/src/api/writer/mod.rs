@@ -38,7 +38,8 @@ pub use value::{Committed, Empty, FixedString, Raw, Value};
 /// Options of creating a file.
 ///
 /// ```
-/// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::Bound;
 ///
 /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_time(1_700_000_000);
 /// let mut file = Writer::in_memory(&options)?;
@@ -76,7 +77,8 @@ impl CreateOptions {
     ///
     /// ```
     /// use hdf5_pure::structure::BtreeK;
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// let k = BtreeK { chunk: 64, ..BtreeK::default() };
     /// let options = CreateOptions::default().with_bound(Bound::Earliest).with_btree_k(k);
@@ -149,9 +151,10 @@ impl CreateOptions {
 /// space that would have to be tracked.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, FileSpace, Writer};
+/// use hdf5_pure::{CreateOptions, Writer};
+/// use hdf5_pure::options::FileSpace;
 ///
-/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: true });
 /// let mut file = Writer::in_memory(&options)?;
 /// file.dataset("temperature").write(&[281.5, 282.0])?;
 /// assert_eq!(file.into_bytes()?.len() % 4096, 0);
@@ -161,18 +164,18 @@ impl CreateOptions {
 pub enum FileSpace {
     /// Free space is reused while the file is open and forgotten afterwards. The file stores nothing about it.
     #[default]
-    Forgotten,
+    Untracked,
     /// The file keeps track of its free space.
-    Kept,
+    Tracked,
     /// Space is allocated in pages of `size` bytes, from 512 bytes to 1 GiB. Metadata and elements never share a page.
     Paged {
         /// The number of bytes per page.
         size: u64,
         /// Whether the file keeps track of its free space.
-        kept: bool,
+        tracked: bool,
     },
     /// New space is always taken at the end of the file.
-    Appended,
+    AppendOnly,
 }
 
 impl FileSpace {
@@ -180,10 +183,10 @@ impl FileSpace {
     fn info(self, options: &CreateOptions) -> Result<Option<FileSpaceInfo>> {
         let wrong = |problem: &'static str| Err(Error::usage("file space", problem));
         let (strategy, persist, page_size) = match self {
-            Self::Forgotten => return Ok(None),
-            Self::Kept => (0, true, None),
-            Self::Paged { size, kept } => (FileSpaceInfo::PAGES, kept, Some(size)),
-            Self::Appended => (3, false, None),
+            Self::Untracked => return Ok(None),
+            Self::Tracked => (0, true, None),
+            Self::Paged { size, tracked } => (FileSpaceInfo::PAGES, tracked, Some(size)),
+            Self::AppendOnly => (3, false, None),
         };
         if page_size.is_some_and(|size| !(512..=1 << 30).contains(&size)) {
             return wrong("needs a page size of at least 512 bytes and at most 1 GiB");
@@ -257,7 +260,8 @@ impl Writer {
     /// Works like [`create`](Self::create), with options.
     ///
     /// ```
-    /// use hdf5_pure::{Bound, CreateOptions, File, Writer};
+    /// use hdf5_pure::{CreateOptions, File, Writer};
+    /// use hdf5_pure::options::Bound;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");
@@ -534,7 +538,8 @@ impl Writer {
     /// Works like [`finish`](Self::finish), with a choice of what the file must survive.
     ///
     /// ```
-    /// use hdf5_pure::{Durability, Writer};
+    /// use hdf5_pure::Writer;
+    /// use hdf5_pure::options::Durability;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("weather.h5");

@@ -19,7 +19,8 @@ use crate::value::store::{Encoder, Store, encoded, refuse_indirect};
 /// A string attribute that is stored with a fixed number of bytes.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, FixedString, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::values::FixedString;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.root().attribute("station", FixedString("north"))?; // as MATLAB has it
@@ -34,7 +35,8 @@ pub struct FixedString<'a>(pub &'a str);
 ///
 /// ```
 /// use hdf5_pure::structure::Dataspace;
-/// use hdf5_pure::{CreateOptions, Datatype, Empty, File, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::values::Empty;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// file.root().attribute("calibrated", Empty(Datatype::float64()))?;
@@ -48,7 +50,8 @@ pub struct Empty(pub Datatype);
 /// An attribute of any datatype, given as the bytes of its elements in C order.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, Datatype, File, Raw, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::values::Raw;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let datatype = Datatype::integer(false, 2).big_endian();
@@ -72,7 +75,8 @@ pub struct Raw<'a> {
 /// hold is an [`Error::Misfit`].
 ///
 /// ```
-/// use hdf5_pure::{Committed, CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::{CreateOptions, Datatype, File, Writer};
+/// use hdf5_pure::values::Committed;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let kelvin = file.root().commit("kelvin", &Datatype::float32())?;
@@ -104,7 +108,8 @@ impl<T: Value> Value for Committed<T> {
 /// [`Committed`]. Arrays within arrays give further dimensions.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, FixedString, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::values::FixedString;
 ///
 /// let mut file = Writer::in_memory(&CreateOptions::default())?;
 /// let mut root = file.root();

@@ -45,7 +45,8 @@ pub(crate) enum Use {
 /// one before.
 ///
 /// ```
-/// use hdf5_pure::{Editor, Flush};
+/// use hdf5_pure::Editor;
+/// use hdf5_pure::options::Flush;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("weather.h5");

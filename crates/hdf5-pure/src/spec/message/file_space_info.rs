@@ -17,9 +17,10 @@ const PAGE: u64 = 4096;
 /// How a file manages its free space.
 ///
 /// ```
-/// use hdf5_pure::{CreateOptions, File, FileSpace, Writer};
+/// use hdf5_pure::{CreateOptions, File, Writer};
+/// use hdf5_pure::options::FileSpace;
 ///
-/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, kept: true });
+/// let options = CreateOptions::default().with_file_space(FileSpace::Paged { size: 4096, tracked: true });
 /// let file = File::from_bytes(Writer::in_memory(&options)?.into_bytes()?)?;
 /// let info = file.file_space().map(|info| (info.strategy, info.persist, info.page_size));
 /// assert_eq!(info, Some((1, true, Some(4096))));

@@ -35,7 +35,8 @@ use super::super::{Name, pad8, put_padding, put_uint};
 /// What an element is.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// # let mut made = hdf5_pure::Writer::in_memory(&Default::default())?;
 /// # made.root().attribute("title", "a week in May")?;
@@ -60,7 +61,8 @@ pub struct Datatype {
 /// The class of a datatype.
 ///
 /// ```
-/// use hdf5_pure::{Class, Datatype};
+/// use hdf5_pure::Datatype;
+/// use hdf5_pure::structure::Class;
 ///
 /// let particle = Datatype::compound([("mass", Datatype::float64()), ("charge", Datatype::integer(true, 1))]);
 /// if let Class::Compound(members) = &particle.class {
@@ -364,7 +366,7 @@ mod tests {
     proptest! {
         #[test]
         fn encoded_and_parsed(datatype in any_datatype()) {
-            for bound in [crate::Bound::Earliest, crate::Bound::V18] {
+            for bound in [crate::options::Bound::Earliest, crate::options::Bound::V18] {
                 let datatype = bound.datatype(&datatype, crate::spec::test::SIZES).unwrap();
                 let mut bytes = Vec::new();
                 datatype.encode(&mut bytes).unwrap();
