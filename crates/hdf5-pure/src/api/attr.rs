@@ -142,8 +142,8 @@ macro_rules! attributes {
             /// ```
             ///
             /// # Errors
-            /// Returns [`Error::Usage`] if the attribute has another shape or type, [`Error::Misfit`] if the type cannot hold
-            /// an element, and any error of reading it.
+            /// Returns [`Error::Usage`] if the attribute has another shape or type, [`Error::Misfit`] if the type cannot
+            /// hold an element, and any error of reading it.
             pub fn attr<T: FromAttribute>(&self, name: &str) -> Result<Option<T>> {
                 let (file, address) = self.place();
                 file.attr_at(address, name)

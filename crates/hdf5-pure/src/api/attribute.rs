@@ -3,7 +3,7 @@
 use sciformats_core::{Conversion, Error, Result};
 
 use crate::api::file::File;
-use crate::dataset::read::again;
+use crate::dataset::read::copy_of;
 use crate::object::attributes::{Content, Found};
 use crate::spec::message::dataspace::Dataspace;
 use crate::spec::message::datatype::{CharacterSet, Datatype};
@@ -105,7 +105,7 @@ impl Attribute {
     }
 
     fn content(&self) -> Result<&Content> {
-        self.content.as_ref().map_err(again)
+        self.content.as_ref().map_err(copy_of)
     }
 
     /// Returns the datatype of the elements.

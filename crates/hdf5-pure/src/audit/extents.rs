@@ -22,7 +22,7 @@ impl Extents<'_> {
     /// Returns `Malformed` if one of its structures is damaged.
     pub(crate) fn object(&mut self, address: Address) -> Result<()> {
         let header = Header::read(self.context, address)?;
-        for (at, len) in header.places()? {
+        for (at, len) in header.chunk_extents()? {
             self.add("object header", at, len, Use::Metadata)?;
         }
         let (context, sizes) = (self.context, self.context.sizes);

@@ -35,12 +35,12 @@ pub(crate) struct Content {
 
 impl Content {
     pub(crate) fn storage(&self) -> Result<&Storage> {
-        self.storage.as_ref().map_err(again)
+        self.storage.as_ref().map_err(copy_of)
     }
 }
 
 /// Copies an error, so that it can be reported more than once.
-pub(crate) fn again(error: &Error) -> Error {
+pub(crate) fn copy_of(error: &Error) -> Error {
     match error {
         Error::Malformed { structure, offset, fault } => {
             Error::Malformed { structure, offset: *offset, fault: *fault }

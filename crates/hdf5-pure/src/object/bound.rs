@@ -128,7 +128,7 @@ impl Bound {
                 if self.is_old() && u64::from(datatype.size) * 4 > used.into() {
                     return Err(Error::usage(
                         "datatype",
-                        "leaves more than half of its bits unused, which object headers of version 1 cannot express safely",
+                        "leaves more than half of its bits unused, which is not safe in object headers of version 1",
                     ));
                 }
                 1

@@ -40,7 +40,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Returns a context for the same file that can be kept for lookups. It has no shared messages.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn for_lookups(&self) -> Self {
         Self {
             storage: self.storage.clone(),
             registry: self.registry.clone(),

@@ -76,7 +76,7 @@ impl FreeSpace {
     }
 }
 
-/// A free part.
+/// A free part of the file.
 ///
 /// ```
 /// use hdf5_pure::{CreateOptions, Editor, File, Writer};
@@ -96,11 +96,11 @@ impl FreeSpace {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Where it starts.
+    /// The offset at which it starts.
     pub offset: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// For the file: 0 simple, 1 small, 2 large.
+    /// The class of the section: 0 simple, 1 small, 2 large.
     pub class: u8,
 }
 

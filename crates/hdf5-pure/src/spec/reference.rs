@@ -14,7 +14,7 @@ use super::global_heap::GlobalId;
 use super::selection::Selection;
 use super::{Address, Name, Sizes, address, put_padding};
 
-/// What a reference leads to.
+/// The target of a reference.
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};
@@ -32,15 +32,15 @@ use super::{Address, Name, Sizes, address, put_padding};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Another file, if it is not this one.
+    /// The name of the other file, if the target is in another file.
     pub file: Option<Name>,
-    /// The object.
+    /// The address of the object.
     pub object: Address,
-    /// What is meant of the object.
+    /// The part of the object.
     pub part: Part,
 }
 
-/// The part of an object that a reference means.
+/// The part of an object to which a reference leads.
 ///
 /// ```
 /// use hdf5_pure::structure::{Part, Reference};

@@ -44,7 +44,7 @@ pub struct Filters {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum BloscCodec {
-    /// BloscLZ, Blosc's own compressor.
+    /// `BloscLZ`, Blosc's own compressor.
     #[default]
     BloscLz,
     /// LZ4.
@@ -500,8 +500,8 @@ fn describe(request: &Request, of: Filtered<'_>) -> Result<FilterDescription> {
                 BloscCodec::Zlib => 4,
                 BloscCodec::Zstd => 5,
             };
-            // Blosc stores the revision of its filter and the format's. Blosc2 stores its revision and a block size, where 0 lets
-            // it choose one.
+            // Blosc stores the revision of its filter and the format's. Blosc2 stores its revision and a block size, where
+            // 0 lets it choose one.
             let (revision, format) = if *id == 32001 { (2, 2) } else { (1, 0) };
             let element = match &of.datatype.class {
                 Class::Array { base, .. } => base.size,
@@ -627,7 +627,7 @@ fn scale_offset(of: Filtered<'_>, decimals: Option<i32>) -> Result<Vec<u32>> {
         }
         _ => {
             return wrong(
-                "can pack only integers of 1, 2, 4 or 8 bytes without a number of decimal digits, and IEEE floating-point numbers of 4 or 8 bytes with one",
+                "can pack only integers of 1, 2, 4 or 8 bytes, and IEEE floating-point numbers of 4 or 8 bytes",
             );
         }
     };

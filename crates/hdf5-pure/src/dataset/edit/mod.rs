@@ -74,7 +74,7 @@ pub(crate) fn load(session: &Session, address: Address) -> Result<Dataset> {
         let all = 1u32.unbounded_shl(fit(filters, "number of filters")?).wrapping_sub(1);
         let skipped = if layout.unfiltered_edges { all } else { 0 };
         let extent = (&dimensions[..], &maximum[..]);
-        before = Some(Before::new(context.again(), layout.clone(), extent, filters > 0, skipped));
+        before = Some(Before::new(context.for_lookups(), layout.clone(), extent, filters > 0, skipped));
     }
     let mut dataset = load::dataset(context, content, opened.context.btree_k.chunk)?;
     if let Data::Chunked(chunked) = &mut dataset.data {

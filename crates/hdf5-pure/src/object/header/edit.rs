@@ -51,7 +51,7 @@ impl Header {
                 if flags & FAIL_ON_WRITE != 0 {
                     return Err(Error::Unsupported {
                         what: format!(
-                            "changing an object whose header message {number:#x} is unknown, but forbids changes by programs that do not know it,"
+                            "changing an object with the unknown header message {number:#x}, which forbids changes,"
                         )
                         .into(),
                         feature: None,
@@ -231,7 +231,7 @@ impl Header {
     }
 
     /// Returns the addresses and sizes of all chunks of the header.
-    pub(crate) fn places(&self) -> Result<Vec<(Address, u64)>> {
+    pub(crate) fn chunk_extents(&self) -> Result<Vec<(Address, u64)>> {
         let tail = if self.is_old() { 0 } else { 4 };
         let first = sum([self.prefix.len(), self.room, tail])? as u64;
         Ok(std::iter::once((self.address, first)).chain(self.continuations.iter().copied()).collect())
